@@ -75,8 +75,8 @@ DELETE FROM events WHERE app_number = $1 AND (tableoid, ctid) IN (
 );
 
 -- deletion of an app, 18: $1 bigint, $2 bigint
-DELETE FROM token_counts WHERE app_number = $1 AND (tableoid, ctid) IN (
-    SELECT tableoid, ctid FROM token_counts WHERE app_number = $2 LIMIT 10000
+DELETE FROM counts WHERE app_number = $1 AND (tableoid, ctid) IN (
+    SELECT tableoid, ctid FROM counts WHERE app_number = $2 LIMIT 10000
 );
 
 -- deletion of an app, 19: $1 bigint, $2 bigint

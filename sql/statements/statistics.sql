@@ -1,179 +1,20 @@
--- statistics, 1: $1 text[]
-SELECT q.name, coalesce((SELECT sum(pg_relation_size(c.oid)::float8
-        * CASE WHEN c.reltuples >= 0 AND c.relpages > 0
-            THEN greatest(c.reltuples, c.relpages)::float8 / c.relpages / current_setting('block_size')::float8
-            ELSE 1 / 300.0 END)::float8
-    FROM pg_class c WHERE c.relkind = 'r' AND (c.oid = q.name::regclass
-        OR c.oid IN (SELECT p.relid FROM pg_partition_tree(q.name::regclass) p))), 0)
-FROM unnest($1) WITH ORDINALITY AS q (name, position) ORDER BY q.position;
+-- statistics, 1: the same as counts, 2
 
--- statistics, 2: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
-SELECT v.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
-    CASE WHEN v.verdict IS NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END, count(*)
-FROM activities AS r CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
-    END AS verdict
-FROM activities a
-LEFT JOIN LATERAL (
-    SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
-    LIMIT 1
-) AS i ON true
-CROSS JOIN LATERAL (
-    SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
-    ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) its WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
-) AS v
-WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.activity_number > 0
-GROUP BY 1, 2, 3;
-
--- statistics, 3: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
-SELECT r.kind, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
-FROM installation_tokens AS r CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
-) AS t ON true) its WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
-) AS v
-WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND v.verdict IS NULL
-GROUP BY 1, 2;
-
--- statistics, 4: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
-SELECT v.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
-    CASE WHEN v.verdict IS NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END, count(*)
-FROM activities AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
-    END AS verdict
-FROM activities a
-LEFT JOIN LATERAL (
-    SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
-    LIMIT 1
-) AS i ON true
-CROSS JOIN LATERAL (
-    SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
-    ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) its WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
-) AS v
-WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.activity_number > 0
-GROUP BY 1, 2, 3;
-
--- statistics, 5: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
-SELECT r.kind, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
-FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
-) AS t ON true) its WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
-) AS v
-WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND v.verdict IS NULL
-GROUP BY 1, 2;
-
--- statistics, 6: $1 interval, $2 bigint, $3 text, $4 timestamp with time zone, $5 text[]
+-- statistics, 2: $1 interval, $2 bigint, $3 text, $4 timestamp with time zone, $5 text[]
 SELECT date_bin($1, e.recorded_at, '2020-01-01'::timestamptz), e.type, count(*)
 FROM events AS e TABLESAMPLE SYSTEM (5.0) REPEATABLE (7)
 WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND e.recorded_at >= $4
     AND e.type = ANY($5)
 GROUP BY 1, 2;
 
--- statistics, 7: $1 interval, $2 bigint, $3 text, $4 timestamp with time zone, $5 text[]
+-- statistics, 3: $1 interval, $2 bigint, $3 text, $4 timestamp with time zone, $5 text[]
 SELECT date_bin($1, e.recorded_at, '2020-01-01'::timestamptz), e.type, count(*)
 FROM events AS e TABLESAMPLE SYSTEM (5.0) REPEATABLE (7)
 WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND e.recorded_at >= $4
     AND e.type <> ALL($5)
 GROUP BY 1, 2;
 
--- statistics, 8: $1 interval, $2 bigint, $3 text, $4 timestamp with time zone, $5 bigint
+-- statistics, 4: $1 interval, $2 bigint, $3 text, $4 timestamp with time zone, $5 bigint
 SELECT date_bin($1, e.recorded_at, '2020-01-01'::timestamptz), e.type, count(*) FROM (
     SELECT e.type, e.recorded_at FROM events e
     WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND e.type NOT IN ('dismissed', 'ended', 'expired', 'registered', 'rotated') AND e.recorded_at >= $4
@@ -181,8 +22,6 @@ SELECT date_bin($1, e.recorded_at, '2020-01-01'::timestamptz), e.type, count(*) 
 ) AS e
 GROUP BY 1, 2;
 
--- statistics, 9: $1 bigint, $2 text, $3 timestamp with time zone
-SELECT c.counted_at, k.kind, k.count::bigint
-FROM token_counts c LEFT JOIN LATERAL jsonb_each_text(c.counts) AS k (kind, count) ON true
-WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.counted_at >= $3
-ORDER BY c.counted_at;
+-- statistics, 5: $1 bigint, $2 text, $3 timestamp with time zone
+SELECT c.counted_at, c.is_estimated, c.ages
+FROM counts c WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.counted_at >= $3 ORDER BY c.counted_at;

@@ -1,0 +1,190 @@
+-- counts, 1: $1 bigint, $2 text
+SELECT c.counted_at, c.is_estimated, c.ages, c.counted_at >= date_trunc('minute', now())
+FROM counts c WHERE c.app_number = $1 AND c.environment = $2::apns_environment ORDER BY c.counted_at DESC LIMIT 1;
+
+-- counts, 2: $1 text, $2 text
+SELECT coalesce(sum(pg_relation_size(c.oid)::float8
+    * CASE WHEN c.reltuples >= 0 AND c.relpages > 0
+        THEN greatest(c.reltuples, c.relpages)::float8 / c.relpages / current_setting('block_size')::float8
+        ELSE 1 / 300.0 END)::float8, 0)
+FROM pg_class c WHERE c.relkind = 'r' AND (c.oid = $1::regclass
+    OR c.oid IN (SELECT p.relid FROM pg_partition_tree($2::regclass) p));
+
+-- counts, 3: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+SELECT v.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
+    CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END,
+    CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END,
+    count(*)
+FROM activities AS r CROSS JOIN LATERAL (
+    SELECT * FROM (SELECT
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN 'no-token'
+        ELSE v.value_verdict
+    END AS verdict
+FROM activities a
+LEFT JOIN LATERAL (
+    SELECT its.full_state_at, its.removed_at FROM installations its
+    WHERE its.app_number = $1 AND its.environment = a.environment
+        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.token_is_doubted THEN (
+        SELECT CASE
+            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
+            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
+            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
+        END
+        FROM (SELECT) AS one LEFT JOIN LATERAL (
+            SELECT * FROM token_values its
+            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            LIMIT 1
+        ) AS t ON true
+    ) END AS value_verdict
+) AS v) its
+    WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
+) AS v
+WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.activity_number > 0
+GROUP BY 1, 2, 3, 4;
+
+-- counts, 4: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+SELECT r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
+FROM installation_tokens AS r CROSS JOIN LATERAL (
+    SELECT * FROM (SELECT
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
+    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) its
+    WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
+) AS v
+WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.token IS NOT NULL
+GROUP BY 1, 2, 3;
+
+-- counts, 5: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+SELECT v.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
+    CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END,
+    CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END,
+    count(*)
+FROM activities AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
+    SELECT * FROM (SELECT
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN 'no-token'
+        ELSE v.value_verdict
+    END AS verdict
+FROM activities a
+LEFT JOIN LATERAL (
+    SELECT its.full_state_at, its.removed_at FROM installations its
+    WHERE its.app_number = $1 AND its.environment = a.environment
+        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.token_is_doubted THEN (
+        SELECT CASE
+            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
+            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
+            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
+        END
+        FROM (SELECT) AS one LEFT JOIN LATERAL (
+            SELECT * FROM token_values its
+            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            LIMIT 1
+        ) AS t ON true
+    ) END AS value_verdict
+) AS v) its
+    WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
+) AS v
+WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.activity_number > 0
+GROUP BY 1, 2, 3, 4;
+
+-- counts, 6: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+SELECT r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
+FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
+    SELECT * FROM (SELECT
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
+    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) its
+    WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
+) AS v
+WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.token IS NOT NULL
+GROUP BY 1, 2, 3;
+
+-- counts, 7: $1 bigint, $2 text, $3 boolean, $4 jsonb
+INSERT INTO counts (app_number, environment, counted_at, is_estimated, ages)
+VALUES ($1, $2::apns_environment, date_trunc('minute', now()),
+    $3, $4)
+ON CONFLICT DO NOTHING;
+
+-- counts, 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text
+DELETE FROM counts c WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND (
+    c.counted_at < now() - interval '31 days'
+    OR c.counted_at < now() - interval '25 hours' AND EXISTS (
+    SELECT FROM counts later WHERE later.app_number = $3 AND later.environment = $4::apns_environment
+        AND later.counted_at > c.counted_at AND later.counted_at < date_bin('1 hour', c.counted_at, '2020-01-01'::timestamptz) + interval '1 hour'
+)
+    OR c.counted_at < now() - interval '1 hour' AND EXISTS (
+    SELECT FROM counts later WHERE later.app_number = $5 AND later.environment = $6::apns_environment
+        AND later.counted_at > c.counted_at AND later.counted_at < date_bin('5 minutes', c.counted_at, '2020-01-01'::timestamptz) + interval '5 minutes'
+)
+);

@@ -1,0 +1,26 @@
+-- totals, 1
+SELECT e.environment::text, greatest(now() - coalesce(latest.counted_at, p.created_at), '0'), latest.ages
+FROM apps p CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environment)
+LEFT JOIN LATERAL (
+    SELECT c.counted_at, c.ages FROM counts c
+    WHERE c.app_number = p.app_number AND c.environment = e.environment
+    ORDER BY c.counted_at DESC LIMIT 1
+) AS latest ON true
+WHERE true;
+
+-- totals, 2
+SELECT now() - min(oldest.expires_at) FROM apps p CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environment)
+CROSS JOIN LATERAL (
+    SELECT a.expires_at FROM activities a
+    WHERE a.app_number = p.app_number AND a.environment = e.environment AND a.ended_at IS NULL
+        AND a.expiry_recorded_at IS NULL
+    ORDER BY a.expires_at LIMIT 1
+) AS oldest
+WHERE true AND oldest.expires_at <= now();
+
+-- totals, 3
+SELECT count(*) FROM quarantine_guards g
+WHERE (g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes') AND true;
+
+-- totals, 4
+SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'event_number')::regclass), 0);
