@@ -29,7 +29,7 @@ extension PlannedStatements {
             ),
             Self(
                 name: "counts",
-                statements: [counts.latest, TableSample.rows(of: "activities")] + counting
+                statements: [counts.current, counts.latest, TableSample.rows(of: "activities")] + counting
                     + [counts.store(JSONB(Array("{}".utf8)), isEstimated: false), counts.thinOut]
             ), Self(name: "totals", statements: TotalStatements.all(of: nil) + [TotalStatements.eventsWritten]),
         ]

@@ -71,10 +71,17 @@ struct CountStatements {
         """
     }
 
-    /// The latest counts, and whether they are of this minute.
+    /// The counts of this minute.
+    var current: SQL {
+        """
+        SELECT \(unescaped: Self.columns)
+        FROM counts c WHERE \(sql: scope.contains("c")) AND c.counted_at >= date_trunc('minute', now())
+        """
+    }
+
     var latest: SQL {
         """
-        SELECT \(unescaped: Self.columns), c.counted_at >= date_trunc('minute', now())
+        SELECT \(unescaped: Self.columns)
         FROM counts c WHERE \(sql: scope.contains("c")) ORDER BY c.counted_at DESC LIMIT 1
         """
     }

@@ -62,7 +62,7 @@ package struct Counts: Sendable, Hashable {
 }
 
 extension Counts {
-    /// Reads the first columns of ``CountStatements/latest`` and ``CountStatements/history(since:)``.
+    /// Reads a row of a statement of ``CountStatements``.
     init(_ row: PostgresRow) throws {
         let (countedAt, isEstimated, ages) = try row.decode(Date.self, Bool.self, JSONB.self)
         self.init(countedAt: countedAt, isEstimated: isEstimated, ages: try Self.ages(stored: ages))
