@@ -164,12 +164,12 @@ extension CostMeter {
         _ = try await registry.apply(state, of: CostTable.phone, in: scope, by: "test")
     }
 
-    /// Registers tokens one after another under a `liveactivityId`, and ends every twentieth activity.
-    func useName(_ registrations: Int, isTimed: Bool) async throws {
+    /// Registers tokens one after another under a `liveactivityId`, and ends some of the activities.
+    func useName(_ registrations: Int, endEvery interval: Int = 20, isTimed: Bool) async throws {
         let identity = TestIdentity(database: database, scope: scope, alias: "match-7")
         for number in 1...registrations {
             _ = try? await identity.post(.random(in: 1..<1 << 40), at: isTimed ? .minutesAgo(0) : nil)
-            if number % 20 == 0 { try await identity.end(at: isTimed ? .minutesAgo(0) : nil) }
+            if number % interval == 0 { try await identity.end(at: isTimed ? .minutesAgo(0) : nil) }
         }
     }
 }
