@@ -1,8 +1,12 @@
 -- counts, 1: $1 bigint, $2 text
-SELECT c.counted_at, c.is_estimated, c.ages, c.counted_at >= date_trunc('minute', now())
+SELECT c.counted_at, c.is_estimated, c.ages
+FROM counts c WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.counted_at >= date_trunc('minute', now());
+
+-- counts, 2: $1 bigint, $2 text
+SELECT c.counted_at, c.is_estimated, c.ages
 FROM counts c WHERE c.app_number = $1 AND c.environment = $2::apns_environment ORDER BY c.counted_at DESC LIMIT 1;
 
--- counts, 2: $1 text, $2 text
+-- counts, 3: $1 text, $2 text
 SELECT coalesce(sum(pg_relation_size(c.oid)::float8
     * CASE WHEN c.reltuples >= 0 AND c.relpages > 0
         THEN greatest(c.reltuples, c.relpages)::float8 / c.relpages / current_setting('block_size')::float8
@@ -10,7 +14,7 @@ SELECT coalesce(sum(pg_relation_size(c.oid)::float8
 FROM pg_class c WHERE c.relkind = 'r' AND (c.oid = $1::regclass
     OR c.oid IN (SELECT p.relid FROM pg_partition_tree($2::regclass) p));
 
--- counts, 3: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+-- counts, 4: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
 SELECT v.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
     CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END,
     CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END,
@@ -58,7 +62,7 @@ CROSS JOIN LATERAL (
 WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.activity_number > 0
 GROUP BY 1, 2, 3, 4;
 
--- counts, 4: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+-- counts, 5: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
 SELECT r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
 FROM installation_tokens AS r CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
@@ -90,7 +94,7 @@ LEFT JOIN LATERAL (
 WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.token IS NOT NULL
 GROUP BY 1, 2, 3;
 
--- counts, 5: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+-- counts, 6: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
 SELECT v.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
     CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END,
     CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END,
@@ -138,7 +142,7 @@ CROSS JOIN LATERAL (
 WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.activity_number > 0
 GROUP BY 1, 2, 3, 4;
 
--- counts, 6: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+-- counts, 7: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
 SELECT r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
 FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
@@ -170,13 +174,13 @@ LEFT JOIN LATERAL (
 WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.token IS NOT NULL
 GROUP BY 1, 2, 3;
 
--- counts, 7: $1 bigint, $2 text, $3 boolean, $4 jsonb
+-- counts, 8: $1 bigint, $2 text, $3 boolean, $4 jsonb
 INSERT INTO counts (app_number, environment, counted_at, is_estimated, ages)
 VALUES ($1, $2::apns_environment, date_trunc('minute', now()),
     $3, $4)
 ON CONFLICT DO NOTHING;
 
--- counts, 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text
+-- counts, 9: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text
 DELETE FROM counts c WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND (
     c.counted_at < now() - interval '31 days'
     OR c.counted_at < now() - interval '25 hours' AND EXISTS (

@@ -1,4 +1,4 @@
--- statistics, 1: the same as counts, 2
+-- statistics, 1: the same as counts, 3
 
 -- statistics, 2: $1 interval, $2 bigint, $3 text, $4 timestamp with time zone, $5 text[]
 SELECT date_bin($1, e.recorded_at, '2020-01-01'::timestamptz), e.type, count(*)
