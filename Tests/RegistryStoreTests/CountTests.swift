@@ -55,7 +55,8 @@ import Testing
         _ = try await database.registry.register(registration, as: activity.id, in: elsewhere, by: "test")
         try await database.run(
             """
-            UPDATE activities SET started_at = now() - interval '3 hours', confirmed_at = now() - interval '90 minutes'
+            UPDATE activities SET started_at = now() - interval '3 hours',
+                expires_at = now() - interval '3 hours' + lifetime, confirmed_at = now() - interval '90 minutes'
             WHERE activity_id = 'a9'
             """
         )
