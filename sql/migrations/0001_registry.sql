@@ -280,11 +280,12 @@ CREATE INDEX token_values_unclaimed ON token_values (app_number, environment, to
 CREATE INDEX token_values_of_installations ON token_values (app_number, environment, touched_at)
     WHERE activity_id IS NULL AND (installation_hash IS NOT NULL OR start_observed_at IS NOT NULL);
 
--- An erasure finds the values that an installation owns, and those that another took from it last.
+-- An erasure finds the values that an installation owns, and those that another took from it last. Only the erasure names
+-- these conditions, so the planner never uses the indexes for a value that it should look up by its digest.
 CREATE INDEX token_values_of_installation ON token_values (installation_hash, app_number, environment)
-    WHERE installation_hash IS NOT NULL;
+    WHERE installation_hash > '';
 CREATE INDEX token_values_displaced ON token_values (displaced_installation_hash, app_number, environment)
-    WHERE displaced_installation_hash IS NOT NULL;
+    WHERE displaced_installation_hash > '';
 
 -- Whether too many tokens of a kind were reported at once, which is a sender's fault and not the tokens'. Feedback
 -- that would quarantine locks these rows first.

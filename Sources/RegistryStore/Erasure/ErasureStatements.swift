@@ -240,11 +240,11 @@ struct ErasureStatements {
                 SELECT v.token_digest FROM unnest(\(hashes)) AS named (hash) CROSS JOIN LATERAL (
                     (SELECT its.token_digest FROM token_values its
                         WHERE \(sql: scope.contains("its")) AND its.installation_hash = named.hash
-                        LIMIT \(SweepStatements.tokenPageSize))
+                            AND its.installation_hash > '' LIMIT \(SweepStatements.tokenPageSize))
                     UNION ALL
                     (SELECT its.token_digest FROM token_values its
                         WHERE \(sql: scope.contains("its")) AND its.displaced_installation_hash = named.hash
-                        LIMIT \(SweepStatements.tokenPageSize))
+                            AND its.displaced_installation_hash > '' LIMIT \(SweepStatements.tokenPageSize))
                 ) AS v LIMIT \(SweepStatements.tokenPageSize)
             ), theirs AS MATERIALIZED (
                 SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY(\(hashes)) OR (

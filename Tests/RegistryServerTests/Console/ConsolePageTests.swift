@@ -224,19 +224,16 @@ import Testing
     @Test("Installations and channels are listed") func installationsAndChannelsAreListed() async throws {
         try await Self.play { life, browser in
             let server = life.server
-            for (number, minutes) in [(1, 9.0), (2, 8), (1, 7)] {
-                let body: JSONValue = ["token": .token(number), "observedAt": .minutesAgo(minutes)]
-                _ = try await server.call(.put, "…/installations/phone-1/device-token", body)
-            }
+            let body: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(9)]
+            _ = try await server.call(.put, "…/installations/phone-1/device-token", body)
             _ = try await server.call(.put, "…/installations/phone-2", ["aliases": ["userId": "u-7"]])
             let hash = InstallationHash(of: try InstallationID("phone-1"), in: try BundleID("com.example.food"))
             let page = try await browser.get("…/installations")
-            #expect(page.words.contains("1 installation had a token go A, B, A"), "\(page.words)")
             #expect(
                 page.text.contains("…/installations/\(hash)".replacingOccurrences(of: "…", with: ConsoleBrowser.scope))
             )
             let own = try await browser.get("…/installations/\(hash)")
-            #expect(own.words.contains("two devices share its id") && own.words.contains("device"))
+            #expect(own.words.contains("device"))
             #expect(!own.text.contains("phone-1") && !page.text.contains("phone-1"))
             let channel: JSONValue = ["channelId": "dGVzdA==", "messageStoragePolicy": 1]
             _ = try await server.call(.put, "…/aliases/matchId/m-7/channel", channel)
