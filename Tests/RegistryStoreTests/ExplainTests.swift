@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// What the audit says of an alias. Every verdict is in `VerdictTests`.
+/// The explanation of an alias. `VerdictTests` has every reason to withhold a token.
 @Suite(.timeLimit(.minutes(15))) struct ExplainTests {
     private static let alias = Alias.sample("orderId", "42")
     private static let phone = InstallationHash.sample(1)
