@@ -124,11 +124,11 @@ WITH page AS MATERIALIZED (
     SELECT v.token_digest FROM unnest($1) AS named (hash) CROSS JOIN LATERAL (
         (SELECT its.token_digest FROM token_values its
             WHERE its.app_number = $2 AND its.environment = $3::apns_environment AND its.installation_hash = named.hash
-            LIMIT $4)
+                AND its.installation_hash > '' LIMIT $4)
         UNION ALL
         (SELECT its.token_digest FROM token_values its
             WHERE its.app_number = $5 AND its.environment = $6::apns_environment AND its.displaced_installation_hash = named.hash
-            LIMIT $7)
+                AND its.displaced_installation_hash > '' LIMIT $7)
     ) AS v LIMIT $8
 ), theirs AS MATERIALIZED (
     SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY($9) OR (
