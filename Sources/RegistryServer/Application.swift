@@ -6,15 +6,13 @@ import RegistryStore
 
 /// Builds the HTTP server: what `pushreg serve` runs is what the tests call.
 ///
-/// It runs as a service until it is told to shut down; then it takes no more connections and lets requests in flight
-/// finish. Signals are the caller's affair, and so is to refuse `insecureNoAuth` on any but a loopback `host`.
+/// It runs as a service until shutdown; then it accepts no more connections and lets requests in flight finish. The
+/// caller handles signals, and allows `insecureNoAuth` only on a loopback `host`.
 ///
 /// - Parameters:
-///   - registry: Where everything is stored.
-///   - configuration: Where to listen and how much to take.
-///   - logger: Gets one line a request at debug level, and what went wrong within.
-///   - onServing: Called once requests are accepted, with the port, which the system chose where 0 was given.
-///   - onServingAdmin: The same for the admin port, where there is one.
+///   - logger: Logs each request at debug level, and internal errors.
+///   - onServing: Called with the port once requests are accepted; the system chooses the port if it is 0.
+///   - onServingAdmin: Called with the admin port, if there is one.
 package func buildApplication(
     registry: Registry,
     configuration: ServerConfiguration,
@@ -91,8 +89,8 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
             availableConnectionsDelegate: .maximum(mostAccepted, logger: logger)
         ),
         onServerRunning: { channel in
-            // NIO takes 4 connections a turn of the event loop. Where turns are long, for there is much to do, more come
-            // than that, and the kernel's queue is full for everybody.
+            // By default NIO accepts 4 connections per turn of the event loop. Under load turns are long, and the kernel's
+            // queue would fill up.
             try? await channel.setOption(.maxMessagesPerRead, value: 256).get()
             await onServing(channel.localAddress?.port ?? configuration.port)
         },

@@ -23,11 +23,10 @@ struct StatisticsStatements {
             """
     }
 
-    /// The most rare events that are counted.
+    /// The limit of rare events that are counted one by one.
     static let mostRareEvents = 200_000
 
-    /// Events of all but the common types, which an index has by themselves; only so many of them, and not the latest, where there are
-    /// more.
+    /// Events of all but the common types, found by an index of their own. Above ``mostRareEvents`` the latest are missing.
     func rareEvents(since start: Date, step: Duration) -> SQL {
         let types = Self.common.map { "'\($0)'" }.joined(separator: ", ")
         return """
