@@ -2,13 +2,13 @@
 package enum Migrations {
     /// File name and content, in the order in which they are applied.
     package static let files: [(name: String, content: [UInt8])] = [
-        ("0001_registry.sql", PackageResources._001_registry_sql),
-        ("0002_keys.sql", PackageResources._002_keys_sql),
-        ("0003_owners.sql", PackageResources._003_owners_sql),
-        ("0004_audit.sql", PackageResources._004_audit_sql),
-        ("0005_counts.sql", PackageResources._005_counts_sql),
-        ("0006_start_leases.sql", PackageResources._006_start_leases_sql),
-        ("0007_all_aliases.sql", PackageResources._007_all_aliases_sql),
-        ("0008_smaller_indexes.sql", PackageResources._008_smaller_indexes_sql),
+        ("0001_apps_and_keys.sql", PackageResources._001_apps_and_keys_sql),
+        ("0002_installations.sql", PackageResources._002_installations_sql),
+        ("0003_activities.sql", PackageResources._003_activities_sql),
+        ("0004_tokens.sql", PackageResources._004_tokens_sql),
+        ("0005_events.sql", PackageResources._005_events_sql),
+        ("0006_channels_and_plan.sql", PackageResources._006_channels_and_plan_sql),
+        ("0007_erasures_and_counts.sql", PackageResources._007_erasures_and_counts_sql),
+        ("0008_views.sql", PackageResources._008_views_sql),
     ]
 }

@@ -11,25 +11,19 @@ package struct Scope: Sendable, Hashable {
         self.environment = environment
     }
 
-    /// Whether statements may mix work of both: apps are compared by number, regardless of their settings.
-    func sharesStatements(with other: Scope) -> Bool {
-        app.number == other.app.number && environment == other.environment
-    }
+    /// The `scope_id` of its rows.
+    package var id: Int64 { app.scopeIDs[environment] }
+
+    /// The app in the other environment.
+    var other: Scope { Scope(app: app, environment: environment.other) }
+
+    /// Whether statements may mix work of both, regardless of the app's settings.
+    func sharesStatements(with other: Scope) -> Bool { id == other.id }
 }
 
 extension Scope {
-    func contains(_ row: String) -> SQL {
-        """
-        \(unescaped: row).app_number = \(app.number) \
-        AND \(unescaped: row).environment = \(environment.rawValue)::apns_environment
-        """
-    }
+    func contains(_ row: String) -> SQL { "\(unescaped: row).scope_id = \(id)" }
 
     /// Written so that no index can be used for it.
-    func containsUnindexed(_ row: String) -> SQL {
-        """
-        (\(unescaped: row).app_number = \(app.number)) IS TRUE
-            AND (\(unescaped: row).environment = \(environment.rawValue)::apns_environment) IS TRUE
-        """
-    }
+    func containsUnindexed(_ row: String) -> SQL { "(\(unescaped: row).scope_id = \(id)) IS TRUE" }
 }

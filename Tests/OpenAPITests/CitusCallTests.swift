@@ -40,8 +40,8 @@ import Testing
         #expect(compared == 2 * calls.count)
         let nodes = try await many.count(
             """
-            SELECT count(DISTINCT p.nodename) FROM apps a
-            JOIN citus_shards p ON p.shardid = get_shard_id_for_distribution_column('activities', a.app_number)
+            SELECT count(DISTINCT p.nodename) FROM apps a JOIN scopes s ON s.app_id = a.app_id
+            JOIN citus_shards p ON p.shardid = get_shard_id_for_distribution_column('activities', s.scope_id)
             WHERE a.bundle_id = ANY(\(Self.bundleIDs))
             """
         )

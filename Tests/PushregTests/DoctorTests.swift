@@ -88,8 +88,8 @@ import Testing
             #expect(try await Program.run(["migrate", "--database-url", connectionString]).status == 0)
             try await Self.run(
                 """
-                INSERT INTO installations (app_number, environment, installation_hash)
-                SELECT 1, 'sandbox', int8send(n) FROM generate_series(1::bigint, 11000) AS n;
+                INSERT INTO installations (scope_id, installation_hash)
+                SELECT 1, int8send(n) FROM generate_series(1::bigint, 11000) AS n;
                 UPDATE installations SET changed = true;
                 """,
                 on: connectionString

@@ -24,7 +24,14 @@ import Testing
     func followsTheRules(_ kind: String, _ value: String, _ keyMay: Bool, _ userMay: Bool) throws {
         let rules: [UTF8Text: AliasRule] = ["free": .any, "signed": .signedIn, "mine": .subject, "ours": .backend]
         let settings = AppSettings(aliasRules: rules)
-        let app = App(number: 1, bundleID: try BundleID("a"), settings: settings, createdAt: Date(), updatedAt: Date())
+        let app = App(
+            id: 1,
+            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
+            bundleID: try BundleID("a"),
+            settings: settings,
+            createdAt: Date(),
+            updatedAt: Date()
+        )
         func allows(_ principal: Principal) -> Bool {
             do {
                 try AliasPolicy(app).check([.sample("liveactivityId", "x"), .sample(kind, value)], by: principal)
@@ -39,7 +46,8 @@ import Testing
     /// "é" in one character and in two is the same text to Swift, and not the same user.
     @Test("Subjects are compared byte by byte") func subjectsAreComparedByteByByte() throws {
         let app = App(
-            number: 1,
+            id: 1,
+            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
             bundleID: try BundleID("a"),
             settings: AppSettings(),
             createdAt: Date(),

@@ -187,8 +187,8 @@ import Testing
             _ = try await database.pool.withSession { session in
                 try session.execute(
                     """
-                    INSERT INTO events (app_number, drop_on, environment, type, who, activity_id)
-                    SELECT \(scope.app.number), current_date + 9, 'sandbox', 'changed', 'test', 'a-' || n
+                    INSERT INTO events (scope_id, drop_on, type, who, activity_id)
+                    SELECT \(scope.id), current_date + 9, 'changed', 'test', 'a-' || n
                     FROM generate_series(1, 60000) AS n
                     """
                 ).affectedRows

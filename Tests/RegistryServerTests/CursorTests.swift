@@ -17,7 +17,8 @@ import Testing
     private static func scope(_ bundleID: String, _ environment: APNSEnvironment) throws -> Scope {
         let now = Date()
         let app = App(
-            number: 1,
+            id: 1,
+            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
             bundleID: try BundleID(bundleID),
             settings: AppSettings(),
             createdAt: now,

@@ -193,7 +193,14 @@ import Testing
 
     @Test("Users that look alike are apart", arguments: Pair.all)
     func usersAreApart(_ pair: Pair) async throws {
-        let app = App(number: 1, bundleID: try BundleID("a"), settings: AppSettings(), createdAt: .now, updatedAt: .now)
+        let app = App(
+            id: 1,
+            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
+            bundleID: try BundleID("a"),
+            settings: AppSettings(),
+            createdAt: .now,
+            updatedAt: .now
+        )
         let (user, name) = (UTF8Text(pair.one), UTF8Text(pair.other))
         let principal = Principal(role: .client, who: user, subject: user)
         #expect(throws: Problem.self) { try AliasPolicy(app).check([.sample("userId", pair.other)], by: principal) }

@@ -36,7 +36,7 @@ import Testing
                 try await server.key(.sender), try await server.key(.sender, expiresAt: Date(timeIntervalSinceNow: -1))
             )
             let app = try #require(try await server.registry.app(BundleID("com.example.food")))
-            #expect(try await server.registry.revokeKey(revoked.key.id, ofApp: app.number, by: "test"))
+            #expect(try await server.registry.revokeKey(revoked.key.id, ofApp: app.id, by: "test"))
             let forgeries = Self.forgeries(mine.key, other.key, revoked: revoked.key, expired: expired.key)
             #expect(forgeries.count >= 29)
             func problem(_ authorization: String) async throws -> String {

@@ -53,7 +53,8 @@ import Testing
     private static let scope = Scope(app: sampleApp, environment: .sandbox)
     private static let alias = Alias.sample("orderId", "42")
     static let sampleApp = App(
-        number: 1,
+        id: 1,
+        scopeIDs: ScopeIDs(sandbox: 1, production: 2),
         bundleID: try! BundleID("com.example.food"),
         settings: AppSettings(),
         createdAt: .distantPast,

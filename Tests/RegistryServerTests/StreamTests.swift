@@ -22,7 +22,8 @@ import Testing
         )
         let now = Date()
         let app = App(
-            number: 1,
+            id: 1,
+            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
             bundleID: try BundleID("com.example.food"),
             settings: AppSettings(),
             createdAt: now,

@@ -46,9 +46,9 @@ import Testing
     }
 
     /// The apps whose expired activity was written down.
-    private func sweptApps(_ database: TestDatabase) async throws -> [Int64] {
+    private func sweptScopes(_ database: TestDatabase) async throws -> [Int64] {
         try await database.pool.withSession { session in
-            try session.execute("SELECT app_number FROM activities WHERE expiry_recorded_at IS NOT NULL ORDER BY 1")
+            try session.execute("SELECT scope_id FROM activities WHERE expiry_recorded_at IS NOT NULL ORDER BY 1")
                 .decode(Int64.self)
         }
     }
@@ -62,17 +62,17 @@ import Testing
             """
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
             CREATE TRIGGER refusal BEFORE UPDATE ON activities FOR EACH ROW
-                WHEN (new.app_number = \(scopes[0].app.number)) EXECUTE FUNCTION refuse();
+                WHEN (new.scope_id = \(scopes[0].id)) EXECUTE FUNCTION refuse();
             """,
             database
         )
         await sweeper(database).sweepOnce()
-        #expect(try await sweptApps(database) == scopes.dropFirst().map(\.app.number))
+        #expect(try await sweptScopes(database) == scopes.dropFirst().map(\.id))
         #expect(journal.last?.isComplete == false)
         #expect(try metrics.expectCounter(Metric.sweepFailures.rawValue).totalValue == 1)
         try await run("DROP TRIGGER refusal ON activities", database)
         await sweeper(database).sweepOnce()
-        #expect(try await sweptApps(database) == scopes.map(\.app.number))
+        #expect(try await sweptScopes(database) == scopes.map(\.id))
         #expect(journal.last?.isComplete == true)
     }
 
@@ -84,7 +84,7 @@ import Testing
         _ = try await database.registry.renewEventPartitions()
         try await run("ALTER TABLE events_default RENAME TO elsewhere", database)
         await sweeper(database).sweepOnce()
-        #expect(try await sweptApps(database) == scopes.map(\.app.number))
+        #expect(try await sweptScopes(database) == scopes.map(\.id))
         #expect(journal.last?.isComplete == false)
     }
 
@@ -94,7 +94,7 @@ import Testing
         let scopes = try await apps(2, in: database)
         try await run("ALTER TABLE counts RENAME TO elsewhere", database)
         await sweeper(database).sweepOnce()
-        #expect(try await sweptApps(database) == scopes.map(\.app.number))
+        #expect(try await sweptScopes(database) == scopes.map(\.id))
         #expect(journal.last?.isComplete == true)
     }
 

@@ -95,8 +95,8 @@ import Testing
         let root = try await Self.make()
         try await root.database.run(
             """
-            INSERT INTO events (app_number, drop_on, environment, type, who, activity_id)
-            SELECT \(root.scope.app.number), current_date + 10, 'sandbox', 'rotated', 'crowd', 'crowd-' || n
+            INSERT INTO events (scope_id, drop_on, type, who, activity_id)
+            SELECT \(root.scope.id), current_date + 10, 'rotated', 'crowd', 'crowd-' || n
             FROM generate_series(1, 50000) AS n
             """
         )

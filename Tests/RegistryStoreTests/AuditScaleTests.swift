@@ -19,25 +19,25 @@ import Testing
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
                 """
-                INSERT INTO events (app_number, drop_on, recorded_at, environment, type, who, activity_id,
+                INSERT INTO events (scope_id, drop_on, recorded_at, type, who, activity_id,
                     installation_hash, subject, aliases, token_fingerprint)
-                SELECT a.app_number, current_date + 90, now() - (kinds.n * interval '1 hour'), a.environment,
-                    CASE WHEN kinds.n = 1 THEN 'registered' WHEN a.activity_number % 100 = 0 THEN 'dropped'
+                SELECT a.scope_id, current_date + 90, now() - (kinds.n * interval '1 hour'),
+                    CASE WHEN kinds.n = 1 THEN 'registered' WHEN a.activity_key % 100 = 0 THEN 'dropped'
                         ELSE 'rotated' END,
-                    'test', a.activity_id, a.installation_hash, 'user-' || a.activity_number / 10, a.aliases,
+                    'test', a.activity_id, a.installation_hash, 'user-' || a.activity_key / 10, a.aliases,
                     substr(a.token_digest, 1, 4)
                 FROM (VALUES (1), (2)) AS kinds (n) CROSS JOIN activities a
                 """,
                 """
                 UPDATE activities a SET confirmed_at = now() - interval '3 hours',
-                    token_is_doubted = a.activity_number % 1000 = 0
-                WHERE a.activity_number % 50 = 0
+                    token_is_doubted = a.activity_key % 1000 = 0
+                WHERE a.activity_key % 50 = 0
                 """,
                 """
                 UPDATE token_values t SET quarantined_at = now(), quarantined_kind = 'update',
                     quarantine_reason = 'BadDeviceToken'
-                FROM activities a WHERE a.activity_number % 1000 = 0 AND t.app_number = a.app_number
-                    AND t.environment = a.environment AND t.token_digest = a.token_digest
+                FROM activities a WHERE a.activity_key % 1000 = 0 AND t.scope_id = a.scope_id
+                    AND t.token_digest = a.token_digest
                 """,
             ])
         }

@@ -79,9 +79,9 @@ import Testing
         for (index, alias) in aliases.enumerated() {
             try await activity.database.run(
                 """
-                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
-                SELECT app_number, environment, kind, \(alias.value), false, activity_number FROM activity_aliases
-                WHERE value = '7' ORDER BY activity_number LIMIT \(index == 11 ? 1 : 950)
+                INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
+                SELECT scope_id, kind, \(alias.value), false, activity_key FROM activity_aliases
+                WHERE value = '7' ORDER BY activity_key LIMIT \(index == 11 ? 1 : 950)
                 """
             )
         }
@@ -103,15 +103,15 @@ import Testing
         try await activity.end()
         try await activity.database.run(
             """
-            INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
-            SELECT a.app_number, a.environment, sha256(int8send(n)), a.activity_id, a.activity_number, a.token_observed_at
+            INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
+            SELECT a.scope_id, sha256(int8send(n)), a.activity_id, a.activity_key, a.token_observed_at
             FROM activities a CROSS JOIN generate_series(1::bigint, 25000) AS n
             """
         )
         try await activity.database.run(
             """
-            INSERT INTO former_claims (app_number, environment, activity_id, token_digest, observed_at)
-            SELECT a.app_number, a.environment, a.activity_id, sha256(int8send(-n)), a.token_observed_at
+            INSERT INTO former_claims (scope_id, activity_id, token_digest, observed_at)
+            SELECT a.scope_id, a.activity_id, sha256(int8send(-n)), a.token_observed_at
             FROM activities a CROSS JOIN generate_series(1::bigint, 15000) AS n
             """
         )

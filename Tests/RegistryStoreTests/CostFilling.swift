@@ -30,19 +30,18 @@ extension TestDatabase {
         at time: Date,
         in scope: Scope
     ) async throws {
-        let (app, environment) = (scope.app.number, scope.environment.rawValue)
         let aliases = alias.map { try? AliasSet([$0]) }.flatMap(\.self).map { JSONB($0.canonicalJSON) }
         let isAdded: SQL = """
-            a.app_number = \(app) AND a.environment = \(environment)::apns_environment AND a.activity_id = ANY(ARRAY(
+            a.scope_id = \(scope.id) AND a.activity_id = ANY(ARRAY(
                 SELECT 'bulk-' || n FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
             ))
             """
         try await run(
             """
-            INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+            INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
                 token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash,
                 installation_observed_at, aliases, aliases_observed_at, outcome, created_at)
-            SELECT \(app), \(environment)::apns_environment, 'bulk-' || n, int8send(n), sha256(int8send(n)), q.at, q.at,
+            SELECT \(scope.id), 'bulk-' || n, int8send(n), sha256(int8send(n)), q.at, q.at,
                 q.at, q.at, '8 hours', q.at + interval '8 hours', q.at, \(installation?.bytes),
                 CASE WHEN \(installation?.bytes) IS NOT NULL THEN q.at END, \(aliases),
                 CASE WHEN \(aliases) IS NOT NULL THEN q.at END, 'registered', q.at
@@ -52,16 +51,16 @@ extension TestDatabase {
         )
         try await run(
             """
-            INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
-            SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities a
+            INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
+            SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities a
             WHERE \(sql: isAdded) ON CONFLICT DO NOTHING
             """
         )
         guard let alias else { return }
         try await run(
             """
-            INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
-            SELECT app_number, environment, \(alias.kind), \(alias.value), false, activity_number FROM activities a
+            INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
+            SELECT scope_id, \(alias.kind), \(alias.value), false, activity_key FROM activities a
             WHERE \(sql: isAdded) ON CONFLICT DO NOTHING
             """
         )
@@ -75,10 +74,9 @@ extension TestDatabase {
     func addValues(_ numbers: ClosedRange<Int>, of installation: InstallationHash, in scope: Scope) async throws {
         try await run(
             """
-            INSERT INTO token_values (app_number, environment, token_digest, installation_kind, installation_hash,
+            INSERT INTO token_values (scope_id, token_digest, installation_kind, installation_hash,
                 installation_observed_at)
-            SELECT \(scope.app.number), \(scope.environment.rawValue)::apns_environment, sha256(int8send(n)), 'device',
-                \(installation.bytes), now() - interval '1 day' + n * interval '1 second'
+            SELECT \(scope.id), sha256(int8send(n)), 'device', \(installation.bytes), now() - interval '1 day' + n * interval '1 second'
             FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
             """
         )
@@ -91,25 +89,23 @@ extension TestDatabase {
         startToken: PushToken?,
         in scope: Scope
     ) async throws {
-        let (app, environment) = (scope.app.number, scope.environment.rawValue)
         let hashes: SQL = """
-            SELECT \(app)::bigint AS app_number, \(environment)::apns_environment AS environment,
-                sha256(int8send(n)) AS installation_hash
+            SELECT \(scope.id)::bigint AS scope_id, sha256(int8send(n)) AS installation_hash
             FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
             """
         try await run(
-            "INSERT INTO installations (app_number, environment, installation_hash) SELECT * FROM (\(sql: hashes)) AS q"
+            "INSERT INTO installations (scope_id, installation_hash) SELECT * FROM (\(sql: hashes)) AS q"
         )
         try await run(
             """
-            INSERT INTO installation_aliases (app_number, environment, installation_hash, kind, value)
+            INSERT INTO installation_aliases (scope_id, installation_hash, kind, value)
             SELECT q.*, \(alias.kind), \(alias.value) FROM (\(sql: hashes)) AS q
             """
         )
         guard let startToken else { return }
         try await run(
             """
-            INSERT INTO installation_tokens (app_number, environment, installation_hash, kind, attributes_type,
+            INSERT INTO installation_tokens (scope_id, installation_hash, kind, attributes_type,
                 has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at, outcome)
             SELECT q.*, 'start', 'Match', false, \(startToken.bytes), sha256(\(startToken.bytes)), now(), now(), now(), 'registered'
             FROM (\(sql: hashes)) AS q
@@ -117,8 +113,8 @@ extension TestDatabase {
         )
         try await run(
             """
-            INSERT INTO token_values (app_number, environment, token_digest, start_observed_at)
-            SELECT \(app), \(environment)::apns_environment, sha256(\(startToken.bytes)), now() ON CONFLICT DO NOTHING
+            INSERT INTO token_values (scope_id, token_digest, start_observed_at)
+            SELECT \(scope.id), sha256(\(startToken.bytes)), now() ON CONFLICT DO NOTHING
             """
         )
     }
@@ -127,10 +123,8 @@ extension TestDatabase {
     func addEvents(_ count: Int, of installation: InstallationHash, under alias: Alias, in scope: Scope) async throws {
         try await run(
             """
-            INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-                aliases)
-            SELECT \(scope.app.number), current_date + 90, \(scope.environment.rawValue)::apns_environment, 'taken-over',
-                'test', 'activity', \(installation.bytes), 'u-7',
+            INSERT INTO events (scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases)
+            SELECT \(scope.id), current_date + 90, 'taken-over', 'test', 'activity', \(installation.bytes), 'u-7',
                 jsonb_build_object(\(alias.kind)::text, jsonb_build_array(\(alias.value)::text))
             FROM generate_series(1, \(count)) AS n
             """

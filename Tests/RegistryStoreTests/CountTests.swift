@@ -183,7 +183,7 @@ import Testing
         try await activity.database.run(
             """
             INSERT INTO counts
-            SELECT \(activity.scope.app.number), 'sandbox', \(thisHour) - age.minutes * interval '1 minute', false,
+            SELECT \(activity.scope.id), \(thisHour) - age.minutes * interval '1 minute', false,
                 '{"update": {"current": [7, 0, 0, 0, 0, 0, 0, 0, 0]}, "later-kind": {"current": [1]}}'
             FROM unnest(\(old + young)) AS age (minutes)
             """
@@ -192,7 +192,7 @@ import Testing
         let now = Date()
         try await activity.database.run(
             """
-            INSERT INTO counts SELECT \(activity.scope.app.number), 'sandbox', \(now) - n * interval '1 minute', false, '{}'
+            INSERT INTO counts SELECT \(activity.scope.id), \(now) - n * interval '1 minute', false, '{}'
             FROM generate_series(1, 50) AS n
             """
         )
@@ -219,7 +219,7 @@ import Testing
         }
         #expect(try await registry.totals().age < .seconds(120))
         try await database.run(
-            "UPDATE counts SET counted_at = earlier(counted_at, '2 hours') WHERE environment = 'sandbox'"
+            "UPDATE counts SET counted_at = earlier(counted_at, '2 hours') WHERE scope_id = \(activity.scope.id)"
         )
         let old = try await registry.totals()
         #expect(old.age >= .seconds(7200) && Self.groups(old, in: .sandbox)[.activities(.active)] == 1)

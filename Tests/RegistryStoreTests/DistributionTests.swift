@@ -25,8 +25,8 @@ import Testing
         let scope = try await database.scope()
         @Sendable func insertion(_ value: String) -> SQL {
             """
-            INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
-            VALUES (\(scope.app.number), 'sandbox', 'orderId', \(value), false, 1)
+            INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
+            VALUES (\(scope.id), 'orderId', \(value), false, 1)
             """
         }
         await #expect(throws: PostgresError.self) {
@@ -157,12 +157,12 @@ import Testing
         let strangers = try await database.count(
             """
             SELECT count(*) FROM events
-            WHERE environment IS NOT NULL
+            WHERE activity_id IS NOT NULL
                 AND NOT (transaction_id > \(String(before))::xid8 AND transaction_id < \(String(after))::xid8)
             """
         )
         #expect(strangers == 0)
-        #expect(try await database.count("SELECT count(*) FROM events WHERE environment IS NOT NULL") == 8)
+        #expect(try await database.count("SELECT count(*) FROM events WHERE activity_id IS NOT NULL") == 8)
         #expect(try await database.count("SELECT max(event_number) FROM events") < 1000)
     }
 

@@ -20,9 +20,8 @@ import Testing
     ) async throws {
         try await database.run(
             """
-            INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash)
-            SELECT \(scope.app.number), current_date + 90, \(scope.environment.rawValue)::apns_environment, 'rotated', 'test',
-                \(activity?.rawValue), \(installation?.bytes)
+            INSERT INTO events (scope_id, drop_on, type, who, activity_id, installation_hash)
+            SELECT \(scope.id), current_date + 90, 'rotated', 'test', \(activity?.rawValue), \(installation?.bytes)
             FROM generate_series(1, \(count)) AS n
             """
         )
@@ -39,7 +38,7 @@ import Testing
             """
             SELECT max(pages.count) FROM (
                 SELECT count(*) AS count FROM \(unescaped: table) r
-                WHERE r.app_number = \(scope.app.number) AND \(sql: condition) GROUP BY r.xmin::text
+                WHERE r.scope_id = \(scope.id) AND \(sql: condition) GROUP BY r.xmin::text
             ) AS pages
             """
         )
@@ -69,15 +68,15 @@ import Testing
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
         try await database.run(
             """
-            INSERT INTO former_claims (app_number, environment, activity_id, token_digest, observed_at)
-            SELECT a.app_number, a.environment, a.activity_id, sha256(int8send(n)), a.token_observed_at
+            INSERT INTO former_claims (scope_id, activity_id, token_digest, observed_at)
+            SELECT a.scope_id, a.activity_id, sha256(int8send(n)), a.token_observed_at
             FROM activities a CROSS JOIN generate_series(1::bigint, \(Int64(size + 5))) AS n
             """
         )
         try await database.run(
             """
-            INSERT INTO token_values (app_number, environment, token_digest, displaced_activity_id, displaced_observed_at)
-            SELECT f.app_number, f.environment, f.token_digest, f.activity_id, f.observed_at FROM former_claims f
+            INSERT INTO token_values (scope_id, token_digest, displaced_activity_id, displaced_observed_at)
+            SELECT f.scope_id, f.token_digest, f.activity_id, f.observed_at FROM former_claims f
             """
         )
         let counts = try await database.registry.erase(.alias(Self.alias), in: scope, by: "admin")
@@ -162,7 +161,7 @@ import Testing
             """
         #expect(try await database.count(named) == count)
         // The last page waits, for what leads to the installation goes with it.
-        let locks: SQL = "SELECT FROM installation_aliases WHERE app_number = \(scope.app.number) FOR UPDATE"
+        let locks: SQL = "SELECT FROM installation_aliases WHERE scope_id = \(scope.id) FOR UPDATE"
         let held = try await HeldTransaction(locks, in: database)
         async let erased = database.registry.erase(.installation(phone.hash), in: scope, by: "admin")
         try await held.waitUntilSomebodyWaits()
@@ -184,15 +183,14 @@ import Testing
         let count = 2 * Registry.identityPageSize + 1
         try await database.run(
             """
-            INSERT INTO alias_identities (app_number, environment, alias, owner, ended_at)
-            SELECT \(scope.app.number), \(scope.environment.rawValue)::apns_environment, 'match-' || n,
-                \(ActivityOwner.installation(phone.hash).stored), now()
+            INSERT INTO alias_identities (scope_id, alias, owner, ended_at)
+            SELECT \(scope.id), 'match-' || n, \(ActivityOwner.installation(phone.hash).stored), now()
             FROM generate_series(1, \(count)) AS n
             """
         )
         let locks: SQL = """
             SELECT FROM alias_identities
-            WHERE app_number = \(scope.app.number) AND alias = \("match-\(count)") FOR UPDATE
+            WHERE scope_id = \(scope.id) AND alias = \("match-\(count)") FOR UPDATE
             """
         let held = try await HeldTransaction(locks, in: database)
         async let erased = database.registry.erase(.installation(phone.hash), in: scope, by: "admin")

@@ -16,11 +16,11 @@ import Testing
         try await meter.database.pool.withSession(.never, timeout: .seconds(7200)) { session in
             _ = try session.execute(
                 """
-                INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
+                INSERT INTO events (scope_id, drop_on, type, who, activity_id, installation_hash, subject,
                     aliases, token_fingerprint)
-                SELECT a.app_number, current_date + 90, a.environment, 'registered', 'test', a.activity_id,
+                SELECT a.scope_id, current_date + 90, 'registered', 'test', a.activity_id,
                     a.installation_hash, a.subject, a.aliases, substr(a.token_digest, 1, 4)
-                FROM activities a ORDER BY a.activity_number
+                FROM activities a ORDER BY a.activity_key
                 """
             )
         }

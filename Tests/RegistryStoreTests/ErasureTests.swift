@@ -207,8 +207,8 @@ import Testing
         // As an erasure leaves it that another instance began when the registration was not there yet.
         try await identity.database.run(
             """
-            INSERT INTO erasures (app_number, environment, erased_digest, erased_at)
-            SELECT app.app_number, 'sandbox', sha256(uuid_send(app.erasure_salt) || convert_to('alias:userId:erased-person', 'UTF8')),
+            INSERT INTO erasures (scope_id, erased_digest, erased_at)
+            SELECT \(identity.scope.id), sha256(uuid_send(app.erasure_salt) || convert_to('alias:userId:erased-person', 'UTF8')),
                 now() FROM apps app
             """
         )
@@ -228,7 +228,7 @@ import Testing
             by: "admin"
         )
         let together: SQL = """
-            SELECT count(*) FROM events e WHERE e.type = 'erased' AND EXISTS (SELECT FROM erasures r WHERE r.app_number = e.app_number AND r.xmin = e.xmin)
+            SELECT count(*) FROM events e WHERE e.type = 'erased' AND EXISTS (SELECT FROM erasures r WHERE r.scope_id = e.scope_id AND r.xmin = e.xmin)
             """
         #expect(try await activity.count(together) == 2)
     }

@@ -36,8 +36,8 @@ import Testing
         try await activity.database.pool.withSession { _ = try $0.execute("DELETE FROM token_values") }
         let registration = try await HeldTransaction(
             """
-            INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
-            SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
+            INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
+            SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities
             """,
             in: activity.database,
             commits: true

@@ -180,7 +180,7 @@ import Testing
         try await activity.register(1, at: minute(0))
         _ = try await activity.report(1, 400, "BadDeviceToken")
         let (registry, scope) = (activity.database.registry, activity.scope)
-        let locks: SQL = "SELECT FROM quarantine_guards WHERE app_number = \(scope.app.number) FOR UPDATE"
+        let locks: SQL = "SELECT FROM quarantine_guards WHERE scope_id = \(scope.id) FOR UPDATE"
         let report = try await HeldTransaction(locks, in: activity.database)
         async let isReleased = registry.release(activity.id, in: scope, by: "admin")
         try await report.waitUntilSomebodyWaits()

@@ -146,23 +146,23 @@ import Testing
                     -- A claim that the value's row has counts in place of an earlier one that was lost meanwhile.
                     (SELECT array_agg((f.token_digest, f.observed_at)::text ORDER BY f.token_digest)
                      FROM former_claims f
-                     JOIN token_values t USING (app_number, environment, token_digest)
-                     WHERE f.app_number = a.app_number AND f.activity_id = a.activity_id
+                     JOIN token_values t USING (scope_id, token_digest)
+                     WHERE f.scope_id = a.scope_id AND f.activity_id = a.activity_id
                          AND t.activity_id <> a.activity_id))
-                FROM activities a WHERE a.app_number = \(scope.app.number) ORDER BY 1
+                FROM activities a WHERE a.scope_id = \(scope.id) ORDER BY 1
                 """,
                 """
-                SELECT concat_ws('|', t.token_digest, t.activity_id, t.activity_number IS NULL, t.observed_at, t.dead_at) FROM token_values t
-                WHERE t.app_number = \(scope.app.number) ORDER BY 1
+                SELECT concat_ws('|', t.token_digest, t.activity_id, t.activity_key IS NULL, t.observed_at, t.dead_at) FROM token_values t
+                WHERE t.scope_id = \(scope.id) ORDER BY 1
                 """,
                 """
                 SELECT concat_ws('|', i.installation_hash, i.full_state_at) FROM installations i
-                WHERE i.app_number = \(scope.app.number) ORDER BY 1
+                WHERE i.scope_id = \(scope.id) ORDER BY 1
                 """,
                 """
                 SELECT concat_ws('|', al.kind, al.value, al.ended, a.activity_id)
-                FROM activity_aliases al JOIN activities a USING (app_number, activity_number)
-                WHERE al.app_number = \(scope.app.number) ORDER BY 1
+                FROM activity_aliases al JOIN activities a USING (scope_id, activity_key)
+                WHERE al.scope_id = \(scope.id) ORDER BY 1
                 """,
             ]).flatMap { try $0.decode(String.self) }
         }

@@ -22,11 +22,16 @@ import Testing
         try await registry.noteUse(of: made, at: expiry)
         try await registry.noteUse(of: made, at: .minutesAgo(9))
         #expect(try await registry.keys(of: app).first?.lastUsedAt == expiry)
-        #expect(try await registry.revokeKey(id, ofApp: app.number, by: "test"))
+        #expect(try await registry.revokeKey(id, ofApp: app.id, by: "test"))
         let revoked = try #require(try await registry.keys(of: app).first?.revokedAt)
-        #expect(try await registry.revokeKey(id, ofApp: app.number, by: "test"))
+        #expect(try await registry.revokeKey(id, ofApp: app.id, by: "test"))
         #expect(try await registry.keys(of: app).first?.revokedAt == revoked)
-        #expect(try await events(database) == ["key-created \(id)", "key-revoked \(id)"])
+        for environment in APNSEnvironment.allCases {
+            let scope = Scope(app: app, environment: environment)
+            #expect(try await events(scope.id, database) == ["key-created \(id)", "key-revoked \(id)"])
+            let trail = try await registry.events(limit: 10, in: scope).items.map(\.type)
+            #expect(trail == ["key-revoked", "key-created", "app-created"])
+        }
     }
 
     @Test("Root keys belong to no app") func rootKeysBelongToNoApp() async throws {
@@ -40,11 +45,12 @@ import Testing
             of: nil,
             by: "test"
         )
-        #expect(made.app == nil && made.appNumber == 0)
+        #expect(made.app == nil && made.appID == 0)
         #expect(try await database.registry.keys(of: app).isEmpty)
         #expect(try await database.registry.allKeys() == [made])
-        #expect(try await !database.registry.revokeKey(id, ofApp: app.number, by: "test"))
-        #expect(try await events(database) == ["key-created \(id)"])
+        #expect(try await !database.registry.revokeKey(id, ofApp: app.id, by: "test"))
+        #expect(try await events(0, database) == ["key-created \(id)"])
+        #expect(try await database.count("SELECT count(*) FROM events WHERE key_id IS NOT NULL") == 1)
     }
 
     @Test("Keys go with their app") func keysGoWithTheirApp() async throws {
@@ -107,10 +113,13 @@ import Testing
         #expect(statements() == before + 4)
     }
 
-    private func events(_ database: TestDatabase) async throws -> [String] {
+    private func events(_ scope: Int64, _ database: TestDatabase) async throws -> [String] {
         try await database.pool.withSession { session in
             try session.execute(
-                "SELECT type || ' ' || key_id FROM events WHERE key_id IS NOT NULL ORDER BY event_number"
+                """
+                SELECT type || ' ' || key_id FROM events WHERE scope_id = \(scope) AND key_id IS NOT NULL
+                ORDER BY event_number
+                """
             ).decode(String.self)
         }
     }

@@ -12,12 +12,12 @@ enum PlanFilling {
         """
 
     /// Two start tokens and a device token for each installation, and an alias.
-    private static func installationRows(_ app: Int64) -> [SQL] {
+    private static func installationRows(_ scope: Scope) -> [SQL] {
         [
             """
-            INSERT INTO installation_tokens (app_number, environment, installation_hash, kind, attributes_type,
+            INSERT INTO installation_tokens (scope_id, installation_hash, kind, attributes_type,
                 has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at, outcome)
-            SELECT i.app_number, i.environment, i.installation_hash, kinds.name, kinds.type, kinds.suffix <> '',
+            SELECT i.scope_id, i.installation_hash, kinds.name, kinds.type, kinds.suffix <> '',
                 i.installation_hash || kinds.suffix, sha256(i.installation_hash || kinds.suffix), now(), now(), now(),
                 'registered'
             FROM installations i CROSS JOIN (
@@ -26,46 +26,46 @@ enum PlanFilling {
             ON CONFLICT DO NOTHING
             """,
             """
-            INSERT INTO token_values (app_number, environment, token_digest, installation_kind, installation_hash,
+            INSERT INTO token_values (scope_id, token_digest, installation_kind, installation_hash,
                 installation_observed_at)
-            SELECT app_number, environment, token_digest, kind, installation_hash, observed_at
+            SELECT scope_id, token_digest, kind, installation_hash, observed_at
             FROM installation_tokens WHERE has_one_owner
             ON CONFLICT DO NOTHING
             """,
             """
-            INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
-            SELECT app_number, environment, 'orderId', (row_number() OVER () / 2)::text, installation_hash
+            INSERT INTO installation_aliases (scope_id, kind, value, installation_hash)
+            SELECT scope_id, 'orderId', (row_number() OVER () / 2)::text, installation_hash
             FROM installations
             ON CONFLICT DO NOTHING
             """,
             """
-            INSERT INTO channels (app_number, environment, kind, value, channel_id, message_storage_policy)
-            SELECT \(app), 'sandbox', 'orderId', n::text, 'channel-' || n, 0 FROM generate_series(1, 10000) AS n
+            INSERT INTO channels (scope_id, kind, value, channel_id, message_storage_policy)
+            SELECT \(scope.id), 'orderId', n::text, 'channel-' || n, 0 FROM generate_series(1, 10000) AS n
             ON CONFLICT DO NOTHING
             """,
             """
-            INSERT INTO start_leases (app_number, environment, installation_hash, kind, value, attributes_type, lease_id,
+            INSERT INTO start_leases (scope_id, installation_hash, kind, value, attributes_type, lease_id,
                 leased_at, leased_until, attempted_at)
-            SELECT app_number, environment, installation_hash, 'orderId', (row_number() OVER () / 2)::text, 'Delivery',
+            SELECT scope_id, installation_hash, 'orderId', (row_number() OVER () / 2)::text, 'Delivery',
                 substr(installation_hash, 1, 16), now(), now() + interval '1 hour', ARRAY[now()]
             FROM installations
             ON CONFLICT DO NOTHING
             """,
             """
-            INSERT INTO channel_quotas (app_number, environment)
-            SELECT app_number, 'sandbox' FROM generate_series(1, 1000) AS app_number
+            INSERT INTO channel_quotas (scope_id)
+            SELECT scope_id FROM generate_series(1, 1000) AS scope_id
             ON CONFLICT DO NOTHING
             """,
         ]
     }
 
     /// Activities, three of an installation; with users, ten of a user.
-    static func activityRows(_ app: Int64, _ numbers: ClosedRange<Int>, haveUsers: Bool = false) -> SQL {
+    static func activityRows(_ scope: Scope, _ numbers: ClosedRange<Int>, haveUsers: Bool = false) -> SQL {
         """
-        INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+        INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
             token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash,
             installation_observed_at, aliases, aliases_observed_at, outcome, created_at, subject)
-        SELECT \(app), 'sandbox', 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(), now(),
+        SELECT \(scope.id), 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(), now(),
             '8 hours', now() + interval '8 hours', now(), sha256(int8send(n / 3)), now(),
             jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), now(), 'registered', now(),
             CASE WHEN \(haveUsers) THEN 'user-' || n / 10 END
@@ -86,53 +86,52 @@ enum PlanFilling {
         haveUsers: Bool = false,
         analyzes: Bool = true
     ) async throws {
-        let app = scope.app.number
         // Ten million take a quarter of an hour.
         try await database.pool.withSession(.never, timeout: .seconds(7200)) { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
-                Self.activityRows(app, first...count, haveUsers: haveUsers),
+                Self.activityRows(scope, first...count, haveUsers: haveUsers),
                 """
-                INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
-                SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
+                INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
+                SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities
                 ON CONFLICT DO NOTHING
                 """,
                 """
-                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
-                SELECT app_number, environment, 'orderId', aliases -> 'orderId' ->> 0, false, activity_number
+                INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
+                SELECT scope_id, 'orderId', aliases -> 'orderId' ->> 0, false, activity_key
                 FROM activities
                 ON CONFLICT DO NOTHING
                 """,
                 """
-                INSERT INTO installations (app_number, environment, installation_hash, subject)
-                SELECT app_number, environment, installation_hash, min(subject) FROM activities
-                GROUP BY app_number, environment, installation_hash
+                INSERT INTO installations (scope_id, installation_hash, subject)
+                SELECT scope_id, installation_hash, min(subject) FROM activities
+                GROUP BY scope_id, installation_hash
                 ON CONFLICT DO NOTHING
                 """,
                 """
-                INSERT INTO former_claims (app_number, environment, activity_id, token_digest, observed_at)
-                SELECT app_number, environment, activity_id, sha256(token_digest), token_observed_at
+                INSERT INTO former_claims (scope_id, activity_id, token_digest, observed_at)
+                SELECT scope_id, activity_id, sha256(token_digest), token_observed_at
                 FROM activities
                 ON CONFLICT DO NOTHING
                 """,
                 """
-                INSERT INTO erasures (app_number, environment, erased_digest, erased_at)
-                SELECT app_number, environment, sha256(token_digest), now() FROM activities WHERE activity_number <= 10000
+                INSERT INTO erasures (scope_id, erased_digest, erased_at)
+                SELECT scope_id, sha256(token_digest), now() FROM activities WHERE activity_key <= 10000
                 ON CONFLICT DO NOTHING
                 """,
                 """
-                INSERT INTO alias_identities (app_number, environment, alias, owner, activity_id)
-                SELECT app_number, environment, activity_id, 'app', activity_id FROM activities
+                INSERT INTO alias_identities (scope_id, alias, owner, activity_id)
+                SELECT scope_id, activity_id, 'app', activity_id FROM activities
                 ON CONFLICT DO NOTHING
                 """,
                 """
-                INSERT INTO alias_registrations (app_number, environment, alias, owner, observed_at, token_digest, activity_id)
-                SELECT app_number, environment, activity_id, 'app', token_observed_at, token_digest, activity_id
+                INSERT INTO alias_registrations (scope_id, alias, owner, observed_at, token_digest, activity_id)
+                SELECT scope_id, activity_id, 'app', token_observed_at, token_digest, activity_id
                 FROM activities
                 ON CONFLICT DO NOTHING
                 """,
             ])
-            _ = try session.pipeline(Self.installationRows(app))
+            _ = try session.pipeline(Self.installationRows(scope))
             if analyzes { try session.simple(Self.analysis) }
         }
     }

@@ -79,13 +79,13 @@ import Testing
         let read = try await ProductionPlan.plan(of: "SELECT FROM activities WHERE metadata IS NOT NULL", in: database)
         #expect(read.wholeReads == ["activities"])
         let walk: SQL = """
-            SELECT FROM activities a WHERE a.app_number = \(scope.app.number) AND a.attributes_type = 'none'
+            SELECT FROM activities a WHERE a.scope_id = \(scope.id) AND a.attributes_type = 'none'
             ORDER BY a.activity_id LIMIT 1
             """
         #expect(try await ProductionPlan.plan(of: walk, in: database).mostRemoved > mostRemoved)
         let search: SQL = """
             SELECT FROM activity_aliases al
-            WHERE al.app_number = \(scope.app.number) AND al.activity_number = 77 AND al.kind = 'orderId'
+            WHERE al.scope_id = \(scope.id) AND al.activity_key = 77 AND al.kind = 'orderId'
             """
         let plan = try await ProductionPlan.plan(of: search, in: database)
         #expect(plan.pages > mostPages || plan.wholeReads != [], "\(plan.text)")

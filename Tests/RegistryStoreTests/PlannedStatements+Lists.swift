@@ -9,7 +9,7 @@ import TestSupport
 /// here, but they stand in `sql/statements` like all others.
 extension PlannedStatements {
     static func lists(in scope: Scope) throws -> [PlannedStatements] {
-        try counts(scope) + exports(scope) + audits(scope) + apps(scope) + database(scope.app) + onCitus(scope)
+        try counts(scope) + exports(scope) + audits(scope) + apps(scope) + database(scope) + onCitus(scope)
     }
 
     // MARK: Counts
@@ -37,17 +37,16 @@ extension PlannedStatements {
 
     /// Statements that one Postgres gets in another form.
     private static func onCitus(_ scope: Scope) throws -> [PlannedStatements] {
-        let app = scope.app.number
         let request = PlanRequest(alias: .sample("orderId", "77"), attributesType: try AttributesType("Delivery"))
         let plan = PlanStatements(request: request, scope: scope, who: "test")
         return [
-            Self(name: "totals on Citus", statements: TotalStatements.all(of: app)),
+            Self(name: "totals on Citus", statements: TotalStatements.all(of: scope.id)),
             Self(name: "plan on Citus", statements: plan.takeOnCitus([[1], [2]], after: 0)),
             Self(
                 name: "sizes on Citus",
                 statements: [
-                    DistributedSizes.rows(of: "activities", holding: app),
-                    DistributedSizes.pages(of: "activities", holding: app),
+                    DistributedSizes.rows(of: "activities", holding: scope.id),
+                    DistributedSizes.pages(of: "activities", holding: scope.id),
                 ]
             ),
         ]
@@ -116,23 +115,28 @@ extension PlannedStatements {
         let bundleID = scope.app.bundleID
         var request = APIKeyRequest(role: .sender)
         request.name = "test"
-        let (id, app) = (try APIKeyID("prs_0aB1cD2eF3gH"), scope.app.number)
+        let (id, app) = (try APIKeyID("prs_0aB1cD2eF3gH"), scope.app.id)
         let tables = AppDeletionStatements.scannedTables.map {
-            AppDeletionStatements.deleteRows(of: app, from: $0, pages: 0..<2048)
+            AppDeletionStatements.deleteRows(of: scope.id, from: $0, pages: 0..<2048)
         }
         return [
             Self(
                 name: "apps",
                 statements: [AppStatements.apps([bundleID]), AppStatements.apps]
-                    + [AppStatements.put(AppChanges(), for: bundleID)]
+                    + [AppStatements.put(AppChanges(), for: bundleID), AppStatements.makeScopes(ofApp: app)]
+                    + [AppStatements.change(AppChanges(), of: bundleID)]
                     + [EventStatements.aboutApp("app-changed", bundleID, by: "test")]
             ),
             Self(
                 name: "deletion of an app",
-                statements: [AppDeletionStatements.delete(bundleID), AppDeletionStatements.pageCount(of: "activities")]
+                statements: [AppDeletionStatements.delete(bundleID), AppDeletionStatements.unfinished]
+                    + [AppDeletionStatements.scopes(ofApp: app), AppDeletionStatements.pageCount(of: "activities")]
                     + tables
-                    + AppDeletionStatements.indexedTables.map { AppDeletionStatements.deleteRows(of: app, from: $0) }
-                    + [AppDeletionStatements.finish(app), AppDeletionStatements.unfinished]
+                    + AppDeletionStatements.indexedTables.map {
+                        AppDeletionStatements.deleteRows(of: scope.id, from: $0)
+                    }
+                    + [AppDeletionStatements.deleteKeys(ofApp: app), AppDeletionStatements.finish(app)]
+                    + [AppDeletionStatements.deleteScopes(ofApp: app)]
             ),
             Self(
                 name: "keys",
@@ -147,7 +151,7 @@ extension PlannedStatements {
         ]
     }
 
-    private static func database(_ app: App) -> [PlannedStatements] {
+    private static func database(_ scope: Scope) -> [PlannedStatements] {
         [
             Self(
                 name: "condition of the database",
@@ -158,11 +162,11 @@ extension PlannedStatements {
             Self(
                 name: "event partitions",
                 statements: [EventPartitionStatements.lock, EventPartitionStatements.missing]
-                    + [EventPartitionStatements.missing(for: app.bundleID, retention: .seconds(86_400))]
-                    + [EventPartitionStatements.past, EventPartitionStatements.appsWithPast]
-                    + [EventPartitionStatements.deletePast(of: app.number)]
-                    + [EventPartitionStatements.lastPast(of: app.number, in: "events_default")]
-                    + [EventPartitionStatements.noting(1000, lostTo: app.number)]
+                    + [EventPartitionStatements.missing(for: scope.app.bundleID, retention: .seconds(86_400))]
+                    + [EventPartitionStatements.past, EventPartitionStatements.scopesWithPast]
+                    + [EventPartitionStatements.deletePast(of: scope.id)]
+                    + [EventPartitionStatements.lastPast(of: scope.id, in: "events_default")]
+                    + [EventPartitionStatements.noting(1000, lostTo: scope.id)]
             ),
         ]
     }

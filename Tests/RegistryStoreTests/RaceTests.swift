@@ -34,7 +34,7 @@ import Testing
         #expect(try await activity.currentToken() != nil)
         let claims = try await activity.database.count(
             """
-            SELECT count(*) FROM activities a JOIN token_values t USING (app_number, environment, activity_id)
+            SELECT count(*) FROM activities a JOIN token_values t USING (scope_id, activity_id)
             WHERE (t.observed_at, t.token_digest) > (a.token_observed_at, a.token_digest)
             """
         )
@@ -197,7 +197,7 @@ import Testing
         #expect(try await activity.database.handedOut(in: activity.scope) == 0)
         let strays = try await activity.database.count(
             """
-            SELECT count(*) FROM installation_aliases al LEFT JOIN installations i USING (app_number, environment, installation_hash)
+            SELECT count(*) FROM installation_aliases al LEFT JOIN installations i USING (scope_id, installation_hash)
             WHERE NOT coalesce(i.aliases -> al.kind ? al.value, false)
             """
         )
@@ -245,7 +245,7 @@ private final class DoubleHandout: Sendable {
                 let doubles = try await database.count(
                     """
                     SELECT count(*) FROM (
-                        SELECT FROM \(sql: scope.view(view)) c WHERE c.app_number = \(scope.app.number)
+                        SELECT FROM \(sql: scope.view(view)) c WHERE c.scope_id = \(scope.id)
                         GROUP BY c.token HAVING count(*) > 1
                     ) AS doubles
                     """
@@ -264,7 +264,7 @@ extension TestDatabase {
     func wronglyTrusted() async throws -> Int {
         try await count(
             """
-            SELECT count(*) FROM activities a LEFT JOIN token_values t USING (app_number, environment, token_digest)
+            SELECT count(*) FROM activities a LEFT JOIN token_values t USING (scope_id, token_digest)
             WHERE NOT a.token_is_doubted AND a.token IS NOT NULL AND a.expires_at > now()
                 AND (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
                     OR a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at))

@@ -12,7 +12,7 @@ import Testing
     func refusedRegistration() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5), aliases: [.sample("orderId", "old")])
-        try await whileReplaced(in: activity.database, table: "activity", key: "activity_number") {
+        try await whileReplaced(in: activity.database, table: "activity", key: "activity_key") {
             await activity.problem {
                 try await activity.register(2, at: .minutesAgo(-60), aliases: [.sample("orderId", "refused")])
             }
@@ -39,7 +39,7 @@ import Testing
     ) async throws {
         let rows = "\(table)_aliases"
         let ended = table == "activity" ? ("ended, ", "false, ") : ("", "")
-        let columns = "app_number, environment, kind, value, \(ended.0)\(key)"
+        let columns = "scope_id, kind, value, \(ended.0)\(key)"
         let records = table == "activity" ? "activities" : "installations"
         let marks = table == "activity" ? ", displaced_aliases = aliases, aliases_changed = true" : ""
         let change = try await HeldTransaction(
@@ -48,7 +48,7 @@ import Testing
                 UPDATE \(unescaped: records) SET aliases = '{"orderId": ["new"]}'\(unescaped: marks) RETURNING *
             ), gone AS (DELETE FROM \(unescaped: rows) WHERE value = 'old')
             INSERT INTO \(unescaped: rows) (\(unescaped: columns))
-            SELECT app_number, environment, 'orderId', 'new', \(unescaped: ended.1)\(unescaped: key) FROM changed
+            SELECT scope_id, 'orderId', 'new', \(unescaped: ended.1)\(unescaped: key) FROM changed
             """,
             in: database,
             commits: true

@@ -38,7 +38,7 @@ import Testing
             """
             SELECT max(pages.count) FROM (
                 SELECT count(*) AS count FROM events e
-                WHERE e.app_number = \(scope.app.number) AND e.type = 'released' GROUP BY e.xmin::text
+                WHERE e.scope_id = \(scope.id) AND e.type = 'released' GROUP BY e.xmin::text
             ) AS pages
             """
         )

@@ -26,41 +26,14 @@ import Testing
     /// Databases have had them as they were released; a change is another file.
     @Test("A released migration stays as it was") func releasedMigrationsStay() {
         let released = [
-            "0001_registry.sql": "66c6134065a116a7", "0002_keys.sql": "d102e768b3acd3c8",
-            "0003_owners.sql": "b879adcffe410f29", "0004_audit.sql": "3595548173473b97",
-            "0005_counts.sql": "592f8a2d13529d85", "0006_start_leases.sql": "98d14f262a1c83f",
-            "0007_all_aliases.sql": "c8cab1bdd4c632b9", "0008_smaller_indexes.sql": "f301ef3222b78e54",
+            "0001_apps_and_keys.sql": "7c8a5b9ade53c2c0", "0002_installations.sql": "4d83bd918b5cbaaa",
+            "0003_activities.sql": "62775a0daee01a23",
+            "0004_tokens.sql": "8078ef35dad15477", "0005_events.sql": "1dbdd65b5c55a1aa",
+            "0006_channels_and_plan.sql": "bf5b8c8233efcce",
+            "0007_erasures_and_counts.sql": "38e510e3940c0f35", "0008_views.sql": "da18169a62de24ff",
         ]
         let ours = Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.name, $0.checksum) })
         #expect(ours.filter { released[$0.key] != nil } == released)
-    }
-
-    @Test("Indexes of a database with rows are made anew, and its trail is found by them")
-    func indexesAreMadeAnew() async throws {
-        let activity = try await TestActivity.make()
-        let database = activity.database
-        try await activity.register(1, at: .minutesAgo(2))
-        try await activity.register(2, at: .minutesAgo(1))
-        let indexes: SQL = """
-            SELECT md5(string_agg(i.indexdef, ';' ORDER BY i.indexdef)) FROM pg_indexes i
-            WHERE i.schemaname = current_schema()
-            """
-        let before = try await database.pool.withSession { try $0.execute(indexes)[0].decode(String.self) }
-        let commands = [
-            "ALTER TABLE token_values DROP CONSTRAINT token_values_pkey",
-            "ALTER TABLE token_values ADD CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, app_number, environment)",
-            "DROP INDEX token_values_of_activity", "DROP INDEX events_of_activity",
-            "CREATE INDEX token_values_of_activity ON token_values (activity_number, app_number)",
-            "CREATE INDEX events_of_activity ON events (app_number, environment, activity_id, event_number)",
-            "DELETE FROM schema_migrations WHERE version >= 8",
-        ]
-        for command in commands { try await database.pool.withSession { try $0.simple(command) } }
-        try await SchemaMigrator(pool: database.pool).migrate()
-        #expect(try await database.pool.withSession { try $0.execute(indexes)[0].decode(String.self) } == before)
-        var filter = EventFilter()
-        filter.activityID = activity.id
-        let events = try await database.registry.events(filter, limit: 10, in: activity.scope).items
-        #expect(events.map(\.type) == ["rotated", "registered"])
     }
 
     /// Statements have the text of a view in place of its name, so they must have the one that holds.
@@ -89,7 +62,7 @@ import Testing
         let database = try await TestDatabase.make()
         let migrator = SchemaMigrator(pool: database.pool)
         try await database.run("UPDATE schema_migrations SET checksum = 'other'")
-        await #expect(throws: SchemaError.changed("0001_registry.sql")) { try await migrator.checkCompatible() }
+        await #expect(throws: SchemaError.changed("0001_apps_and_keys.sql")) { try await migrator.checkCompatible() }
         try await database.run("UPDATE schema_migrations SET version = 99 WHERE version = 1")
         await #expect(throws: SchemaError.ahead(99, SchemaMigrator.currentVersion)) {
             try await migrator.checkCompatible()
@@ -177,33 +150,38 @@ import Testing
         #expect(try await database.registry.finishDeletions() == 1)
         try await database.run("UPDATE deleted_apps SET deleted_at = now() - interval '1 minute'")
         try await database.run(
-            """
-            INSERT INTO quarantine_guards (app_number, environment, kind)
-            VALUES (\(app.number), 'sandbox', 'update')
-            """
+            "INSERT INTO quarantine_guards (scope_id, kind) VALUES (\(activity.scope.id), 'update')"
         )
         #expect(try await database.registry.finishDeletions() == 1)
         #expect(try await database.registry.finishDeletions() == 0)
         for table in tables {
-            let left: SQL = "SELECT count(*) FROM \(unescaped: table) WHERE app_number = \(app.number)"
+            for id in [app.scopeIDs[.sandbox], app.scopeIDs[.production]] {
+                let left: SQL = "SELECT count(*) FROM \(unescaped: table) WHERE scope_id = \(id)"
+                #expect(try await database.count(left) == 0, "\(table)")
+            }
+        }
+        for table in ["api_keys", "scopes", "deleted_apps"] {
+            let left: SQL = "SELECT count(*) FROM \(unescaped: table) WHERE app_id = \(app.id)"
             #expect(try await database.count(left) == 0, "\(table)")
         }
         let rest = TestActivity(database: database, scope: other, id: activity.id)
         #expect(try await rest.tokens(.sample("orderId", "42")) == [.sample(2)])
     }
 
-    @Test("The deletion of an app knows all tables that have its number") func deletionKnowsAllTables() async throws {
+    @Test("The deletion of an app knows all tables that have rows of a scope") func deletionKnowsAllTables()
+        async throws
+    {
         let database = try await TestDatabase.make()
         let tables = try await database.pool.withSession { session in
             try session.execute(
                 """
-                SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'app_number'
+                SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'scope_id'
                 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
                 """
             ).decode(String.self)
         }
         let known = AppDeletionStatements.scannedTables + AppDeletionStatements.indexedTables
-        #expect(Set(tables) == Set(known + ["apps", "deleted_apps"]))
+        #expect(Set(tables) == Set(known + ["scopes"]))
     }
 
     @Test("Unsafe servers are refused") func unsafeServersAreRefused() async throws {

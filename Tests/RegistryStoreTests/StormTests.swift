@@ -135,14 +135,13 @@ import Testing
 extension TestActivity {
     /// Activities `a1` and on, each with its sample token, claimed half an hour ago.
     fileprivate func fill(_ count: Int) async throws {
-        let app = scope.app.number
         try await database.pool.withSession(.never, timeout: .seconds(300)) { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
                 """
-                INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+                INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
                     token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, outcome, created_at)
-                SELECT \(app), 'sandbox', 'a' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
+                SELECT \(scope.id), 'a' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
                     '8 hours', t.at + interval '8 hours', t.at, 'registered', t.at
                 FROM generate_series(1::bigint, \(Int64(count))) AS n
                 CROSS JOIN LATERAL (
@@ -150,8 +149,8 @@ extension TestActivity {
                 ) AS t
                 """,
                 """
-                INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
-                SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
+                INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
+                SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities
                 """,
             ])
             try session.simple("ANALYZE activities, token_values")

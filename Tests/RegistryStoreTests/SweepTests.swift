@@ -59,9 +59,9 @@ import Testing
         try await activity.age(by: "9 hours")
         let swept = try await activity.database.pool.withSession { session in
             try session.transaction { transaction in
-                let app = activity.scope.app.number
+                let scope = activity.scope.id
                 _ = try transaction.execute(
-                    "SELECT FROM activities WHERE app_number = \(app) AND activity_id = 'other' FOR UPDATE"
+                    "SELECT FROM activities WHERE scope_id = \(scope) AND activity_id = 'other' FOR UPDATE"
                 )
                 let result = Awaited { try await activity.sweep(.expiry) }
                 return try result.get()
@@ -78,8 +78,7 @@ import Testing
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.end()
         try await activity.age(by: "8 days")
-        let app = activity.scope.app.number
-        let locks: SQL = "SELECT FROM token_values WHERE app_number = \(app) FOR UPDATE"
+        let locks: SQL = "SELECT FROM token_values WHERE scope_id = \(activity.scope.id) FOR UPDATE"
         let report = try await HeldTransaction(locks, in: activity.database)
         async let swept = activity.sweep(.tombstones)
         try await report.waitUntilSomebodyWaits()
@@ -165,9 +164,9 @@ import Testing
                 """
                 DO $$ BEGIN EXECUTE format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%L) TO (%L)',
                     to_char(current_date - 1, 'YYYYMMDD'), current_date - 1, current_date); END $$;
-                INSERT INTO events (app_number, drop_on, type, who) VALUES (1, current_date - 1, 'past', 'test');
-                INSERT INTO events (app_number, drop_on, type, who)
-                SELECT app, current_date - 2, 'past', 'test' FROM generate_series(0, 5) AS app;
+                INSERT INTO events (scope_id, drop_on, type, who) VALUES (1, current_date - 1, 'past', 'test');
+                INSERT INTO events (scope_id, drop_on, type, who)
+                SELECT scope, current_date - 2, 'past', 'test' FROM generate_series(0, 5) AS scope;
                 """
             )
         }
@@ -199,7 +198,7 @@ import Testing
         try await database.pool.withSession { session in
             try session.simple(
                 """
-                INSERT INTO events (app_number, drop_on, type, who)
+                INSERT INTO events (scope_id, drop_on, type, who)
                 SELECT 1, (now() + interval '30 days')::date + 1, 'early', 'test'
                 """
             )
@@ -209,7 +208,7 @@ import Testing
         _ = try await database.registry.put(changes, for: bundleID, by: "test")
         #expect(try await database.registry.renewEventPartitions().made == 3)
         #expect(try await database.registry.read { try $0.execute(EventPartitionStatements.missing).count } == 0)
-        #expect(try await database.count("SELECT count(*) FROM events_default") == 2)
+        #expect(try await database.count("SELECT count(*) FROM events_default") == 3)
     }
 
     /// Postgres prepares no text of several commands, and no node of Citus takes one.

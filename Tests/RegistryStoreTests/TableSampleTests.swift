@@ -47,7 +47,7 @@ import Testing
         let scope = try await database.scope()
         try await database.pool.withSession { session in
             try session.simple("VACUUM ANALYZE activities")
-            _ = try session.execute(PlanFilling.activityRows(scope.app.number, 1...20_000))
+            _ = try session.execute(PlanFilling.activityRows(scope, 1...20_000))
         }
         func estimate() async throws -> Double {
             try await database.pool.withSession {

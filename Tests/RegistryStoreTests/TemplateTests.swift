@@ -9,7 +9,8 @@ import Testing
 @Suite struct TemplateTests {
     private static func scope() throws -> Scope {
         let app = App(
-            number: 7,
+            id: 7,
+            scopeIDs: ScopeIDs(sandbox: 13, production: 14),
             bundleID: try BundleID("com.example.food"),
             settings: AppSettings(),
             createdAt: .now,
@@ -72,10 +73,10 @@ import Testing
         let outlines = StatementOutline.all
         #expect(Set(outlines.map(\.path)) == ["resolve", "resolve-many", "register"])
         let page = try #require(outlines.first { $0.path == "resolve" })
-        // The views' texts have the app, too.
-        let others = page.parameters.map(\.name).filter { $0 != "app" }
-        #expect(others == ["environment", "kind", "value", "after", "limit"])
+        // The views' texts have the scope, too.
+        let others = page.parameters.map(\.name).filter { $0 != "scope" }
+        #expect(others == ["kind", "value", "after", "limit"])
         let named = Set(outlines.filter { $0.path == "register" }.flatMap { $0.parameters.map(\.name) })
-        #expect(named.isSuperset(of: ["app", "activity_id", "token", "aliases", "who", "batch_number"]))
+        #expect(named.isSuperset(of: ["scope", "app", "activity_id", "token", "aliases", "who", "batch_number"]))
     }
 }

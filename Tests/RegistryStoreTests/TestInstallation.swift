@@ -132,14 +132,13 @@ struct TestInstallation {
     func mark(_ token: Int, dead deadAt: Date? = nil, quarantined quarantinedAt: Date? = nil) async throws {
         try await database.run(
             """
-            INSERT INTO token_values AS stored (app_number, environment, token_digest, dead_at, quarantined_at,
+            INSERT INTO token_values AS stored (scope_id, token_digest, dead_at, quarantined_at,
                 quarantined_kind, quarantine_reason)
-            SELECT \(scope.app.number), \(scope.environment.rawValue)::apns_environment,
-                sha256(\(PushToken.sample(token).bytes)), q.dead_at, q.quarantined_at,
+            SELECT \(scope.id), sha256(\(PushToken.sample(token).bytes)), q.dead_at, q.quarantined_at,
                 CASE WHEN q.quarantined_at IS NOT NULL THEN 'start' END,
                 CASE WHEN q.quarantined_at IS NOT NULL THEN 'BadDeviceToken' END
             FROM (VALUES (\(deadAt), \(quarantinedAt))) AS q (dead_at, quarantined_at)
-            ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
+            ON CONFLICT (scope_id, token_digest) DO UPDATE SET
                 dead_at = greatest(stored.dead_at, excluded.dead_at),
                 quarantined_at = coalesce(excluded.quarantined_at, stored.quarantined_at),
                 quarantined_kind = coalesce(excluded.quarantined_kind, stored.quarantined_kind),

@@ -3,8 +3,8 @@ import Foundation
 /// The record of an API key: all but its secret, of which only the SHA-256 is stored.
 package struct APIKeyRecord: Sendable, Hashable {
     package let id: APIKeyID
-    /// The number of the app that it belongs to; 0 for root keys, which belong to none.
-    package let appNumber: Int64
+    /// The id of the app that it belongs to; 0 for root keys, which belong to none.
+    package let appID: Int64
     /// The app that it belongs to; nil for root keys.
     package let app: BundleID?
     package let name: String?
@@ -19,7 +19,7 @@ package struct APIKeyRecord: Sendable, Hashable {
 
     package init(
         id: APIKeyID,
-        appNumber: Int64,
+        appID: Int64,
         app: BundleID?,
         name: String?,
         createdAt: Date,
@@ -28,7 +28,7 @@ package struct APIKeyRecord: Sendable, Hashable {
         revokedAt: Date?
     ) {
         self.id = id
-        self.appNumber = appNumber
+        self.appID = appID
         self.app = app
         self.name = name
         self.createdAt = createdAt

@@ -1,20 +1,47 @@
 import Foundation
 
 package struct App: Sendable, Hashable {
-    /// Every row of the app begins with this internal number; no answer contains it.
-    package let number: Int64
+    /// Internal; no answer contains it.
+    package let id: Int64
+    package let scopeIDs: ScopeIDs
     package let bundleID: BundleID
     package var settings: AppSettings
     package let createdAt: Date
     /// Postgres's clock when the settings were last put, changed or not.
     package let updatedAt: Date
 
-    package init(number: Int64, bundleID: BundleID, settings: AppSettings, createdAt: Date, updatedAt: Date) {
-        self.number = number
+    package init(
+        id: Int64,
+        scopeIDs: ScopeIDs,
+        bundleID: BundleID,
+        settings: AppSettings,
+        createdAt: Date,
+        updatedAt: Date
+    ) {
+        self.id = id
+        self.scopeIDs = scopeIDs
         self.bundleID = bundleID
         self.settings = settings
         self.createdAt = createdAt
         self.updatedAt = updatedAt
+    }
+}
+
+/// The ids of an app's two scopes, one for each environment.
+package struct ScopeIDs: Sendable, Hashable {
+    private let sandbox: Int64
+    private let production: Int64
+
+    package init(sandbox: Int64, production: Int64) {
+        self.sandbox = sandbox
+        self.production = production
+    }
+
+    package subscript(environment: APNSEnvironment) -> Int64 {
+        switch environment {
+        case .sandbox: sandbox
+        case .production: production
+        }
     }
 }
 

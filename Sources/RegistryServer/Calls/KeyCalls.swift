@@ -29,7 +29,7 @@ extension AppCall {
 
     func revokeKey() async throws -> Answer {
         guard let id = try? APIKeyID(call.parameter("keyId")),
-            try await call.registry.revokeKey(id, ofApp: app.number, by: call.principal.who)
+            try await call.registry.revokeKey(id, ofApp: app.id, by: call.principal.who)
         else { throw Problem(.keyNotFound, "The app has no key of this id.") }
         call.access.keys.forget(id)
         return .noContent

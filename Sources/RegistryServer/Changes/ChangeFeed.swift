@@ -30,16 +30,9 @@ final class ChangeFeed: Sendable {
         var position: ChangePosition?
     }
 
-    /// A scope without its app's settings, which change.
-    private struct Place: Hashable {
-        let app: Int64
-        let environment: APNSEnvironment
-
-        init(_ scope: Scope) { (app, environment) = (scope.app.number, scope.environment) }
-    }
-
     private struct State {
-        var channels: [Place: Channel] = [:]
+        /// By the id of the scope.
+        var channels: [Int64: Channel] = [:]
         var lastNumber = 0
     }
 
@@ -61,50 +54,50 @@ final class ChangeFeed: Sendable {
             of: Message.self,
             bufferingPolicy: .bufferingOldest(Self.mostWaiting)
         )
-        let place = Place(scope)
+        let id = scope.id
         let (number, isFirst) = state.withLock { state in
             state.lastNumber += 1
-            let isFirst = state.channels[place] == nil
+            let isFirst = state.channels[id] == nil
             let follower = Follower(continuation: continuation, deadline: deadline)
-            state.channels[place, default: Channel()].followers[state.lastNumber] = follower
-            if let position = state.channels[place]?.position { continuation.yield(.batch(ChangeBatch([], position))) }
+            state.channels[id, default: Channel()].followers[state.lastNumber] = follower
+            if let position = state.channels[id]?.position { continuation.yield(.batch(ChangeBatch([], position))) }
             return (state.lastNumber, isFirst)
         }
         continuation.onTermination = { [self] _ in
-            state.withLock { $0.channels[place]?.followers[number] = nil }
+            state.withLock { $0.channels[id]?.followers[number] = nil }
         }
         // Detached: it continues after the call that began it, without its deadline.
-        if isFirst { Task.detached { await self.read(scope, place) } }
+        if isFirst { Task.detached { await self.read(scope, id) } }
         return stream
     }
 
     var scopeCount: Int { state.withLock { $0.channels.count } }
 
-    private func read(_ scope: Scope, _ place: Place) async {
+    private func read(_ scope: Scope, _ id: Int64) async {
         var position: ChangePosition?
         var lastBookmark = ContinuousClock.now
-        while keepsReading(place) {
+        while keepsReading(id) {
             do {
                 if let known = position {
                     let page = try await registry.changes(after: known, limit: Self.pageSize, in: scope)
                     position = page.position
                     let isDue = lastBookmark.duration(to: .now) >= Self.bookmarkInterval
-                    note(page.position, of: place)
+                    note(page.position, of: id)
                     if !page.changes.isEmpty || isDue {
-                        send(.batch(ChangeBatch(page)), to: place)
+                        send(.batch(ChangeBatch(page)), to: id)
                         lastBookmark = .now
                     }
                     if page.hasMore { continue }
                 } else {
                     let present = try await registry.presentChangePosition()
                     position = present
-                    note(present, of: place)
-                    send(.batch(ChangeBatch([], present)), to: place)
+                    note(present, of: id)
+                    send(.batch(ChangeBatch([], present)), to: id)
                 }
             } catch let problem as Problem where problem.code == .feedReset || problem.code == .feedExpired {
                 // Most likely of a promoted standby: all followers begin anew.
                 position = nil
-                end(place, problem)
+                end(id, problem)
             } catch {
                 logger.debug("the change feed waits for Postgres", metadata: ["error": "\(error)"])
             }
@@ -115,40 +108,40 @@ final class ChangeFeed: Sendable {
     /// Ends followers whose deadline has passed.
     ///
     /// - Returns: false if no followers are left; the scope is then forgotten.
-    private func keepsReading(_ place: Place) -> Bool {
+    private func keepsReading(_ id: Int64) -> Bool {
         let now = ContinuousClock.now
         let isOver = shutdownNotice.isGiven
         let (over, isEmpty) = state.withLock { state in
-            let over = state.channels[place]?.followers.filter { isOver || $0.value.deadline <= now } ?? [:]
-            for number in over.keys { state.channels[place]?.followers[number] = nil }
-            let isEmpty = state.channels[place]?.followers.isEmpty ?? true
-            if isEmpty { state.channels[place] = nil }
+            let over = state.channels[id]?.followers.filter { isOver || $0.value.deadline <= now } ?? [:]
+            for number in over.keys { state.channels[id]?.followers[number] = nil }
+            let isEmpty = state.channels[id]?.followers.isEmpty ?? true
+            if isEmpty { state.channels[id] = nil }
             return (over.values.map(\.continuation), isEmpty)
         }
         for continuation in over { Self.end(continuation, nil) }
         return !isEmpty
     }
 
-    private func note(_ position: ChangePosition, of place: Place) {
-        state.withLock { $0.channels[place]?.position = position }
+    private func note(_ position: ChangePosition, of id: Int64) {
+        state.withLock { $0.channels[id]?.position = position }
     }
 
-    private func send(_ message: Message, to place: Place) {
-        let followers = state.withLock { $0.channels[place]?.followers ?? [:] }
+    private func send(_ message: Message, to id: Int64) {
+        let followers = state.withLock { $0.channels[id]?.followers ?? [:] }
         for (number, follower) in followers {
             guard case .dropped = follower.continuation.yield(message) else { continue }
-            state.withLock { $0.channels[place]?.followers[number] = nil }
+            state.withLock { $0.channels[id]?.followers[number] = nil }
             follower.continuation.finish()
         }
     }
 
-    private func end(_ place: Place, _ problem: Problem) {
+    private func end(_ id: Int64, _ problem: Problem) {
         let followers = state.withLock { state in
             defer {
-                state.channels[place]?.followers = [:]
-                state.channels[place]?.position = nil
+                state.channels[id]?.followers = [:]
+                state.channels[id]?.position = nil
             }
-            return state.channels[place]?.followers.values.map(\.continuation) ?? []
+            return state.channels[id]?.followers.values.map(\.continuation) ?? []
         }
         for continuation in followers { Self.end(continuation, problem) }
     }

@@ -23,7 +23,7 @@ extension DistributionCondition {
                     .tablesMisplaced,
                     """
                     These tables are not where statements look for them: \(misplacedTables.joined(separator: ", ")). \
-                    \(Self.referenceTables) must be reference tables, all others distributed by app_number beside activities.
+                    \(Self.referenceTables) must be reference tables, all others distributed by scope_id beside activities.
                     """,
                     remedy: "Give each to undistribute_table(), and run: pushreg migrate --distribute"
                 )

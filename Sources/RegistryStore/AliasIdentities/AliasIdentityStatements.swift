@@ -7,13 +7,9 @@ struct AliasIdentityStatements {
     let owner: ActivityOwner
     let scope: Scope
 
-    private var app: Int64 { scope.app.number }
-    private var environment: String { scope.environment.rawValue }
-
     private func identity(_ row: String) -> SQL {
         """
-        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
-        AND \(unescaped: row).alias = \(alias) AND \(unescaped: row).owner = \(owner.stored)
+        \(sql: scope.contains(row)) AND \(unescaped: row).alias = \(alias) AND \(unescaped: row).owner = \(owner.stored)
         """
     }
 
@@ -22,22 +18,22 @@ struct AliasIdentityStatements {
     /// - Parameter startsAt: its activity is not forgotten before.
     func lock(observedAt: Date?, startsAt: Date?) -> SQL {
         """
-        INSERT INTO alias_identities AS stored (app_number, environment, alias, owner, touched_at)
-        SELECT app.app_number, \(environment)::apns_environment, \(alias), \(owner.stored),
-            greatest(clock_timestamp(), \(startsAt))
+        INSERT INTO alias_identities AS stored (scope_id, alias, owner, touched_at)
+        SELECT \(scope.id), \(alias), \(owner.stored), greatest(clock_timestamp(), \(startsAt))
         FROM apps app
-        WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
+        WHERE app.app_id = \(scope.app.id) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
             AND NOT \(sql: isErased(observedAt))
-        ON CONFLICT (app_number, environment, alias, owner) DO UPDATE SET touched_at = greatest(stored.touched_at, excluded.touched_at)
+        ON CONFLICT (scope_id, alias, owner) DO UPDATE SET touched_at = greatest(stored.touched_at, excluded.touched_at)
         RETURNING \(AliasIdentity.Row.columns)
         """
     }
 
     func refusalFacts(observedAt: Date?) -> SQL {
         Refusal.facts(
-            ofApp: app,
+            ofApp: scope.app.id,
             erased: """
-                ARRAY(SELECT 'identity' FROM apps app WHERE app.app_number = \(app) AND \(sql: isErased(observedAt)))
+                ARRAY(SELECT 'identity' FROM apps app
+                    WHERE app.app_id = \(scope.app.id) AND \(sql: isErased(observedAt)))
                 """
         )
     }
@@ -88,11 +84,11 @@ struct AliasIdentityStatements {
     func remember(_ registration: ActivityRegistration, at observedAt: Date, as id: ActivityID) -> SQL {
         """
         INSERT INTO alias_registrations AS stored (
-            app_number, environment, alias, owner, observed_at, token_digest, activity_id, token, facts
+            scope_id, alias, owner, observed_at, token_digest, activity_id, token, facts
         )
-        SELECT \(app), \(environment)::apns_environment, \(alias), \(owner.stored), \(observedAt),
+        SELECT \(scope.id), \(alias), \(owner.stored), \(observedAt),
             sha256(\(registration.token?.bytes)), \(id), \(registration.token?.bytes), \(JSONB(registration.remembered))
-        ON CONFLICT (app_number, environment, alias, owner, observed_at, token_digest) DO UPDATE SET
+        ON CONFLICT (scope_id, alias, owner, observed_at, token_digest) DO UPDATE SET
             activity_id = excluded.activity_id, token = excluded.token, facts = greatest(stored.facts, excluded.facts)
         """
     }

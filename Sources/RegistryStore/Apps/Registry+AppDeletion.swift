@@ -9,12 +9,12 @@ extension Registry {
     ///
     /// - Returns: false if there is no such app.
     package func deleteApp(_ bundleID: BundleID, by who: UTF8Text) async throws -> Bool {
-        let number = try await write { session in
+        let id = try await write { session in
             try session.execute(AppDeletionStatements.delete(bundleID)).rows.first?.decode(Int64.self)
         }
-        guard let number else { return false }
+        guard let id else { return false }
         logger.notice("app \(bundleID) was deleted by \(who)")
-        try await deleteRows(of: number)
+        try await deleteRows(ofApp: id)
         return true
     }
 
@@ -25,36 +25,48 @@ extension Registry {
         let unfinished = try await read { session in
             try session.execute(AppDeletionStatements.unfinished).decode(Int64.self)
         }
-        for app in unfinished { try await deleteRows(of: app) }
+        for app in unfinished { try await deleteRows(ofApp: app) }
         return unfinished.count
     }
 
-    private func deleteRows(of app: Int64) async throws {
+    private func deleteRows(ofApp app: Int64) async throws {
         // A writer that read the app before its deletion may still write rows.
         try await waitForWriters()
+        let scopes = try await read { try $0.execute(AppDeletionStatements.scopes(ofApp: app)).decode(Int64.self) }
+        for scope in scopes { try await deleteRows(of: scope) }
+        try await write { session in
+            try session.transaction { transaction in
+                let finish = [AppDeletionStatements.deleteKeys(ofApp: app), AppDeletionStatements.finish(app)]
+                let isFinished = try transaction.pipeline(finish)[1].affectedRows > 0
+                let rest = isFinished ? [AppDeletionStatements.deleteScopes(ofApp: app)] : []
+                _ = try transaction.pipeline(rest, finishing: true)
+            }
+        }
+    }
+
+    private func deleteRows(of scope: Int64) async throws {
         for table in AppDeletionStatements.scannedTables {
-            try await readThrough(table, holding: app) { pages in
-                AppDeletionStatements.deleteRows(of: app, from: table, pages: pages)
+            try await readThrough(table, holding: scope) { pages in
+                AppDeletionStatements.deleteRows(of: scope, from: table, pages: pages)
             }
         }
         for table in AppDeletionStatements.indexedTables {
             while try await write({
-                try $0.execute(AppDeletionStatements.deleteRows(of: app, from: table)).affectedRows
+                try $0.execute(AppDeletionStatements.deleteRows(of: scope, from: table)).affectedRows
             }) > 0 {}
         }
-        _ = try await write { try $0.execute(AppDeletionStatements.finish(app)).affectedRows }
     }
 
     /// Pages of 8 KiB that a statement reads: 16 MiB, which is quick on any disk.
     private static let pagesOfAStatement = 2048
 
     /// Runs a statement on one part of a table after the other: no index finds the rows.
-    func readThrough(_ table: String, holding app: Int64, _ statement: (Range<Int>) -> SQL) async throws {
+    func readThrough(_ table: String, holding scope: Int64, _ statement: (Range<Int>) -> SQL) async throws {
         let end = try await read { session in
             guard session.isDistributed else {
                 return try session.execute(AppDeletionStatements.pageCount(of: table))[0].decode(Int.self)
             }
-            let (pages, isWhole) = try session.execute(DistributedSizes.pages(of: table, holding: app))[0]
+            let (pages, isWhole) = try session.execute(DistributedSizes.pages(of: table, holding: scope))[0]
                 .decode(Int.self, Bool.self)
             // Rows of an unreachable worker stay until a later sweep.
             guard isWhole else { throw Problem(.unavailable, "A worker of Citus does not answer.") }
@@ -71,33 +83,39 @@ enum AppDeletionStatements {
     /// Deletes the app itself, and remembers that rows of it are left.
     static func delete(_ bundleID: BundleID) -> SQL {
         """
-        WITH deleted AS (DELETE FROM apps WHERE bundle_id = \(bundleID.rawValue) RETURNING app_number)
-        INSERT INTO deleted_apps (app_number) SELECT deleted.app_number FROM deleted RETURNING app_number
+        WITH deleted AS (DELETE FROM apps WHERE bundle_id = \(bundleID.rawValue) RETURNING app_id)
+        INSERT INTO deleted_apps (app_id) SELECT deleted.app_id FROM deleted RETURNING app_id
         """
     }
 
     /// The deleted apps that may still have rows.
-    static let unfinished: SQL = "SELECT app_number FROM deleted_apps ORDER BY app_number"
+    static let unfinished: SQL = "SELECT app_id FROM deleted_apps ORDER BY app_id"
+
+    static func scopes(ofApp id: Int64) -> SQL { "SELECT scope_id FROM scopes WHERE app_id = \(id)" }
+
+    static func deleteKeys(ofApp id: Int64) -> SQL { "DELETE FROM api_keys WHERE app_id = \(id)" }
 
     /// Waits until no other instance still uses the app and writes its rows: a later sweep looks again.
-    static func finish(_ app: Int64) -> SQL {
-        "DELETE FROM deleted_apps WHERE app_number = \(app) AND deleted_at <= now() - interval '1 minute'"
+    static func finish(_ id: Int64) -> SQL {
+        "DELETE FROM deleted_apps WHERE app_id = \(id) AND deleted_at <= now() - interval '1 minute'"
     }
+
+    static func deleteScopes(ofApp id: Int64) -> SQL { "DELETE FROM scopes WHERE app_id = \(id)" }
 
     static let indexedTables = [
         "alias_registrations", "alias_identities", "installation_tokens", "installation_aliases", "installations",
-        "channels", "channel_quotas", "quarantine_guards", "events", "counts", "api_keys",
+        "channels", "channel_quotas", "quarantine_guards", "events", "counts",
     ]
 
-    static func deleteRows(of app: Int64, from table: String) -> SQL {
+    static func deleteRows(of scope: Int64, from table: String) -> SQL {
         """
-        DELETE FROM \(unescaped: table) WHERE app_number = \(app) AND (tableoid, ctid) IN (
-            SELECT tableoid, ctid FROM \(unescaped: table) WHERE app_number = \(app) LIMIT 10000
+        DELETE FROM \(unescaped: table) WHERE scope_id = \(scope) AND (tableoid, ctid) IN (
+            SELECT tableoid, ctid FROM \(unescaped: table) WHERE scope_id = \(scope) LIMIT 10000
         )
         """
     }
 
-    /// The tables whose keys do not begin with the app: no index finds all rows of an app, so they are read once, some
+    /// The tables whose keys do not begin with the scope: no index finds all rows of a scope, so they are read once, some
     /// pages at a time.
     static let scannedTables = [
         "activity_aliases", "token_values", "former_claims", "activities", "erasures", "start_leases",
@@ -107,7 +125,7 @@ enum AppDeletionStatements {
         "SELECT pg_relation_size('\(unescaped: table)') / current_setting('block_size')::int8"
     }
 
-    static func deleteRows(of app: Int64, from table: String, pages: Range<Int>) -> SQL {
-        "DELETE FROM \(unescaped: table) d WHERE d.app_number = \(app) AND \(sql: RowPlaces.areOn(pages, "d"))"
+    static func deleteRows(of scope: Int64, from table: String, pages: Range<Int>) -> SQL {
+        "DELETE FROM \(unescaped: table) d WHERE d.scope_id = \(scope) AND \(sql: RowPlaces.areOn(pages, "d"))"
     }
 }

@@ -20,11 +20,15 @@ extension Registry {
         try await makeEventPartition(of: bundleID, retention: changes.eventRetention)
         return try await write { session in
             try session.transaction { transaction in
-                let put = AppStatements.put(changes, for: bundleID)
-                let (app, isNew) = try transaction.execute(put)[0].decode(AppStatements.putColumns)
-                let type = isNew ? "app-created" : "app-changed"
-                _ = try transaction.pipeline([EventStatements.aboutApp(type, bundleID, by: who)], finishing: true)
-                return (app, isNew)
+                let put = try transaction.execute(AppStatements.put(changes, for: bundleID))[0]
+                let (id, isNew) = try put.decode(Int64.self, Bool.self)
+                let scopes = isNew ? [AppStatements.makeScopes(ofApp: id)] : []
+                let event = EventStatements.aboutApp(isNew ? "app-created" : "app-changed", bundleID, by: who)
+                let results = try transaction.pipeline(
+                    scopes + [AppStatements.apps([bundleID]), event],
+                    finishing: true
+                )
+                return (try results[scopes.count][0].decode(App.columns), isNew)
             }
         }
     }
@@ -35,12 +39,10 @@ extension Registry {
     package func change(_ changes: AppChanges, of bundleID: BundleID, by who: UTF8Text) async throws -> App? {
         if let retention = changes.eventRetention { try await makeEventPartition(of: bundleID, retention: retention) }
         return try await write { session in
-            try session.transaction { transaction in
-                let changed = try transaction.execute(AppStatements.change(changes, of: bundleID)).decode(App.columns)
-                let events = changed.map { EventStatements.aboutApp("app-changed", $0.bundleID, by: who) }
-                _ = try transaction.pipeline(events, finishing: true)
-                return changed.first
-            }
+            try session.pipeline([
+                AppStatements.change(changes, of: bundleID), AppStatements.apps([bundleID]),
+                EventStatements.aboutApp("app-changed", bundleID, by: who),
+            ])[1].decode(App.columns).first
         }
     }
 }
@@ -54,17 +56,13 @@ extension App {
 }
 
 enum AppStatements {
-    static let putColumns = Columns(App.columns, .one("stored.xmax = 0")) { (app: App, isNew: Bool) in
-        (app: app, isNew: isNew)
-    }
-
     static func apps(_ bundleIDs: [BundleID]) -> SQL {
         "SELECT \(App.columns) FROM apps stored WHERE stored.bundle_id = ANY(\(bundleIDs.map(\.rawValue)))"
     }
 
     static var apps: SQL { "SELECT \(App.columns) FROM apps stored ORDER BY stored.bundle_id" }
 
-    /// Null keeps the stored value.
+    /// Null keeps the stored value. Returns the app's id, and whether it is new: it then needs its scopes.
     static func put(_ changes: AppChanges, for bundleID: BundleID) -> SQL {
         let defaults = AppSettings()
         return """
@@ -76,7 +74,7 @@ enum AppStatements {
                 \(changes.tombstoneRetention ?? defaults.tombstoneRetention),
                 \(changes.eventRetention ?? defaults.eventRetention), coalesce(\(rules(changes)), '{}'), \(jwt(changes)))
             ON CONFLICT (bundle_id) DO UPDATE SET \(sql: assignments(changes)), updated_at = excluded.updated_at
-            RETURNING \(putColumns)
+            RETURNING stored.app_id, stored.xmax = 0
             """
     }
 
@@ -84,8 +82,11 @@ enum AppStatements {
         """
         UPDATE apps AS stored SET \(sql: assignments(changes)), updated_at = now()
         WHERE stored.bundle_id = \(bundleID.rawValue)
-        RETURNING \(App.columns)
         """
+    }
+
+    static func makeScopes(ofApp id: Int64) -> SQL {
+        "INSERT INTO scopes (app_id, environment) VALUES (\(id), 'sandbox'), (\(id), 'production')"
     }
 
     private static func assignments(_ changes: AppChanges) -> SQL {
@@ -113,13 +114,24 @@ enum AppStatements {
 
 extension App {
     static let columns = Columns(
-        .one("stored.app_number"),
-        .one("stored.bundle_id"),
+        .one("stored.app_id"),
+        Columns(scopeID(in: .sandbox), scopeID(in: .production), as: ScopeIDs.init),
+        Columns(.one("stored.bundle_id"), as: { BundleID(stored: $0) }),
         settings,
         .one("stored.created_at"),
         .one("stored.updated_at"),
-        as: { App(number: $0, bundleID: BundleID(stored: $1), settings: $2, createdAt: $3, updatedAt: $4) }
+        as: App.init
     )
+
+    /// A lookup of its own: joined, all scopes would be read by a plan from a time with few.
+    private static func scopeID(in environment: APNSEnvironment) -> Columns<Int64> {
+        .one(
+            """
+            (SELECT s.scope_id FROM scopes s
+            WHERE s.app_id = stored.app_id AND s.environment = '\(environment.rawValue)')
+            """
+        )
+    }
 
     private static let settings = Columns(
         .one("stored.name"),

@@ -21,7 +21,7 @@ extension Registry {
         return try await write { session in
             try session.transaction { transaction in
                 let results = try transaction.pipeline([
-                    statements.lock, Refusal.facts(ofApp: scope.app.number), statements.known,
+                    statements.lock, Refusal.facts(ofApp: scope.app.id), statements.known,
                     statements.channelUse(of: channel),
                 ])
                 guard !results[0].isEmpty else { throw try Refusal(of: nil, results[1][0]).problem }
@@ -53,7 +53,7 @@ extension Registry {
         try await write { session in
             try session.transaction { transaction in
                 let results = try transaction.pipeline([
-                    statements.lock, Refusal.facts(ofApp: scope.app.number), statements.deletion,
+                    statements.lock, Refusal.facts(ofApp: scope.app.id), statements.deletion,
                 ])
                 guard !results[0].isEmpty else { throw try Refusal(of: nil, results[1][0]).problem }
                 let event = results[2].isEmpty ? [] : [statements.event("channel-deleted")]
@@ -68,22 +68,19 @@ struct ChannelStatements {
     let scope: Scope
     let who: UTF8Text
 
-    private var app: Int64 { scope.app.number }
-    private var environment: String { scope.environment.rawValue }
-
     private func matches(_ row: String) -> SQL {
         """
         \(sql: scope.contains(row)) AND \(unescaped: row).kind = \(alias.kind) AND \(unescaped: row).value = \(alias.value)
         """
     }
 
-    /// Serializes changes of channels of an app and environment, so that two cannot both be the last within the quota.
+    /// Serializes changes of a scope's channels, so that two cannot both be the last within the quota.
     /// Always writes (R1); no row if the app is gone.
     var lock: SQL {
         """
-        INSERT INTO channel_quotas AS stored (app_number, environment)
-        SELECT app.app_number, \(environment)::apns_environment FROM apps app WHERE app.app_number = \(app)
-        ON CONFLICT (app_number, environment) DO UPDATE SET touched_at = excluded.touched_at
+        INSERT INTO channel_quotas AS stored (scope_id)
+        SELECT \(scope.id) FROM apps app WHERE app.app_id = \(scope.app.id)
+        ON CONFLICT (scope_id) DO UPDATE SET touched_at = excluded.touched_at
         RETURNING stored.touched_at
         """
     }
@@ -109,10 +106,9 @@ struct ChannelStatements {
 
     func put(_ channel: BroadcastChannel) -> SQL {
         """
-        INSERT INTO channels (app_number, environment, kind, value, channel_id, message_storage_policy)
-        VALUES (\(app), \(environment)::apns_environment, \(alias.kind), \(alias.value), \(channel.id),
-            \(channel.storagePolicy.rawValue))
-        ON CONFLICT (app_number, environment, kind, value) DO UPDATE SET channel_id = excluded.channel_id,
+        INSERT INTO channels (scope_id, kind, value, channel_id, message_storage_policy)
+        VALUES (\(scope.id), \(alias.kind), \(alias.value), \(channel.id), \(channel.storagePolicy.rawValue))
+        ON CONFLICT (scope_id, kind, value) DO UPDATE SET channel_id = excluded.channel_id,
             message_storage_policy = excluded.message_storage_policy, updated_at = excluded.updated_at
         """
     }

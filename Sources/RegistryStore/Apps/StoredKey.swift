@@ -12,7 +12,7 @@ extension StoredKey {
 
     private static let record = Columns(
         Columns(.one("stored.key_id"), as: id),
-        .one("stored.app_number"),
+        .one("stored.app_id"),
         Columns(.one("app.bundle_id"), as: { (id: String?) in id.map(BundleID.init(stored:)) }),
         .one("stored.name"),
         .one("stored.created_at"),

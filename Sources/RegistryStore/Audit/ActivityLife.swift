@@ -96,8 +96,7 @@ struct ActivityLifeStatements {
 
     private func matches(_ row: String) -> SQL {
         """
-        \(unescaped: row).activity_id = \(id.rawValue) AND \(unescaped: row).app_number = \(scope.app.number)
-        AND \(unescaped: row).environment = \(scope.environment.rawValue)::apns_environment
+        \(unescaped: row).activity_id = \(id.rawValue) AND \(sql: scope.contains(row))
         """
     }
 
@@ -119,7 +118,7 @@ struct ActivityLifeStatements {
             FROM activities a CROSS JOIN LATERAL (
                 SELECT v.token_digest, v.observed_at FROM (
                     SELECT own.token_digest, own.observed_at FROM token_values own
-                    WHERE \(sql: scope.contains("own")) AND own.activity_number = a.activity_number
+                    WHERE \(sql: scope.contains("own")) AND own.activity_key = a.activity_key
                     LIMIT \(Self.mostSearched)
                 ) AS v
                 WHERE v.token_digest IS DISTINCT FROM a.token_digest

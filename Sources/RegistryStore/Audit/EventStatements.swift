@@ -91,13 +91,12 @@ enum EventStatements {
         .insertion(
             into: "events",
             """
-            app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-            token_kind, attributes_type
+            scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+            attributes_type
             """,
             """
-            SELECT \(scope.app.number), \(sql: dropDay(of: scope.app)), \(scope.environment.rawValue)::apns_environment,
-                e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
-                e.token_kind, e.attributes_type
+            SELECT \(scope.id), \(sql: dropDay(of: scope.app)), e.type, e.who, e.activity_id, e.installation_hash, e.subject,
+                e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
             FROM (\(sql: rows)) AS e
             """,
             isDistributed: isDistributed
@@ -110,11 +109,13 @@ enum EventStatements {
     /// The first day at whose start an event of now is past the app's retention.
     static func dropDay(of app: App) -> SQL { "(now() + \(app.settings.eventRetention))::date + 1" }
 
+    /// An event in each of the app's scopes.
     static func aboutApp(_ type: String, _ bundleID: BundleID, by who: UTF8Text) -> SQL {
         """
-        INSERT INTO events (app_number, drop_on, type, who)
-        SELECT app.app_number, (now() + app.event_retention)::date + 1, \(type), \(who)
-        FROM apps app WHERE app.bundle_id = \(bundleID.rawValue)
+        INSERT INTO events (scope_id, drop_on, type, who)
+        SELECT s.scope_id, (now() + app.event_retention)::date + 1, \(type), \(who)
+        FROM apps app JOIN scopes s ON s.app_id = app.app_id
+        WHERE app.bundle_id = \(bundleID.rawValue)
         """
     }
 }

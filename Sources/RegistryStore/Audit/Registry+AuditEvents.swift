@@ -91,8 +91,6 @@ struct AuditEventStatements {
     /// Those that nearly every request writes: the index of types leaves them out.
     static let commonTypes: Set<UTF8Text> = ["registered", "rotated", "ended", "expired", "dismissed"]
 
-    private var app: Int64 { scope.app.number }
-
     /// Whether one query finds the page by an index.
     var isIndexed: Bool {
         filter.activityID != nil || filter.installation != nil || filter.subject != nil
@@ -107,7 +105,7 @@ struct AuditEventStatements {
     fileprivate static let shortTime: SQL = "SELECT set_config('statement_timeout', '2000', true)"
 
     /// The page that an index finds: in the index's order if possible, at a cost that does not depend on the number of
-    /// events; else the summary of the trail finds all of them before the sort, and app and number are compared so that
+    /// events; else the summary of the trail finds all of them before the sort, and scope and number are compared so that
     /// no other index can be used.
     func page(before number: Int64, limit: Int) -> SQL {
         if let (column, value) = indexOrder {
@@ -150,7 +148,7 @@ struct AuditEventStatements {
         """
         SELECT min(s.event_number), count(*), max(s.recorded_at) FROM (
             SELECT e.event_number, e.recorded_at FROM events e
-            WHERE e.app_number = \(app) AND e.event_number < \(number)
+            WHERE \(sql: scope.contains("e")) AND e.event_number < \(number)
             ORDER BY e.event_number DESC LIMIT \(count)
         ) AS s
         """
@@ -169,16 +167,12 @@ struct AuditEventStatements {
     func end(of time: Date) -> SQL {
         """
         SELECT min(e.event_number) FROM events e
-        WHERE e.app_number = \(app) AND e.recorded_at > \(time) + interval '1 hour'
+        WHERE \(sql: scope.contains("e")) AND e.recorded_at > \(time) + interval '1 hour'
             AND e.recorded_at < \(time) + interval '2 hours'
         """
     }
 
-    private var isAsked: SQL { isAsked(inScope) }
-
-    private var inScope: SQL {
-        "\(sql: scope.contains("e"))"
-    }
+    private var isAsked: SQL { isAsked(scope.contains("e")) }
 
     private func isAsked(_ inScope: SQL) -> SQL {
         var condition = inScope

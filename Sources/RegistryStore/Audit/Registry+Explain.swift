@@ -31,14 +31,17 @@ extension Registry {
         return try await read { session in
             let page = statements.activities(after: position, limit: limit)
             let leases = ExplainedLeaseStatements(scope: scope).leases(of: alias, limit: Self.explainedInstallations)
-            let rest = [statements.tokens(installations: Self.explainedInstallations), statements.notes, leases]
+            let rest = [
+                statements.tokens(installations: Self.explainedInstallations), statements.notes,
+                statements.isKnownElsewhere, leases,
+            ]
             let results = try session.pipeline([page] + (isFirst ? rest : []))
             var explanation = AliasExplanation(alias: alias)
             explanation.activities = try results[0].decode(AliasExplanation.Activity.columns)
             guard isFirst else { return explanation }
             explanation.tokens = try results[1].decode(AliasExplanation.Token.columns)
-            explanation.notes = try Self.notes(results[2][0], scope.environment)
-            explanation.leases = try results[3].decode(ExplainedLease.columns)
+            explanation.notes = try Self.notes(results[2][0], results[3][0], scope.environment)
+            explanation.leases = try results[4].decode(ExplainedLease.columns)
             return explanation
         }
     }
@@ -52,10 +55,12 @@ extension Registry {
     }
 
     private static func notes(
-        _ row: PostgresRow,
+        _ here: PostgresRow,
+        _ elsewhere: PostgresRow,
         _ environment: APNSEnvironment
     ) throws -> [AliasExplanation.Note] {
-        let (erasedAt, isKnown, isKnownElsewhere) = try row.decode(Date?.self, Bool.self, Bool.self)
+        let (erasedAt, isKnown) = try here.decode(Date?.self, Bool.self)
+        let isKnownElsewhere = try elsewhere.decode(Bool.self)
         var notes: [AliasExplanation.Note] = erasedAt.map { [.erased($0)] } ?? []
         if !isKnown { notes.append(isKnownElsewhere ? .knownElsewhere(environment.other) : .unknown) }
         return notes
@@ -67,12 +72,9 @@ struct ExplainStatements {
     let alias: Alias
     let scope: Scope
 
-    private var app: Int64 { scope.app.number }
-    private var environment: String { scope.environment.rawValue }
-
-    private func names(_ row: String, in environment: String) -> SQL {
+    private func names(_ row: String, in scope: Scope) -> SQL {
         """
-        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
+        \(sql: scope.contains(row))
             AND \(unescaped: row).kind = \(alias.kind) AND \(unescaped: row).value = \(alias.value)
         """
     }
@@ -81,14 +83,14 @@ struct ExplainStatements {
     func activities(after position: ExplainPosition, limit: Int) -> SQL {
         """
         \(sql: Self.activities(among: "activity_aliases", in: scope))
-        WHERE \(sql: names("al", in: environment))
-            AND (al.ended, al.activity_number) > (\(position.isClosed), \(position.number))
-        ORDER BY al.ended, al.activity_number LIMIT \(limit)
+        WHERE \(sql: names("al", in: scope))
+            AND (al.ended, al.activity_key) > (\(position.isClosed), \(position.number))
+        ORDER BY al.ended, al.activity_key LIMIT \(limit)
         """
     }
 
-    /// The explanations of activities, whose rows `al` have an app's number, an activity's number, and whether it is
-    /// over. The limit of the lookups keeps the planner from joining more than a page.
+    /// The explanations of activities, whose rows `al` have an activity's key, and whether it is over. The limit of the
+    /// lookups keeps the planner from joining more than a page.
     ///
     /// - Parameter columns: of the rows `al`, of the rows `a` of the activities' verdicts, and of their tokens' values
     ///   `t`.
@@ -101,8 +103,8 @@ struct ExplainStatements {
         SELECT \(columns)
         FROM \(sql: source) al
         CROSS JOIN LATERAL (SELECT * FROM \(sql: scope.view(.activities)) bearer
-            WHERE bearer.app_number = \(scope.app.number) AND bearer.activity_number = al.activity_number
-                AND bearer.activity_number > 0 LIMIT 1) AS a
+            WHERE \(sql: scope.contains("bearer")) AND bearer.activity_key = al.activity_key
+                AND bearer.activity_key > 0 LIMIT 1) AS a
         LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE \(sql: scope.contains("its"))
             AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
         """
@@ -111,7 +113,7 @@ struct ExplainStatements {
     func tokens(installations limit: Int) -> SQL {
         let named: SQL = """
             (SELECT al.installation_hash FROM installation_aliases al
-            WHERE \(sql: names("al", in: environment)) ORDER BY al.installation_hash LIMIT \(limit)) AS named
+            WHERE \(sql: names("al", in: scope)) ORDER BY al.installation_hash LIMIT \(limit)) AS named
             """
         return Self.tokens(among: named, in: scope)
     }
@@ -129,7 +131,7 @@ struct ExplainStatements {
         """
     }
 
-    /// When the alias was erased last, null if never, and whether anything bears it here and in the other environment.
+    /// When the alias was erased last, null if never, and whether anything has it.
     var notes: SQL {
         """
         SELECT (SELECT x.erased_at FROM erasures x
@@ -138,23 +140,26 @@ struct ExplainStatements {
                     AND x.erased_digest = (
                         SELECT \(unescaped: ErasureStatements.digest("given.name"))
                         FROM apps app CROSS JOIN (SELECT \(ErasureStatements.name(of: alias))::text AS name) AS given
-                        WHERE app.app_number = \(app)
+                        WHERE app.app_id = \(scope.app.id)
                     )),
-            \(sql: isKnown(in: environment)), \(sql: isKnown(in: scope.environment.other.rawValue))
+            \(sql: isKnown(in: scope))
         """
     }
 
-    private func isKnown(in environment: String) -> SQL {
+    /// A statement of its own: on Citus the other environment's rows may be on another node.
+    var isKnownElsewhere: SQL { "SELECT \(sql: isKnown(in: scope.other))" }
+
+    private func isKnown(in scope: Scope) -> SQL {
         """
-        (EXISTS (SELECT FROM activity_aliases al WHERE \(sql: names("al", in: environment)))
-            OR EXISTS (SELECT FROM installation_aliases al WHERE \(sql: names("al", in: environment))))
+        (EXISTS (SELECT FROM activity_aliases al WHERE \(sql: names("al", in: scope)))
+            OR EXISTS (SELECT FROM installation_aliases al WHERE \(sql: names("al", in: scope))))
         """
     }
 }
 
 extension AliasExplanation.Activity {
     static let columns = Columns(
-        .one("al.activity_number"),
+        .one("al.activity_key"),
         .one("al.ended"),
         .one("a.activity_id"),
         .raw("a.state"),

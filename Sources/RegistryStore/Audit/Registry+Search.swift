@@ -64,7 +64,7 @@ struct SearchStatements {
     func activities(_ search: ActivitySearch) -> SQL {
         """
         \(sql: ExplainStatements.activities(among: "(\(sql: candidates(search)) LIMIT \(limit))", in: scope))
-        ORDER BY al.ended, al.activity_number DESC
+        ORDER BY al.ended, al.activity_key DESC
         """
     }
 
@@ -91,20 +91,20 @@ struct SearchStatements {
 
     private var activities: SQL {
         """
-        SELECT s.app_number, s.activity_number, \(unescaped: Self.isOver) AS ended FROM activities s
+        SELECT s.activity_key, \(unescaped: Self.isOver) AS ended FROM activities s
         WHERE \(sql: scope.contains("s"))
         """
     }
 
     private var aliases: SQL {
         """
-        SELECT s.app_number, s.activity_number, s.ended FROM activity_aliases s WHERE \(sql: scope.contains("s"))
+        SELECT s.activity_key, s.ended FROM activity_aliases s WHERE \(sql: scope.contains("s"))
         """
     }
 
     private var holders: SQL {
         """
-        SELECT s.app_number, s.activity_number, \(unescaped: Self.isOver) AS ended FROM token_values v
+        SELECT s.activity_key, \(unescaped: Self.isOver) AS ended FROM token_values v
         CROSS JOIN LATERAL (
             SELECT * FROM activities own WHERE \(sql: scope.contains("own"))
                 AND own.activity_id = v.activity_id LIMIT 1

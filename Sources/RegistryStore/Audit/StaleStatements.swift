@@ -88,7 +88,7 @@ struct StaleStatements {
             NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict
             """
         return """
-            SELECT s.app_number, s.environment, s.\(unescaped: numbered.number) AS number, s.installation_hash,
+            SELECT s.scope_id, s.\(unescaped: numbered.number) AS number, s.installation_hash,
                 s.token_digest, s.confirmed_at, \(unescaped: columns)
             FROM \(sql: numbered.verdicts) s
             WHERE s.token IS NOT NULL AND \(sql: isOfActivities ? "true" : "s.kind = \(kind.name)")

@@ -24,7 +24,7 @@ enum ChangeStatements {
         """
 
     static func lastDropped(of app: App) -> SQL {
-        "SELECT a.events_dropped_to FROM apps a WHERE a.app_number = \(app.number)"
+        "SELECT a.events_dropped_to FROM apps a WHERE a.app_id = \(app.id)"
     }
 
     /// An id that is later than those of all transactions that drew the numbers so far.

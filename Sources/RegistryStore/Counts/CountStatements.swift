@@ -28,13 +28,13 @@ struct CountStatements {
         """
         \(sql: TableSample.pages("\(table) AS r", percent)) CROSS JOIN LATERAL (
             SELECT * FROM \(sql: scope.view(view)) its
-            WHERE its.place = r.ctid AND \(sql: RowPlaces.isOf(scope.app.number, "its")) LIMIT 1
+            WHERE its.place = r.ctid AND \(sql: RowPlaces.isOf(scope, "its")) LIMIT 1
         ) AS v
         """
     }
 
     /// Activities by state and age, and by the state and age of their token, which are null if the activity is over or has no
-    /// token. The condition on `activity_number` makes an index of the app's rows usable.
+    /// token. The condition on `activity_key` makes an index of the scope's rows usable.
     func activities(percent: Double) -> SQL {
         """
         SELECT v.state, \(unescaped: Self.age("r.started_at")),
@@ -42,7 +42,7 @@ struct CountStatements {
             CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN \(unescaped: Self.age("r.confirmed_at")) END,
             count(*)
         FROM \(sql: judged("activities", .activities, percent))
-        WHERE \(sql: scope.contains("r")) AND r.activity_number > 0
+        WHERE \(sql: scope.contains("r")) AND r.activity_key > 0
         GROUP BY 1, 2, 3, 4
         """
     }
@@ -64,9 +64,8 @@ struct CountStatements {
     /// Stores the counts of this minute, unless another instance was first.
     func store(_ ages: JSONB, isEstimated: Bool) -> SQL {
         """
-        INSERT INTO counts (app_number, environment, counted_at, is_estimated, ages)
-        VALUES (\(scope.app.number), \(scope.environment.rawValue)::apns_environment, date_trunc('minute', now()),
-            \(isEstimated), \(ages))
+        INSERT INTO counts (scope_id, counted_at, is_estimated, ages)
+        VALUES (\(scope.id), date_trunc('minute', now()), \(isEstimated), \(ages))
         ON CONFLICT DO NOTHING
         """
     }

@@ -7,19 +7,19 @@ enum DistributedSizes {
     ///
     /// A worker that does not answer counts as empty: a read of its rows reports the failure.
     ///
-    /// - Parameter app: counts only the shards with its rows.
-    static func rows(of table: String, holding app: Int64) -> SQL {
+    /// - Parameter scope: counts only the shards with its rows.
+    static func rows(of table: String, holding scope: Int64) -> SQL {
         """
         SELECT coalesce(sum(answer.result::float8) FILTER (WHERE answer.success), 0)
-        FROM run_command_on_workers((SELECT format(\(rowQuestion), current_schema(), \(table), \(app)::bigint))) AS answer
+        FROM run_command_on_workers((SELECT format(\(rowQuestion), current_schema(), \(table), \(scope)::bigint))) AS answer
         """
     }
 
-    /// The pages of 8 KiB of the shard of a table that has an app's rows, and whether all workers answered.
-    static func pages(of table: String, holding app: Int64) -> SQL {
+    /// The pages of 8 KiB of the shard of a table that has a scope's rows, and whether all workers answered.
+    static func pages(of table: String, holding scope: Int64) -> SQL {
         """
         SELECT coalesce(sum(answer.result::int8) FILTER (WHERE answer.success), 0)::int8, bool_and(answer.success)
-        FROM run_command_on_workers((SELECT format(\(pageQuestion), current_schema(), \(table), \(app)::bigint))) AS answer
+        FROM run_command_on_workers((SELECT format(\(pageQuestion), current_schema(), \(table), \(scope)::bigint))) AS answer
         """
     }
 
@@ -29,7 +29,7 @@ enum DistributedSizes {
 
     private static let rowQuestion = question(TableSample.rowSum)
 
-    /// A question about the shards `c`, as a format for the schema, the table and the app.
+    /// A question about the shards `c`, as a format for the schema, the table and the scope.
     private static func question(_ sum: String) -> String {
         """
         SELECT \(sum)

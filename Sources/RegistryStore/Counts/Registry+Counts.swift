@@ -53,7 +53,7 @@ private struct Count {
     }
 
     private func makeSample(of table: String, _ session: borrowing PostgresSession) throws -> TableSample {
-        try TableSample(table, size: CountStatements.sampleSize, of: statements.scope.app.number, session)
+        try TableSample(table, size: CountStatements.sampleSize, of: statements.scope, session)
     }
 
     private mutating func add(_ count: Int, _ kind: String, _ state: String, age: Int) throws {

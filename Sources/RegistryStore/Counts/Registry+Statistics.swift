@@ -38,8 +38,8 @@ extension RegistryStatistics {
             let (step, type, count) = try row.decode(Date.self, String.self, Int.self)
             return ((step, type), count)
         }
-        let app = statements.scope.app.number
-        let sample = try TableSample("events", size: StatisticsStatements.sampleSize, of: app, session)
+        let scope = statements.scope
+        let sample = try TableSample("events", size: StatisticsStatements.sampleSize, of: scope, session)
         var groups = try session.execute(statements.rareEvents(since: start, step: step)).rows.map(read)
         let areRareMany = groups.map(\.1).reduce(0, +) >= StatisticsStatements.mostRareEvents
         if areRareMany { groups = [] }

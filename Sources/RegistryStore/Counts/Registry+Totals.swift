@@ -6,16 +6,16 @@ extension Registry {
     ///
     /// - Throws: `unavailable`.
     package func totals() async throws -> Totals {
-        var (apps, totals) = try await read { session in
+        var (scopes, totals) = try await read { session in
             var totals = Totals()
             totals.eventsWritten = try session.execute(TotalStatements.eventsWritten)[0].decode(Int.self)
-            return (try AppNumbers.counted(session), totals)
+            return (try CountedScopes.all(session), totals)
         }
-        // A unit of work for each, because the deadline of one may be too short for many apps.
-        for app in apps {
+        // A unit of work for each, because the deadline of one may be too short for many scopes.
+        for scope in scopes {
             totals = try await read { [totals] session in
                 var totals = totals
-                try totals.add(session.pipeline(TotalStatements.all(of: app)))
+                try totals.add(session.pipeline(TotalStatements.all(of: scope)))
                 return totals
             }
         }
@@ -39,44 +39,40 @@ extension Totals {
     }
 }
 
-/// The statements for metrics, about all apps at once or about one.
+/// The statements for metrics, about all scopes at once or about one.
 enum TotalStatements {
-    static func all(of app: Int64?) -> [SQL] { [counts(of: app), sweepLag(of: app), activeGuards(of: app)] }
+    static func all(of scope: Int64?) -> [SQL] { [counts(of: scope), sweepLag(of: scope), activeGuards(of: scope)] }
 
-    /// Every app, or one, in every environment.
-    private static let scopes = "apps p CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environment)"
-
-    /// The latest counts of each app in each environment, and their age.
-    static func counts(of app: Int64?) -> SQL {
+    /// The latest counts of each scope, and their age.
+    static func counts(of scope: Int64?) -> SQL {
         """
-        SELECT e.environment::text, greatest(now() - coalesce(latest.counted_at, p.created_at), '0'), latest.ages
-        FROM \(unescaped: scopes)
+        SELECT s.environment::text, greatest(now() - coalesce(latest.counted_at, app.created_at), '0'), latest.ages
+        FROM \(unescaped: CountedScopes.source)
         LEFT JOIN LATERAL (
             SELECT c.counted_at, c.ages FROM counts c
-            WHERE c.app_number = \(sql: AppNumbers.number(app, "p")) AND c.environment = e.environment
+            WHERE c.scope_id = \(sql: CountedScopes.id(scope, "s"))
             ORDER BY c.counted_at DESC LIMIT 1
         ) AS latest ON true
-        WHERE \(sql: AppNumbers.isOf(app, "p"))
+        WHERE \(sql: CountedScopes.isOf(scope, "s"))
         """
     }
 
-    static func sweepLag(of app: Int64?) -> SQL {
+    static func sweepLag(of scope: Int64?) -> SQL {
         """
-        SELECT now() - min(oldest.expires_at) FROM \(unescaped: scopes)
+        SELECT now() - min(oldest.expires_at) FROM \(unescaped: CountedScopes.source)
         CROSS JOIN LATERAL (
             SELECT a.expires_at FROM activities a
-            WHERE a.app_number = \(sql: AppNumbers.number(app, "p")) AND a.environment = e.environment AND a.ended_at IS NULL
-                AND a.expiry_recorded_at IS NULL
+            WHERE a.scope_id = \(sql: CountedScopes.id(scope, "s")) AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL
             ORDER BY a.expires_at LIMIT 1
         ) AS oldest
-        WHERE \(sql: AppNumbers.isOf(app, "p")) AND oldest.expires_at <= now()
+        WHERE \(sql: CountedScopes.isOf(scope, "s")) AND oldest.expires_at <= now()
         """
     }
 
-    static func activeGuards(of app: Int64?) -> SQL {
+    static func activeGuards(of scope: Int64?) -> SQL {
         """
         SELECT count(*) FROM quarantine_guards g
-        WHERE \(unescaped: QuarantineStatements.isOn) AND \(sql: AppNumbers.isOf(app, "g"))
+        WHERE \(unescaped: QuarantineStatements.isOn) AND \(sql: CountedScopes.isOf(scope, "g"))
         """
     }
 

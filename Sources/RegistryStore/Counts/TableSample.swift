@@ -10,9 +10,10 @@ struct TableSample {
 
     /// - Parameters:
     ///   - size: the approximate limit of rows.
-    ///   - app: counts only the shard with its rows, if the table is distributed.
-    init(_ table: String, size: Int, of app: Int64, _ session: borrowing PostgresSession) throws {
-        let statement = session.isDistributed ? DistributedSizes.rows(of: table, holding: app) : Self.rows(of: table)
+    ///   - scope: counts only the shard with its rows, if the table is distributed.
+    init(_ table: String, size: Int, of scope: Scope, _ session: borrowing PostgresSession) throws {
+        let statement =
+            session.isDistributed ? DistributedSizes.rows(of: table, holding: scope.id) : Self.rows(of: table)
         let rows = try session.execute(statement)[0].decode(Double.self)
         self.size = size
         percent = 100 / exp2(max(0, log2(rows / Double(size)).rounded(.up)))

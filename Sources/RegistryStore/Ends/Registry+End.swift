@@ -92,9 +92,6 @@ struct EndStatements {
     /// Marks the rows that these statements end. Random, so that no other request has it.
     let batchNumber = Int64.random(in: .min ... .max)
 
-    private var app: Int64 { scope.app.number }
-    private var environment: String { scope.environment.rawValue }
-
     /// Ends the activities, known or not; one result of ``EndedActivity/columns`` for each that was not refused.
     func end(_ ids: [ActivityID], reason: EndReason, observedAt: Date?) -> [SQL] {
         let source: SQL = """
@@ -112,12 +109,12 @@ struct EndStatements {
             FROM activity_aliases al
             CROSS JOIN LATERAL (
                 SELECT bearer.activity_id FROM activities bearer
-                WHERE bearer.app_number = \(app) AND bearer.activity_number = al.activity_number
-                    AND bearer.activity_number > 0 LIMIT 1
+                WHERE \(sql: scope.contains("bearer")) AND bearer.activity_key = al.activity_key
+                    AND bearer.activity_key > 0 LIMIT 1
             ) AS a
             WHERE \(sql: scope.contains("al"))
                 AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
-                AND al.activity_number > \(number) AND al.activity_number <= \(last)
+                AND al.activity_key > \(number) AND al.activity_key <= \(last)
             """,
             reason: .ended
         )
@@ -128,10 +125,10 @@ struct EndStatements {
     func touch(under alias: Alias) -> SQL {
         """
         UPDATE activities a SET touched_at = now()
-        WHERE \(sql: scope.contains("a")) AND a.activity_number > 0 AND a.activity_number = (
-            SELECT al.activity_number FROM activity_aliases al
+        WHERE \(sql: scope.contains("a")) AND a.activity_key > 0 AND a.activity_key = (
+            SELECT al.activity_key FROM activity_aliases al
             WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND al.ended
-            ORDER BY al.activity_number DESC LIMIT 1
+            ORDER BY al.activity_key DESC LIMIT 1
         )
         """
     }
@@ -149,21 +146,21 @@ struct EndStatements {
             into: "activities",
             as: "stored",
             """
-            app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
+            scope_id, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
             batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
             """,
             """
-            SELECT app.app_number, \(environment)::apns_environment, e.activity_id, now(), app.activity_lifetime,
-                now() + app.activity_lifetime, e.ended_at, \(reason.rawValue)::end_reason, 'ended'::activity_outcome, now(),
+            SELECT \(scope.id), e.activity_id, now(), app.activity_lifetime, now() + app.activity_lifetime, e.ended_at,
+                \(reason.rawValue)::end_reason, 'ended'::activity_outcome, now(),
                 \(batchNumber), \(sql: owner)
             FROM apps app CROSS JOIN (\(sql: ends)) AS e
-            WHERE app.app_number = \(app) AND NOT \(sql: isErased)
+            WHERE app.app_id = \(scope.app.id) AND NOT \(sql: isErased)
             ORDER BY e.activity_id COLLATE "C"
             """
         )
         return """
             \(sql: insertion)
-            ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
+            ON CONFLICT (scope_id, activity_id) DO UPDATE SET
                 token = NULL,
                 ended_at = least(stored.ended_at, excluded.ended_at),
                 end_reason = CASE WHEN stored.ended_at IS NULL
@@ -198,11 +195,11 @@ struct EndStatements {
     /// Why some were not ended; see ``Refusal``.
     func refusalFacts(about ids: [ActivityID]) -> SQL {
         Refusal.facts(
-            ofApp: app,
+            ofApp: scope.app.id,
             foreign: Ownership.foreign(ids, to: claimant, in: scope),
             erased: """
                 ARRAY(SELECT e.activity_id FROM apps app CROSS JOIN unnest(\(ids)) AS e (activity_id)
-                    WHERE app.app_number = \(app) AND \(sql: isErased))
+                    WHERE app.app_id = \(scope.app.id) AND \(sql: isErased))
                 """
         )
     }

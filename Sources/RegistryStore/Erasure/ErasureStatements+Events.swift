@@ -16,8 +16,8 @@ extension ErasureStatements {
 
     /// Redacts a page of events, and returns its size; redacted events are not found again.
     ///
-    /// The app is compared so that only the condition's index can be used: the planner would otherwise read all of the
-    /// app's events.
+    /// The scope is compared so that only the condition's index can be used: the planner would otherwise read all of the
+    /// scope's events.
     ///
     /// - Parameter condition: about event `o`, in addition to its scope; a redacted event no longer meets it.
     func redactPage(of condition: SQL, limit: Int) -> SQL {
@@ -25,8 +25,7 @@ extension ErasureStatements {
         return """
             WITH page AS MATERIALIZED (
                 SELECT o.event_number FROM events o
-                WHERE \(sql: RowPlaces.isOf(scope.app.number, "o"))
-                    AND (o.environment = \(scope.environment.rawValue)::apns_environment) IS TRUE AND \(sql: condition)
+                WHERE \(sql: RowPlaces.isOf(scope, "o")) AND \(sql: condition)
                 LIMIT \(limit)
             ), redacted AS (\(sql: redaction))
             SELECT count(*) FROM page
@@ -61,7 +60,7 @@ extension ErasureStatements {
         return """
             WITH page AS (
                 SELECT o.event_number FROM events o
-                WHERE o.app_number = \(scope.app.number) AND o.event_number > \(number)
+                WHERE \(sql: scope.contains("o")) AND o.event_number > \(number)
                 ORDER BY o.event_number LIMIT \(limit)
             ), redacted AS (\(sql: redaction) RETURNING e.event_number)
             SELECT (SELECT max(page.event_number) FROM page), (SELECT count(*) FROM redacted)

@@ -13,9 +13,6 @@ struct ErasureStatements {
     let subject: ErasureSubject
     let scope: Scope
 
-    private var app: Int64 { scope.app.number }
-    private var environment: String { scope.environment.rawValue }
-
     // MARK: What was erased
 
     /// The entry in `erasures` for the name that an SQL expression gives, hidden by the app's salt. The row of the app
@@ -38,11 +35,11 @@ struct ErasureStatements {
 
     var remember: SQL {
         """
-        INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
-        SELECT app.app_number, \(environment)::apns_environment, \(unescaped: Self.digest("given.name")), clock_timestamp()
+        INSERT INTO erasures AS stored (scope_id, erased_digest, erased_at)
+        SELECT \(scope.id), \(unescaped: Self.digest("given.name")), clock_timestamp()
         FROM apps app CROSS JOIN (SELECT \(name)::text AS name) AS given
-        WHERE app.app_number = \(app)
-        ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at
+        WHERE app.app_id = \(scope.app.id)
+        ON CONFLICT (scope_id, erased_digest) DO UPDATE SET erased_at = excluded.erased_at
         """
     }
 
@@ -77,8 +74,8 @@ struct ErasureStatements {
             """
             SELECT bearer.activity_id FROM activity_aliases al CROSS JOIN LATERAL (
                 SELECT b.activity_id FROM activities b
-                WHERE b.app_number = \(app) AND b.activity_number = al.activity_number
-                    AND b.activity_number > 0 LIMIT 1
+                WHERE \(sql: scope.contains("b")) AND b.activity_key = al.activity_key
+                    AND b.activity_key > 0 LIMIT 1
             ) AS bearer
             WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value)
             """
@@ -125,7 +122,7 @@ struct ErasureStatements {
                     AND t.displaced_activity_id = ANY(\(ids))
             ), gone AS (
                 DELETE FROM former_claims d
-                WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(SELECT page.place FROM page))
+                WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(SELECT page.place FROM page))
             )
             SELECT count(*) FROM page
             """
@@ -143,12 +140,12 @@ struct ErasureStatements {
     ///   - rows: the rows of the expression.
     private func tombstones(_ name: String, of rows: SQL) -> SQL {
         """
-        INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
-        SELECT app.app_number, \(environment)::apns_environment, \(unescaped: Self.digest(name)), clock_timestamp()
+        INSERT INTO erasures AS stored (scope_id, erased_digest, erased_at)
+        SELECT \(scope.id), \(unescaped: Self.digest(name)), clock_timestamp()
         FROM apps app CROSS JOIN \(sql: rows)
-        WHERE app.app_number = \(app)
-        ORDER BY 3
-        ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at
+        WHERE app.app_id = \(scope.app.id)
+        ORDER BY 2
+        ON CONFLICT (scope_id, erased_digest) DO UPDATE SET erased_at = excluded.erased_at
         """
     }
 
@@ -157,7 +154,7 @@ struct ErasureStatements {
     private func identities(of ids: [ActivityID]) -> [SQL] {
         ["alias_registrations", "alias_identities"].map { table in
             """
-            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(
+            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(
                 SELECT found.row FROM activities a
                 CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> \(Alias.liveActivityKind)) AS named
                 CROSS JOIN unnest(ARRAY['installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'])
@@ -215,7 +212,7 @@ struct ErasureStatements {
         let names: SQL = "unnest(\(hashes)) AS q (installation_hash)"
         let tables: [SQL] = ["installation_tokens", "start_leases"].map { table in
             """
-            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(
+            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(
                 \(sql: RowPlaces.rows(of: hashes, in: table, "its.ctid", scope)) LIMIT \(SweepStatements.tokenPageSize)
             ))
             """

@@ -24,7 +24,7 @@ extension Registry {
     package func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
         let statements = ErasureStatements(subject: subject, scope: scope)
         try await write { session in
-            let results = try session.pipeline([statements.remember, Refusal.facts(ofApp: scope.app.number)])
+            let results = try session.pipeline([statements.remember, Refusal.facts(ofApp: scope.app.id)])
             guard results[0].affectedRows > 0 else { throw try Refusal(of: nil, results[1][0]).problem }
         }
         try await waitForWriters()
@@ -172,7 +172,7 @@ extension Registry {
         guard case .alias(let alias) = statements.subject else { return }
         let scope = statements.scope
         for replaced in ErasureStatements.replaced {
-            try await readThrough(replaced.table, holding: scope.app.number) { pages in
+            try await readThrough(replaced.table, holding: scope.id) { pages in
                 ErasureStatements.clear(replaced, of: alias, pages: pages, in: scope)
             }
         }

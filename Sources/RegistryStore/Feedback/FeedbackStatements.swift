@@ -12,8 +12,6 @@ struct FeedbackStatements {
     let scope: Scope
     let who: UTF8Text
 
-    private var app: Int64 { scope.app.number }
-    private var environment: String { scope.environment.rawValue }
     var quarantine: QuarantineStatements { QuarantineStatements(scope: scope, who: who) }
 
     // MARK: Locks
@@ -52,12 +50,12 @@ struct FeedbackStatements {
         guard batch.kills else { return knownValues }
         return """
             WITH known AS MATERIALIZED (\(sql: knownValues)), made AS (
-                INSERT INTO token_values AS stored (app_number, environment, token_digest)
-                SELECT \(app), \(environment)::apns_environment, q.token_digest
+                INSERT INTO token_values AS stored (scope_id, token_digest)
+                SELECT \(scope.id), q.token_digest
                 FROM \(sql: batch.deaths)
                 WHERE q.token_digest NOT IN (SELECT known.token_digest FROM known)
                 ORDER BY q.token_digest
-                ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET touched_at = stored.touched_at
+                ON CONFLICT (scope_id, token_digest) DO UPDATE SET touched_at = stored.touched_at
                 RETURNING stored.token_digest, stored.activity_id, stored.ctid::text
             )
             SELECT * FROM known UNION ALL SELECT * FROM made
@@ -228,8 +226,7 @@ struct FeedbackStatements {
         """
     }
 
-    /// The answer to each report, in the order given: the action, the kind of the current holder, and other places
-    /// where the value is known.
+    /// The answer to each report, in the order given: the action, and the kind of the current holder.
     private var answer: SQL {
         """
         SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE 'unknown' END
@@ -241,15 +238,18 @@ struct FeedbackStatements {
                     THEN 'quarantined'
                 WHEN r.is_guarded THEN 'guarded' ELSE 'kept-newer' END
             WHEN r.verdict = 'delivered' THEN 'delivered' ELSE 'kept' END,
-            r.kind, elsewhere.environment::text
+            r.kind
         FROM reports r
-        LEFT JOIN LATERAL (
-            SELECT v.environment FROM token_values v
-            WHERE (r.kind IS NULL OR r.verdict = 'suspect') AND v.app_number = \(app)
-                AND v.environment = \(scope.environment.other.rawValue)::apns_environment
-                AND v.token_digest = r.token_digest AND \(unescaped: Self.wasKnown("v")) LIMIT 1
-        ) AS elsewhere ON true
         ORDER BY r.position
+        """
+    }
+
+    /// Which of the values are known in the other environment. A statement of its own: on Citus these may be on another
+    /// node.
+    func knownElsewhere(_ digests: [[UInt8]]) -> SQL {
+        """
+        SELECT v.token_digest FROM token_values v
+        WHERE \(sql: scope.other.contains("v")) AND v.token_digest = ANY(\(digests)) AND \(unescaped: Self.wasKnown("v"))
         """
     }
 

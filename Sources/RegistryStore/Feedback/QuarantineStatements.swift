@@ -9,17 +9,15 @@ struct QuarantineStatements {
     let scope: Scope
     let who: UTF8Text
 
-    private var app: Int64 { scope.app.number }
-    private var environment: String { scope.environment.rawValue }
-
     /// The window in which quarantines count, and the time without reports after which the guard turns off (R8).
     private static let window = "interval '10 minutes'"
     static let isOn = "(g.tripped_at IS NOT NULL AND g.reported_at > now() - \(window))"
 
     static func guardsThatAreOn(of app: App) -> SQL {
         """
-        SELECT g.environment::text, g.kind, g.tripped_at FROM quarantine_guards g
-        WHERE g.app_number = \(app.number) AND \(unescaped: isOn) ORDER BY g.environment, g.kind
+        SELECT s.environment::text, g.kind, g.tripped_at
+        FROM scopes s JOIN quarantine_guards g ON g.scope_id = s.scope_id
+        WHERE s.app_id = \(app.id) AND \(unescaped: isOn) ORDER BY s.environment, g.kind
         """
     }
 
@@ -41,9 +39,9 @@ struct QuarantineStatements {
     /// Serializes reports that may quarantine.
     var lockGuards: SQL {
         """
-        INSERT INTO quarantine_guards AS stored (app_number, environment, kind)
-        SELECT \(app), \(environment)::apns_environment, kinds.kind FROM token_kinds kinds ORDER BY kinds.kind
-        ON CONFLICT (app_number, environment, kind) DO UPDATE SET reported_at = stored.reported_at
+        INSERT INTO quarantine_guards AS stored (scope_id, kind)
+        SELECT \(scope.id), kinds.kind FROM token_kinds kinds ORDER BY kinds.kind
+        ON CONFLICT (scope_id, kind) DO UPDATE SET reported_at = stored.reported_at
         """
     }
 

@@ -27,7 +27,7 @@ extension Registry {
             let statements = FeedbackStatements(batch: FeedbackBatch(reports: round), scope: scope, who: who)
             let (found, trippedKinds) = try await write { session in
                 let (answer, trippedKinds) = try statements.apply(in: session)
-                return (try zip(round, answer.rows).map { try FeedbackResult($1, to: $0.report) }, trippedKinds)
+                return (try statements.results(answer, session), trippedKinds)
             }
             outcome.trippedKinds += trippedKinds
             for (statement, result) in zip(round, found) { results[statement] = result }
@@ -154,13 +154,35 @@ extension FeedbackStatements {
     }
 }
 
+extension FeedbackStatements {
+    /// - Parameter answer: a row for each report, as in ``effects(at:)``.
+    fileprivate func results(
+        _ answer: PostgresResult,
+        _ session: borrowing PostgresSession
+    ) throws -> [FeedbackResult] {
+        let found = try answer.decode(String.self, String?.self)
+        let doubtful = zip(batch.reports, found).filter { $0.report.verdict == .suspect || $1.1 == nil }
+            .map { Array($0.0.digest) }
+        let known: Set<[UInt8]> =
+            doubtful.isEmpty ? [] : Set(try session.execute(knownElsewhere(doubtful)).decode([UInt8].self))
+        return try zip(batch.reports, found).map { statement, row in
+            guard let action = FeedbackAction(rawValue: row.0) else { throw UnreadableRow(detail: "an unknown action") }
+            let elsewhere = known.contains(Array(statement.digest)) ? scope.environment.other : nil
+            return FeedbackResult(action, kind: row.1, to: statement.report, isKnownIn: elsewhere)
+        }
+    }
+}
+
 extension FeedbackResult {
-    /// Reads a row of ``FeedbackStatements/effects(at:)``.
-    fileprivate init(_ row: PostgresRow, to report: FeedbackReport) throws {
-        let (word, kind, elsewhere) = try row.decode(String.self, String?.self, String?.self)
-        guard let action = FeedbackAction(rawValue: word) else { throw UnreadableRow(detail: "an unknown action") }
-        let hint = report.verdict == .suspect ? elsewhere.map { " The value is registered in \($0), too." } : nil
-        let unknown = action == .unknown || action == .retired ? elsewhere.map { " It is known in \($0)." } : nil
+    fileprivate init(
+        _ action: FeedbackAction,
+        kind: String?,
+        to report: FeedbackReport,
+        isKnownIn elsewhere: APNSEnvironment?
+    ) {
+        let place = elsewhere?.rawValue
+        let hint = report.verdict == .suspect ? place.map { " The value is registered in \($0), too." } : nil
+        let unknown = action == .unknown || action == .retired ? place.map { " It is known in \($0)." } : nil
         self.init(action: action, detail: Self.detail(action, kind) + (unknown ?? hint ?? ""))
     }
 

@@ -69,9 +69,6 @@ struct InstallationStatements {
     /// Marks the locked row. Random, so that no other request has it.
     let requestNumber = Int64.random(in: .min ... .max)
 
-    private var app: Int64 { scope.app.number }
-    private var environment: String { scope.environment.rawValue }
-
     /// Creates the installation's row or locks it: the first step of all writers of an installation, so that a log-out
     /// sees all earlier writes, and later writes see the log-out. Always writes (R1), unless the request is refused for
     /// its time, its claimant or an erasure: then it writes and returns nothing, and neither does any statement with
@@ -83,15 +80,14 @@ struct InstallationStatements {
     func lock(observedAt: Date?, aliases: [Alias] = [], registers: Bool = false) -> SQL {
         """
         INSERT INTO installations AS stored (
-            app_number, environment, installation_hash, request_number, request_observed_at, subject, subject_observed_at
+            scope_id, installation_hash, request_number, request_observed_at, subject, subject_observed_at
         )
-        SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes), \(requestNumber), \(observedAt),
-            \(claimant.subject),
+        SELECT \(scope.id), \(installation.bytes), \(requestNumber), \(observedAt), \(claimant.subject),
             CASE WHEN \(registers && claimant.subject != nil) THEN coalesce(\(observedAt), clock_timestamp()) END
         FROM apps app
-        WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
+        WHERE app.app_id = \(scope.app.id) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
             AND NOT \(sql: isErased(observedAt, aliases))
-        ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
+        ON CONFLICT (scope_id, installation_hash) DO UPDATE SET
             touched_at = excluded.touched_at, request_number = excluded.request_number,
             request_observed_at = excluded.request_observed_at,
             \(sql: registers ? InstallationOwner.registering : Self.owner)
@@ -124,21 +120,18 @@ struct InstallationStatements {
         lacksRoom: SQL = "false"
     ) -> SQL {
         Refusal.facts(
-            ofApp: app,
+            ofApp: scope.app.id,
             foreign: registers ? Refusal.nobody : InstallationOwner.foreign(self),
             erased: """
                 ARRAY(SELECT 'installation' FROM apps app
-                    WHERE app.app_number = \(app) AND \(sql: isErased(observedAt, aliases)))
+                    WHERE app.app_id = \(scope.app.id) AND \(sql: isErased(observedAt, aliases)))
                 """,
             lacksRoom: lacksRoom
         )
     }
 
     func isOf(_ row: String) -> SQL {
-        """
-        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
-        AND \(unescaped: row).installation_hash = \(installation.bytes)
-        """
+        "\(sql: scope.contains(row)) AND \(unescaped: row).installation_hash = \(installation.bytes)"
     }
 
     /// Merges the request's values, each by the greatest (time, value) since the last log-out (R6).
@@ -184,8 +177,8 @@ struct InstallationStatements {
                 AND \(sql: isLocked)
             """,
             """
-            INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
-            SELECT i.app_number, i.environment, kinds.key, alias_values.value, i.installation_hash
+            INSERT INTO installation_aliases (scope_id, kind, value, installation_hash)
+            SELECT i.scope_id, kinds.key, alias_values.value, i.installation_hash
             FROM installations i CROSS JOIN LATERAL jsonb_each(i.aliases) AS kinds
             CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
             WHERE \(sql: isOf("i")) AND \(sql: isLocked)

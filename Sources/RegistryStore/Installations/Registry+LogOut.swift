@@ -101,13 +101,13 @@ struct LogOutStatements {
     /// rows.
     func activities(at time: Date, after number: Int64, limit: Int) -> SQL {
         """
-        SELECT a.activity_id, a.activity_number FROM activities a
+        SELECT a.activity_id, a.activity_key FROM activities a
         WHERE \(sql: scope.contains("a"))
             AND a.activity_id = ANY(ARRAY(
             SELECT own.activity_id FROM activities own
-            WHERE \(sql: rows.isOf("own")) AND own.ended_at IS NULL AND own.activity_number > \(number)
+            WHERE \(sql: rows.isOf("own")) AND own.ended_at IS NULL AND own.activity_key > \(number)
                 AND own.expires_at > now() AND own.started_at <= \(time)
-            ORDER BY own.activity_number LIMIT \(limit)
+            ORDER BY own.activity_key LIMIT \(limit)
         ))
         ORDER BY a.activity_id FOR UPDATE
         """

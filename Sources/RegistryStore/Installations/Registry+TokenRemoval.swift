@@ -64,17 +64,16 @@ struct TokenRemovalStatements {
         let insertion = SQL.insertion(
             into: "installation_tokens",
             as: "stored",
-            "app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome",
+            "scope_id, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome",
             """
-            SELECT app.app_number, \(scope.environment.rawValue)::apns_environment, \(rows.installation.bytes),
-                \(slot.kind.name), \(slot.typeName), \(slot.kind.hasOneOwner), coalesce(\(observedAt), clock_timestamp()),
-                'refused'::activity_outcome
-            FROM apps app WHERE app.app_number = \(scope.app.number) AND \(sql: rows.isLocked) AND \(sql: rows.hasRoom)
+            SELECT \(scope.id), \(rows.installation.bytes), \(slot.kind.name), \(slot.typeName), \(slot.kind.hasOneOwner),
+                coalesce(\(observedAt), clock_timestamp()), 'refused'::activity_outcome
+            FROM apps app WHERE app.app_id = \(scope.app.id) AND \(sql: rows.isLocked) AND \(sql: rows.hasRoom)
             """
         )
         return """
             \(sql: insertion)
-            ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) DO UPDATE SET
+            ON CONFLICT (scope_id, installation_hash, kind, attributes_type) DO UPDATE SET
                 deleted_at = greatest(stored.deleted_at, \(unescaped: time)),
                 token = CASE WHEN stored.observed_at > \(unescaped: time) THEN stored.token END,
                 outcome = CASE WHEN stored.token IS NOT NULL AND stored.observed_at <= \(unescaped: time)

@@ -12,8 +12,6 @@ struct TokenRegistrationStatements {
 
     private var slot: TokenSlot { rows.slot }
     private var scope: Scope { rows.scope }
-    private var app: Int64 { rows.scope.app.number }
-    private var environment: String { rows.scope.environment.rawValue }
     private var token: [UInt8] { registration.token.bytes }
 
     var all: [SQL] {
@@ -37,7 +35,7 @@ struct TokenRegistrationStatements {
             \(registration.observedAt) IS NULL
                 AND \(sql: QuarantineStatements.isEndedByReceipt(claimedAt: "claimed_at", in: scope)) AS ends_quarantine
         FROM installations i
-        CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE i.app_number IS NOT NULL) AS clock
+        CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE i.scope_id IS NOT NULL) AS clock
         LEFT JOIN installation_tokens known ON \(sql: rows.matches("known"))
         WHERE \(sql: rows.isOfInstallation("i"))
         """
@@ -49,23 +47,22 @@ struct TokenRegistrationStatements {
             into: "installation_tokens",
             as: "stored",
             """
-            app_number, environment, installation_hash, kind, attributes_type, has_one_owner, token, token_digest,
+            scope_id, installation_hash, kind, attributes_type, has_one_owner, token, token_digest,
             observed_at, claimed_at, confirmed_at, outcome, installation_removed_at
             """,
             """
-            SELECT app.app_number, \(environment)::apns_environment, \(rows.installation.bytes), \(slot.kind.name),
-                \(slot.typeName), \(slot.kind.hasOneOwner),
+            SELECT \(scope.id), \(rows.installation.bytes), \(slot.kind.name), \(slot.typeName), \(slot.kind.hasOneOwner),
                 CASE WHEN r.observed_at > coalesce(r.removed_at, '-infinity') THEN \(token) END, sha256(\(token)),
                 r.observed_at, CASE WHEN r.ends_quarantine THEN r.received_at ELSE least(r.observed_at, r.received_at) END,
                 r.received_at,
                 CASE WHEN r.observed_at <= r.removed_at THEN 'refused'::activity_outcome ELSE 'registered' END, r.removed_at
             FROM apps app CROSS JOIN (\(sql: timedRequest)) AS r
-            WHERE app.app_number = \(app) AND \(sql: rows.isLocked) AND \(sql: rows.hasRoom)
+            WHERE app.app_id = \(scope.app.id) AND \(sql: rows.isLocked) AND \(sql: rows.hasRoom)
             """
         )
         return """
             \(sql: insertion)
-            ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type)
+            ON CONFLICT (scope_id, installation_hash, kind, attributes_type)
             DO UPDATE SET \(unescaped: TokenMerge.assignments)
             """
     }
@@ -84,21 +81,21 @@ struct TokenRegistrationStatements {
     /// The greatest (time, installation, kind) that ever claimed the value owns it (R7), and stays its owner.
     private var ownership: SQL {
         """
-        INSERT INTO token_values AS stored (app_number, environment, token_digest, installation_kind, installation_hash,
+        INSERT INTO token_values AS stored (scope_id, token_digest, installation_kind, installation_hash,
             installation_observed_at, became_installations)
-        SELECT r.app_number, r.environment, sha256(\(token)), r.kind, r.installation_hash, \(sql: claimTime), true
+        SELECT r.scope_id, sha256(\(token)), r.kind, r.installation_hash, \(sql: claimTime), true
         FROM installation_tokens r WHERE \(sql: claims)
-        ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET \(unescaped: Self.ownershipAssignments)
+        ON CONFLICT (scope_id, token_digest) DO UPDATE SET \(unescaped: Self.ownershipAssignments)
         """
     }
 
     /// A repeatable value has no owner, but feedback must know its kind.
     private var noteValue: SQL {
         """
-        INSERT INTO token_values AS stored (app_number, environment, token_digest, start_observed_at)
-        SELECT r.app_number, r.environment, sha256(\(token)), \(sql: claimTime)
+        INSERT INTO token_values AS stored (scope_id, token_digest, start_observed_at)
+        SELECT r.scope_id, sha256(\(token)), \(sql: claimTime)
         FROM installation_tokens r WHERE \(sql: claims)
-        ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
+        ON CONFLICT (scope_id, token_digest) DO UPDATE SET
             start_observed_at = greatest(stored.start_observed_at, excluded.start_observed_at),
             touched_at = excluded.touched_at
         """

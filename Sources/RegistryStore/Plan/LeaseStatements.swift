@@ -32,7 +32,7 @@ struct LeaseStatements {
                         \(ids)::bytea[] AS lease_ids, \(failures.map(\.reason))::text[] AS failures
                 ) AS f
             )
-            WHERE \(sql: RowPlaces.isOf(scope.app.number, "l")) AND l.ctid = ANY(ARRAY(
+            WHERE \(sql: RowPlaces.isOf(scope, "l")) AND l.ctid = ANY(ARRAY(
                 SELECT found.place FROM (SELECT * FROM unnest(\(ids)) AS given (lease_id) ORDER BY given.lease_id) AS q
                 CROSS JOIN LATERAL (
                     SELECT its.ctid AS place FROM start_leases its
@@ -96,7 +96,7 @@ struct LeaseStatements {
     /// A page of the alias's leases, on any installation.
     static func deletion(of alias: Alias, limit: Int, in scope: Scope) -> SQL {
         """
-        DELETE FROM start_leases d WHERE \(sql: RowPlaces.isOf(scope.app.number, "d")) AND d.ctid = ANY(ARRAY(
+        DELETE FROM start_leases d WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(
             SELECT l.ctid FROM start_leases l
             WHERE \(sql: scope.contains("l")) AND l.kind = \(alias.kind) AND l.value = \(alias.value)
             LIMIT \(limit) FOR UPDATE
@@ -107,7 +107,7 @@ struct LeaseStatements {
     /// Deletes leases whose attempts are more than a day old, so that no rule counts them.
     static func sweep(limit: Int, in scope: Scope) -> SQL {
         """
-        DELETE FROM start_leases d WHERE \(sql: RowPlaces.isOf(scope.app.number, "d")) AND d.ctid = ANY(ARRAY(
+        DELETE FROM start_leases d WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(
             SELECT l.ctid FROM start_leases l
             WHERE \(sql: scope.contains("l")) AND l.leased_until > '-infinity'
                 AND l.leased_until <= now() - interval '24 hours'
@@ -121,10 +121,9 @@ struct LeaseStatements {
     static func event(_ type: String, of leases: SQL, by who: UTF8Text, in scope: Scope) -> SQL {
         .insertion(
             into: "events",
-            "app_number, drop_on, environment, type, who, installation_hash, subject, aliases, lease_id",
+            "scope_id, drop_on, type, who, installation_hash, subject, aliases, lease_id",
             """
-            SELECT \(scope.app.number), \(sql: EventStatements.dropDay(of: scope.app)),
-                \(scope.environment.rawValue)::apns_environment, \(type), \(who), l.installation_hash,
+            SELECT \(scope.id), \(sql: EventStatements.dropDay(of: scope.app)), \(type), \(who), l.installation_hash,
                 (SELECT i.subject FROM installations i
                 WHERE \(sql: scope.contains("i")) AND i.installation_hash = l.installation_hash),
                 jsonb_build_object(l.kind, jsonb_build_array(l.value)), l.lease_id

@@ -13,8 +13,6 @@ struct PlanStatements {
     /// Part of the ids of the leases that these statements take. Random, so that no other request has it.
     let nonce = (0..<16).map { _ in UInt8.random(in: 0...255) }
 
-    private var app: Int64 { scope.app.number }
-    private var environment: String { scope.environment.rawValue }
     private var alias: Alias { request.alias }
 
     /// Bounds the newest activities of an installation to examine, ended and others. A phone runs a handful.
@@ -32,7 +30,7 @@ struct PlanStatements {
         FROM \(sql: ResolveStatements.rows(of: alias, after: number, limit: Self.mostBearers, in: scope))
         CROSS JOIN LATERAL (
             SELECT * FROM \(sql: scope.view(.activities)) its
-            WHERE its.app_number = \(app) AND its.activity_number = al.activity_number AND its.activity_number > 0
+            WHERE \(sql: scope.contains("its")) AND its.activity_key = al.activity_key AND its.activity_key > 0
                 AND its.state = 'active' LIMIT 1
         ) AS cur
         CROSS JOIN LATERAL (
@@ -41,7 +39,7 @@ struct PlanStatements {
                 NULL::timestamptz AS leased_until, NULL::bigint AS attempt
         ) AS p
         \(sql: deviceToken)
-        ORDER BY al.activity_number LIMIT \(limit)
+        ORDER BY al.activity_key LIMIT \(limit)
         """
     }
 
@@ -102,7 +100,7 @@ struct PlanStatements {
         ) AS p
         LEFT JOIN LATERAL (
             SELECT * FROM \(sql: scope.view(.activities)) its
-            WHERE its.app_number = \(app) AND its.activity_number = found.running AND its.activity_number > 0 LIMIT 1
+            WHERE \(sql: scope.contains("its")) AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
         ) AS cur ON true
         \(sql: deviceToken)
         ORDER BY found.installation_hash
@@ -130,7 +128,7 @@ struct PlanStatements {
             ) AS p
             LEFT JOIN LATERAL (
                 SELECT * FROM \(sql: scope.view(.activities)) its
-                WHERE its.app_number = \(app) AND its.activity_number = found.running AND its.activity_number > 0 LIMIT 1
+                WHERE \(sql: scope.contains("its")) AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
             ) AS cur ON true
             \(sql: deviceToken)
             ORDER BY found.installation_hash
@@ -151,8 +149,8 @@ struct PlanStatements {
             FROM unnest(\(hashes)) AS q (installation_hash)
             \(sql: Self.bearing("q.installation_hash", "\(alias.kind)", "\(alias.value)", in: scope))
             LEFT JOIN LATERAL (
-                SELECT its.verdict, its.created_at, its.activity_number FROM \(sql: scope.view(.activities)) its
-                WHERE its.app_number = \(app) AND its.activity_number = bearing.running AND its.activity_number > 0 LIMIT 1
+                SELECT its.verdict, its.created_at, its.activity_key FROM \(sql: scope.view(.activities)) its
+                WHERE \(sql: scope.contains("its")) AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
             ) AS cur ON true
             LEFT JOIN LATERAL (
                 SELECT * FROM start_leases its
@@ -172,7 +170,7 @@ struct PlanStatements {
     private func ruling(isInParts: Bool) -> SQL {
         let lease = LeaseRules(row: "l", now: "now()", registeredAt: "bearing.registered_at", plan: "asked.plan_id")
         return """
-            (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN \(unescaped: Self.rulingOfRunning)
+            (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN \(unescaped: Self.rulingOfRunning)
             WHEN bearing.was_dismissed AND NOT \(request.restartsDismissed) THEN 'dismissed'
             WHEN \(unescaped: lease.isTaken) \(sql: isInParts ? "AND NOT \(sql: isOurs)" : "") THEN 'leased'
             WHEN \(unescaped: lease.isExhausted) THEN 'start-failed'
@@ -199,14 +197,14 @@ struct PlanStatements {
             WHERE \(sql: scope.contains("its")) AND its.installation_hash = \(sql: hash) LIMIT 1
         ) AS phone ON true
         CROSS JOIN LATERAL (
-            SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
+            SELECT max(b.activity_key) FILTER (WHERE b.state = 'active') AS running,
                 -- Of one that is over by the times, a late repetition says nothing.
                 max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
                     CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
                         WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
                 coalesce((array_agg(b.end_reason = 'dismissed'
                         AND b.expires_at > now() - \(scope.app.settings.tombstoneRetention)
-                    ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
+                    ORDER BY b.started_at DESC, b.activity_key DESC))[1], false) AS was_dismissed
             FROM (
                 SELECT own.*, activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
                     phone.removed_at, phone.full_state_at) AS state
@@ -214,7 +212,7 @@ struct PlanStatements {
                     SELECT * FROM activities a
                     WHERE \(sql: scope.contains("a")) AND a.installation_hash = \(sql: hash)
                         AND (a.ended_at IS NULL) = kept.runs
-                    ORDER BY a.activity_number DESC LIMIT \(mostActivities)
+                    ORDER BY a.activity_key DESC LIMIT \(mostActivities)
                 ) AS own
                 WHERE own.aliases -> \(sql: kind) ? \(sql: value)
             ) AS b
@@ -225,13 +223,13 @@ struct PlanStatements {
     // MARK: Leases
 
     private static let leaseColumns = """
-        app_number, environment, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
+        scope_id, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
         attempted_at, registered_at, touched_at
         """
 
     private func leases(from found: SQL) -> SQL {
         """
-        SELECT \(app), \(environment)::apns_environment, found.installation_hash, \(alias.kind), \(alias.value),
+        SELECT \(scope.id), found.installation_hash, \(alias.kind), \(alias.value),
             \(request.attributesType), \(sql: leaseID("found.installation_hash")), \(request.planID)::text, now(),
             now() + \(request.lease), ARRAY[now()], found.registered_at, now()
         FROM \(sql: found) WHERE found.ruling = 'start' ORDER BY found.installation_hash
@@ -247,7 +245,7 @@ struct PlanStatements {
             plan: "excluded.plan_id"
         )
         return """
-            ON CONFLICT (installation_hash, app_number, environment, kind, value) DO UPDATE SET
+            ON CONFLICT (installation_hash, scope_id, kind, value) DO UPDATE SET
                 \(unescaped: Self.kept(["attributes_type", "lease_id", "leased_at", "leased_until"], where: lease.isRepeated)),
                 attempted_at = CASE WHEN \(unescaped: lease.isRepeated) THEN stored.attempted_at
                     WHEN \(unescaped: lease.isAnswered) THEN excluded.attempted_at

@@ -19,8 +19,8 @@ enum AliasRowStatements {
 
     static func insertion(of activities: SQL) -> SQL {
         """
-        INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
-        SELECT a.app_number, a.environment, kinds.key, alias_values.value, \(unescaped: isOver), a.activity_number
+        INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
+        SELECT a.scope_id, kinds.key, alias_values.value, \(unescaped: isOver), a.activity_key
         FROM \(sql: aliases("a.aliases", of: activities))
         WHERE a.aliases_changed
         ON CONFLICT DO NOTHING
@@ -70,11 +70,11 @@ enum AliasRowStatements {
         _ ended: String
     ) -> SQL {
         """
-        WHERE \(sql: RowPlaces.isOf(scope.app.number, "al")) AND al.ctid = ANY(ARRAY(
+        WHERE \(sql: RowPlaces.isOf(scope, "al")) AND al.ctid = ANY(ARRAY(
             SELECT found.row FROM \(sql: aliases(column, of: activities)) CROSS JOIN LATERAL (
                 SELECT r.ctid AS row FROM activity_aliases r
                 WHERE \(sql: scope.contains("r")) AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (\(unescaped: ended))
-                    AND r.activity_number = a.activity_number
+                    AND r.activity_key = a.activity_key
                 LIMIT 1
             ) AS found
             WHERE \(sql: condition)

@@ -22,13 +22,13 @@ enum Refusal {
     ///   - erased: the erased ones, likewise.
     ///   - lacksRoom: whether there is no room for one more.
     static func facts(
-        ofApp number: Int64,
+        ofApp id: Int64,
         foreign: SQL = nobody,
         erased: SQL = nobody,
         lacksRoom: SQL = "false"
     ) -> SQL {
         """
-        SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = \(number)),
+        SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_id = \(id)),
             \(sql: foreign), \(sql: erased), \(sql: lacksRoom)
         """
     }

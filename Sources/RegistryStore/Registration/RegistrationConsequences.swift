@@ -83,7 +83,7 @@ struct RegistrationConsequences {
     /// The columns of activity `m` that later statements read. Not all of them, because Postgres prepares each in every
     /// part of a statement.
     private static let activityColumns = """
-        m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+        m.scope_id, m.activity_id, m.activity_key, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
         m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
         m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number
         """
@@ -159,25 +159,25 @@ struct RegistrationConsequences {
         let insertion = SQL.insertion(
             into: "former_claims",
             as: "stored",
-            "app_number, environment, activity_id, token_digest, observed_at",
+            "scope_id, activity_id, token_digest, observed_at",
             """
             SELECT lost.* FROM \(sql: rows) AS s
             CROSS JOIN LATERAL (
-                SELECT s.app_number, s.environment, s.activity_id, s.claimed_digest, coalesce(s.said_at, s.token_observed_at)
+                SELECT s.scope_id, s.activity_id, s.claimed_digest, coalesce(s.said_at, s.token_observed_at)
                 WHERE s.owner <> s.activity_id
                 UNION ALL
-                SELECT s.app_number, s.environment, s.displaced_activity_id, s.claimed_digest, s.displaced_observed_at
+                SELECT s.scope_id, s.displaced_activity_id, s.claimed_digest, s.displaced_observed_at
                 WHERE s.displaced_activity_id IS NOT NULL
             ) AS lost
             WHERE (s.owner <> s.activity_id OR s.displaced_activity_id IS NOT NULL)
                 AND (s.said_at IS NOT NULL OR s.token_digest = s.claimed_digest)
-            ORDER BY 3, 4
+            ORDER BY 2, 3
             """,
             isDistributed: isDistributed
         )
         return """
             \(sql: insertion)
-            ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
+            ON CONFLICT (scope_id, activity_id, token_digest) DO UPDATE SET
                 observed_at = greatest(stored.observed_at, excluded.observed_at)
             """
     }

@@ -15,9 +15,6 @@ struct RegistrationStatements {
     /// A distributed Postgres rejects insertions in a CTE: the consequences are then several statements.
     var isDistributed = false
 
-    private var app: Int64 { scope.app.number }
-    private var environment: String { scope.environment.rawValue }
-
     var all: [SQL] {
         let consequences = RegistrationConsequences(batch: batch, scope: scope)
         return (batch.shape.needsReceiptOrder ? [creation, lock] : [lock]) + [merge, ownership]
@@ -34,16 +31,16 @@ struct RegistrationStatements {
     private var creation: SQL {
         let insertion = SQL.insertion(
             into: "activities",
-            "app_number, environment, activity_id, started_at, lifetime, expires_at, outcome, created_at",
+            "scope_id, activity_id, started_at, lifetime, expires_at, outcome, created_at",
             """
-            SELECT app.app_number, \(environment)::apns_environment, q.activity_id, now(), app.activity_lifetime,
+            SELECT \(scope.id), q.activity_id, now(), app.activity_lifetime,
                 now() + app.activity_lifetime, 'observed'::activity_outcome, now()
             FROM apps app CROSS JOIN \(sql: batch.rows(["activity_id", "observed_at"]))
-            WHERE app.app_number = \(app) AND q.observed_at IS NULL AND NOT \(sql: isErasedActivity)
+            WHERE app.app_id = \(scope.app.id) AND q.observed_at IS NULL AND NOT \(sql: isErasedActivity)
             ORDER BY q.activity_id COLLATE "C"
             """
         )
-        return "\(sql: insertion)\nON CONFLICT (app_number, environment, activity_id) DO NOTHING"
+        return "\(sql: insertion)\nON CONFLICT (scope_id, activity_id) DO NOTHING"
     }
 
     /// Without `observedAt` the order is that of receipt, which is the order in which this lock is got: only then
@@ -83,7 +80,7 @@ struct RegistrationStatements {
             into: "activities",
             as: "stored",
             """
-            app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
+            scope_id, activity_id, token, token_digest, token_observed_at, token_claimed_at,
             last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
             installation_hash, installation_observed_at, subject, subject_observed_at,
             \(StoredFact.all.map { "\($0.name), \($0.time)" }.joined(separator: ", ")),
@@ -91,7 +88,7 @@ struct RegistrationStatements {
             batch_number, installation_full_state_at, installation_removed_at
             """,
             """
-            SELECT app.app_number, \(environment)::apns_environment, r.activity_id, r.token, r.token_digest,
+            SELECT \(scope.id), r.activity_id, r.token, r.token_digest,
                 CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
                 CASE WHEN r.ends_quarantine THEN r.received_at
                     WHEN r.token IS NOT NULL THEN least(r.claimed_at, r.received_at) END, r.claimed_at,
@@ -108,7 +105,7 @@ struct RegistrationStatements {
                     THEN 'expired'::activity_outcome ELSE 'registered' END,
                 r.received_at, now(), \(sql: batch.number), r.installation_full_state_at, r.installation_removed_at
             FROM apps app CROSS JOIN LATERAL (\(sql: batch.timed(in: scope))) AS r
-            WHERE app.app_number = \(app) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+            WHERE app.app_id = \(scope.app.id) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
                 AND NOT \(sql: isErased)
             ORDER BY r.activity_id COLLATE "C"
             """,
@@ -116,7 +113,7 @@ struct RegistrationStatements {
         )
         return """
             \(sql: insertion)
-            ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET \(unescaped: ActivityMerge(shape: batch.shape).assignments)
+            ON CONFLICT (scope_id, activity_id) DO UPDATE SET \(unescaped: ActivityMerge(shape: batch.shape).assignments)
             \(sql: batch.shape.isGuarded ? Self.permitted : "")
             RETURNING \(MergedActivity.columns)
             """
@@ -143,11 +140,11 @@ struct RegistrationStatements {
     /// nothing.
     var refusalFacts: SQL {
         Refusal.facts(
-            ofApp: app,
+            ofApp: scope.app.id,
             foreign: batch.foreign(in: scope),
             erased: """
                 ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (\(sql: batch.timed(in: scope))) AS r
-                    WHERE app.app_number = \(app) AND \(sql: isErased))
+                    WHERE app.app_id = \(scope.app.id) AND \(sql: isErased))
                 """
         )
     }
@@ -166,23 +163,23 @@ struct RegistrationStatements {
     private var ownership: SQL {
         """
         INSERT INTO token_values AS stored (
-            app_number, environment, token_digest, activity_id, activity_number, observed_at, is_newly_owned
+            scope_id, token_digest, activity_id, activity_key, observed_at, is_newly_owned
         )
-        SELECT a.app_number, a.environment, q.token_digest, a.activity_id, a.activity_number,
+        SELECT a.scope_id, q.token_digest, a.activity_id, a.activity_key,
             coalesce(q.observed_at, a.token_observed_at), true
         FROM \(sql: batch.rows(["activity_id", "token_digest", "observed_at"])) CROSS JOIN LATERAL (
-            SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.token_digest, m.token_observed_at
+            SELECT m.scope_id, m.activity_id, m.activity_key, m.token_digest, m.token_observed_at
             FROM activities m
             WHERE \(sql: scope.contains("m"))
                 AND m.activity_id = q.activity_id AND \(sql: batch.isMerged("m"))
             LIMIT 1
         ) AS a
         WHERE q.token_digest IS NOT NULL AND (q.observed_at IS NOT NULL OR a.token_digest = q.token_digest)
-        ORDER BY 3
-        ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
+        ORDER BY 2
+        ON CONFLICT (scope_id, token_digest) DO UPDATE SET
             activity_id = CASE WHEN \(unescaped: Self.claimsMore) THEN excluded.activity_id ELSE stored.activity_id END,
-            activity_number = CASE WHEN \(unescaped: Self.claimsMore)
-                THEN excluded.activity_number ELSE stored.activity_number END,
+            activity_key = CASE WHEN \(unescaped: Self.claimsMore)
+                THEN excluded.activity_key ELSE stored.activity_key END,
             observed_at = greatest(stored.observed_at, excluded.observed_at),
             is_newly_owned = stored.activity_id IS NULL,
             displaced_activity_id = CASE WHEN \(unescaped: Self.displaces) THEN stored.activity_id END,

@@ -7,7 +7,7 @@ struct AliasRow {
     let number: Int64
     let activity: ResolvedActivity?
 
-    static let columns = Columns(sql: ResolvedActivity.names(of: "c", number: "al.activity_number")) { row in
+    static let columns = Columns(sql: ResolvedActivity.names(of: "c", number: "al.activity_key")) { row in
         try AliasRow(number: row.next(), facts: facts, &row)
     }
 

@@ -10,8 +10,8 @@ enum ResolveStatements {
     private static func current(in scope: Scope) -> SQL {
         """
         (SELECT \(ResolvedActivity.columns) FROM \(sql: scope.view(.currentActivities)) cur
-        WHERE cur.app_number = \(scope.app.number) AND cur.activity_number = al.activity_number
-            AND cur.activity_number > 0 LIMIT 1) AS c
+        WHERE \(sql: scope.contains("cur")) AND cur.activity_key = al.activity_key
+            AND cur.activity_key > 0 LIMIT 1) AS c
         """
     }
 
@@ -20,7 +20,7 @@ enum ResolveStatements {
         """
         SELECT \(AliasRow.columns) FROM \(sql: rows(of: alias, after: number, limit: limit, in: scope))
         LEFT JOIN LATERAL \(sql: current(in: scope)) ON true
-        ORDER BY al.activity_number
+        ORDER BY al.activity_key
         """
     }
 
@@ -28,9 +28,9 @@ enum ResolveStatements {
     static func rows(of alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
         """
         (
-            SELECT al.activity_number FROM activity_aliases al
-            WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_number > \(number)
-            ORDER BY al.activity_number LIMIT \(limit)
+            SELECT al.activity_key FROM activity_aliases al
+            WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_key > \(number)
+            ORDER BY al.activity_key LIMIT \(limit)
         ) AS al
         """
     }
@@ -39,8 +39,8 @@ enum ResolveStatements {
     static func range(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> SQL {
         """
         SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL \(sql: current(in: scope))
-        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_number > \(number) AND al.activity_number <= \(last)
-        ORDER BY al.activity_number
+        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_key > \(number) AND al.activity_key <= \(last)
+        ORDER BY al.activity_key
         """
     }
 
@@ -49,22 +49,22 @@ enum ResolveStatements {
     static func denseRange(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> SQL {
         """
         SELECT \(ResolvedActivity.columns) FROM \(sql: scope.view(.currentActivities)) cur
-        WHERE cur.app_number = \(scope.app.number) AND cur.activity_number > 0
-            AND cur.activity_number > \(number) AND cur.activity_number <= \(last)
-            AND (cur.activity_number IN (
-                SELECT al.activity_number FROM activity_aliases al
+        WHERE \(sql: scope.contains("cur")) AND cur.activity_key > 0
+            AND cur.activity_key > \(number) AND cur.activity_key <= \(last)
+            AND (cur.activity_key IN (
+                SELECT al.activity_key FROM activity_aliases al
                 WHERE \(sql: isRow(of: alias, in: scope))
-                    AND al.activity_number > \(number) AND al.activity_number <= \(last)
+                    AND al.activity_key > \(number) AND al.activity_key <= \(last)
             )) IS TRUE
-        ORDER BY cur.activity_number
+        ORDER BY cur.activity_key
         """
     }
 
     static func number(of alias: Alias, after number: Int64, count: Int, in scope: Scope) -> SQL {
         """
-        SELECT al.activity_number FROM activity_aliases al
-        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_number > \(number)
-        ORDER BY al.activity_number LIMIT 1 OFFSET \(count - 1)
+        SELECT al.activity_key FROM activity_aliases al
+        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_key > \(number)
+        ORDER BY al.activity_key LIMIT 1 OFFSET \(count - 1)
         """
     }
 
@@ -86,10 +86,10 @@ enum ResolveStatements {
         FROM unnest(\(aliases.map(\.kind)), \(aliases.map(\.value))) WITH ORDINALITY AS q (kind, value, position)
         CROSS JOIN LATERAL (
             SELECT \(AliasRow.columns) FROM (
-                SELECT al.activity_number FROM activity_aliases al
+                SELECT al.activity_key FROM activity_aliases al
                 WHERE \(sql: scope.contains("al"))
                     AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
-                ORDER BY al.activity_number LIMIT \(limitPerAlias)
+                ORDER BY al.activity_key LIMIT \(limitPerAlias)
             ) AS al
             LEFT JOIN LATERAL \(sql: current(in: scope)) ON true
             OFFSET 0
@@ -124,7 +124,7 @@ enum ResolveStatements {
 }
 
 extension ResolvedActivity {
-    static let columns = Columns(sql: names(of: "cur", number: "cur.activity_number")) { row in
+    static let columns = Columns(sql: names(of: "cur", number: "cur.activity_key")) { row in
         try ResolvedActivity(
             number: row.next(),
             activityID: row.next(),

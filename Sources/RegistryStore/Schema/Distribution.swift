@@ -1,11 +1,11 @@
 import PostgresDriver
 
-/// The distribution of the tables over several servers by Citus: an app's rows lie together on one of them, its worker.
+/// The distribution of the tables over several servers by Citus: a scope's rows are together on one of them, its worker.
 ///
-/// All statements go through the coordinator, which passes a statement about one app on to that app's worker.
+/// All statements go through the coordinator, which passes a statement about one scope on to that scope's worker.
 enum Distribution {
-    /// Small tables with all rows on every node. All others are distributed by the app's number.
-    static let referenceTables = ["api_keys", "apps", "deleted_apps", "token_kinds"]
+    /// Small tables with all rows on every node. All others are distributed by `scope_id`.
+    static let referenceTables = ["api_keys", "apps", "deleted_apps", "scopes", "token_kinds"]
 
     /// All tables of the migrations except the list of migrations, which only the coordinator reads. Partitions follow
     /// their table.
@@ -28,7 +28,7 @@ enum Distribution {
 
     /// Prepares a new connection for Citus if the tables are distributed.
     ///
-    /// - Parameter choosesPlans: whether to avoid generic plans, from which Citus cannot see a statement's app.
+    /// - Parameter choosesPlans: whether to avoid generic plans, from which Citus cannot see a statement's scope.
     /// - Throws: ``DistributionError/notTheCoordinator``.
     static func prepare(_ session: borrowing PostgresSession, choosesPlans: Bool) throws {
         guard try session.execute(isInstalled)[0].decode(Bool.self) else { return }

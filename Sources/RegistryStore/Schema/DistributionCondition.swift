@@ -59,7 +59,7 @@ extension DistributionStatements {
     static let placement: SQL = """
         SELECT t.name, p.logicalrelid IS NOT NULL,
             CASE WHEN t.name = ANY(\(Distribution.referenceTables)) THEN p.partmethod = 'n' AND p.repmodel = 't'
-                ELSE p.partmethod = 'h' AND column_to_column_name(p.logicalrelid, p.partkey) = 'app_number'
+                ELSE p.partmethod = 'h' AND column_to_column_name(p.logicalrelid, p.partkey) = 'scope_id'
                     AND p.colocationid = first.colocationid END IS TRUE
         FROM unnest(\(Distribution.tables)) WITH ORDINALITY AS t (name, position)
         LEFT JOIN pg_dist_partition p ON p.logicalrelid = to_regclass(t.name)

@@ -5,7 +5,7 @@ import PostgresDriver
 package struct Migration: Sendable, Hashable {
     /// From the file's name; migrations are applied in its order.
     package let version: Int
-    /// The name of the file, such as `0001_registry.sql`.
+    /// The name of the file, such as `0001_apps_and_keys.sql`.
     package let name: String
     package let sql: String
 

@@ -75,10 +75,10 @@ enum DistributionStatements {
     static func distribute(_ table: String) -> SQL {
         if Distribution.referenceTables.contains(table) { return "SELECT create_reference_table(\(table)::regclass)" }
         guard table != "activities" else {
-            return "SELECT create_distributed_table('activities'::regclass, 'app_number')"
+            return "SELECT create_distributed_table('activities'::regclass, 'scope_id')"
         }
         return """
-            SELECT create_distributed_table(\(table)::regclass, 'app_number', colocate_with => 'activities'::regclass::text)
+            SELECT create_distributed_table(\(table)::regclass, 'scope_id', colocate_with => 'activities'::regclass::text)
             """
     }
 

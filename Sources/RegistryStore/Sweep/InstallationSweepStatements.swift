@@ -5,13 +5,12 @@ import RegistryCore
 struct InstallationSweepStatements {
     let scope: Scope
 
-    private var app: Int64 { scope.app.number }
     private var settings: AppSettings { scope.app.settings }
 
     /// Deletes tombstones of tokens: earlier observations no longer arrive.
     func deleteRemovedTokens(limit: Int) -> SQL {
         """
-        DELETE FROM installation_tokens r WHERE \(sql: RowPlaces.isOf(app, "r")) AND r.ctid = ANY(ARRAY(
+        DELETE FROM installation_tokens r WHERE \(sql: RowPlaces.isOf(scope, "r")) AND r.ctid = ANY(ARRAY(
             SELECT s.ctid FROM installation_tokens s
             WHERE \(sql: scope.contains("s")) AND s.token IS NULL AND s.touched_at <= now() - \(settings.tombstoneRetention)
             ORDER BY s.touched_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
@@ -38,10 +37,10 @@ struct InstallationSweepStatements {
                 AND v.touched_at <= now() - greatest(\(settings.eventRetention), \(settings.tombstoneRetention))
             ORDER BY v.touched_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
         ), held AS (
-            UPDATE token_values t SET touched_at = now() WHERE \(sql: RowPlaces.isOf(app, "t"))
+            UPDATE token_values t SET touched_at = now() WHERE \(sql: RowPlaces.isOf(scope, "t"))
                 AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE old.is_held))
         ), unheld AS (
-            DELETE FROM token_values t WHERE \(sql: RowPlaces.isOf(app, "t"))
+            DELETE FROM token_values t WHERE \(sql: RowPlaces.isOf(scope, "t"))
                 AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE NOT old.is_held))
         )
         SELECT count(*) FROM old
@@ -83,7 +82,7 @@ struct InstallationSweepStatements {
     func delete(_ installations: [[UInt8]]) -> [SQL] {
         ["installation_aliases", "installations"].map { table in
             """
-            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(
+            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(
                 \(sql: RowPlaces.rows(of: installations, in: table, "its.ctid", scope))
             ))
             """

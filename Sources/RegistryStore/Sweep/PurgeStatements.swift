@@ -68,7 +68,7 @@ struct PurgeStatements {
                 ) AS v
                 WHERE \(sql: isIt) AND v.activity_id = a.activity_id OFFSET 0
             ) AS its
-            WHERE t.ctid = its.place AND \(sql: RowPlaces.isOf(scope.app.number, "t"))
+            WHERE t.ctid = its.place AND \(sql: RowPlaces.isOf(scope, "t"))
             """,
             EventStatements.insertion(
                 """
@@ -108,7 +108,7 @@ struct PurgeStatements {
 
     private func purgeTokens(_ numbers: [Int64]) -> [SQL] {
         let isIt: SQL = """
-            \(sql: RowPlaces.isOf(scope.app.number, "r")) AND r.ctid = ANY(ARRAY(
+            \(sql: RowPlaces.isOf(scope, "r")) AND r.ctid = ANY(ARRAY(
                 \(sql: stale.numbered.column("its.ctid", of: numbers))
             ))
             """

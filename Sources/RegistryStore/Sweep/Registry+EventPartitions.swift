@@ -13,16 +13,21 @@ extension Registry {
         var dropped = 0
         let past = try await read { try $0.execute(EventPartitionStatements.past).decode(String.self) }
         for name in past {
-            for app in try await self.apps() { try await noteLoss(of: app.number, from: name) }
+            for app in try await self.apps() {
+                for environment in APNSEnvironment.allCases {
+                    try await noteLoss(of: app.scopeIDs[environment], from: name)
+                }
+            }
             if try await change(EventPartitionStatements.dropping(name)) { dropped += 1 }
         }
         // Events that came before their partition are deleted row by row.
-        let apps = try await read { session in
-            try session.execute(EventPartitionStatements.appsWithPast).decode(Int64.self)
+        let scopes = try await read { session in
+            try session.execute(EventPartitionStatements.scopesWithPast).decode(Int64.self)
         }
-        for app in apps {
-            try await noteLoss(of: app, from: "events_default")
-            while try await write({ try $0.execute(EventPartitionStatements.deletePast(of: app)).affectedRows }) > 0 {}
+        for scope in scopes {
+            try await noteLoss(of: scope, from: "events_default")
+            while try await write({ try $0.execute(EventPartitionStatements.deletePast(of: scope)).affectedRows }) > 0 {
+            }
         }
         // Last, because a large default partition is read for each: the deletion makes it smaller.
         let missing = try await read { try $0.execute(EventPartitionStatements.missing).decode(String.self) }
@@ -52,13 +57,13 @@ extension Registry {
         return made
     }
 
-    /// Stores the number up to which events of an app are dropped, before they are.
-    private func noteLoss(of app: Int64, from partition: String) async throws {
+    /// Stores the number up to which events of a scope are dropped, before they are.
+    private func noteLoss(of scope: Int64, from partition: String) async throws {
         try await write { session in
             do {
-                let last = try session.execute(EventPartitionStatements.lastPast(of: app, in: partition))[0]
+                let last = try session.execute(EventPartitionStatements.lastPast(of: scope, in: partition))[0]
                 guard let number = try last.decode(Int64?.self) else { return }
-                _ = try session.execute(EventPartitionStatements.noting(number, lostTo: app))
+                _ = try session.execute(EventPartitionStatements.noting(number, lostTo: scope))
             } catch let error as PostgresError where error.sqlState == "42P01" {
             }
         }
@@ -146,33 +151,33 @@ enum EventPartitionStatements {
 
     static func dropping(_ name: String) -> [String] { [lockTimeout, "DROP TABLE IF EXISTS \(name)"] }
 
-    /// The greatest number of an app's events in a partition that may be dropped.
-    static func lastPast(of app: Int64, in partition: String) -> SQL {
+    /// The greatest number of a scope's events in a partition that may be dropped.
+    static func lastPast(of scope: Int64, in partition: String) -> SQL {
         """
         SELECT max(past.event_number) FROM \(unescaped: partition) past
-        WHERE past.app_number = \(app) AND past.drop_on <= current_date
+        WHERE past.scope_id = \(scope) AND past.drop_on <= current_date
         """
     }
 
-    static func noting(_ number: Int64, lostTo app: Int64) -> SQL {
+    static func noting(_ number: Int64, lostTo scope: Int64) -> SQL {
         """
-        UPDATE apps a SET events_dropped_to = \(number)
-        WHERE a.app_number = \(app) AND a.events_dropped_to < \(number)
+        UPDATE apps a SET events_dropped_to = \(number) FROM scopes s
+        WHERE s.scope_id = \(scope) AND a.app_id = s.app_id AND a.events_dropped_to < \(number)
         """
     }
 
-    /// The apps with events that came before their partition and may be dropped. Not from the table of apps: root's
-    /// events have no app, and those of a deleted app may remain.
-    static let appsWithPast: SQL = "SELECT DISTINCT app_number FROM events_default WHERE drop_on <= current_date"
+    /// The scopes with events that came before their partition and may be dropped. Not from the table of scopes: root's
+    /// events have none there.
+    static let scopesWithPast: SQL = "SELECT DISTINCT scope_id FROM events_default WHERE drop_on <= current_date"
 
-    /// Deletes a page of an app's events that came before their partition. By number, the order of the primary key: a
-    /// row's place does not show Citus the app.
-    static func deletePast(of app: Int64) -> SQL {
+    /// Deletes a page of a scope's events that came before their partition. By number, the order of the primary key: a
+    /// row's place does not show Citus the scope.
+    static func deletePast(of scope: Int64) -> SQL {
         """
-        DELETE FROM events_default e WHERE e.app_number = \(app) AND e.drop_on <= current_date AND e.event_number <= (
+        DELETE FROM events_default e WHERE e.scope_id = \(scope) AND e.drop_on <= current_date AND e.event_number <= (
             SELECT max(page.event_number) FROM (
                 SELECT past.event_number FROM events_default past
-                WHERE past.app_number = \(app) AND past.drop_on <= current_date
+                WHERE past.scope_id = \(scope) AND past.drop_on <= current_date
                 ORDER BY past.event_number LIMIT 10000
             ) AS page
         )

@@ -71,7 +71,7 @@ struct SweepStatements {
     /// Deletes a page of the claims that activities lost to others.
     func deleteFormerClaims(of ids: [ActivityID]) -> SQL {
         """
-        DELETE FROM former_claims f WHERE \(sql: RowPlaces.isOf(scope.app.number, "f")) AND f.ctid = ANY(ARRAY(
+        DELETE FROM former_claims f WHERE \(sql: RowPlaces.isOf(scope, "f")) AND f.ctid = ANY(ARRAY(
             SELECT c.ctid FROM former_claims c WHERE \(sql: scope.contains("c")) AND c.activity_id = ANY(\(ids))
             LIMIT \(Self.tokenPageSize)
         ))
@@ -85,7 +85,7 @@ struct SweepStatements {
         WITH page AS MATERIALIZED (
             SELECT v.token_digest FROM activities a CROSS JOIN LATERAL (
                 SELECT own.token_digest FROM token_values own
-                WHERE \(sql: scope.contains("own")) AND own.activity_number = a.activity_number
+                WHERE \(sql: scope.contains("own")) AND own.activity_key = a.activity_key
                 LIMIT \(Self.tokenPageSize)
             ) AS v
             WHERE \(sql: isAmong(ids)) LIMIT \(Self.tokenPageSize)
@@ -96,7 +96,7 @@ struct SweepStatements {
                 AND v.activity_id = ANY(\(ids))
             ORDER BY v.token_digest FOR UPDATE
         ), released AS (
-            UPDATE token_values t SET activity_id = NULL, activity_number = NULL, observed_at = NULL,
+            UPDATE token_values t SET activity_id = NULL, activity_key = NULL, observed_at = NULL,
                 displaced_activity_id = NULL, displaced_observed_at = NULL, touched_at = now()
             WHERE \(sql: scope.contains("t"))
                 AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_installations))
@@ -139,7 +139,7 @@ struct SweepStatements {
     func deleteIdentities(_ identities: [(alias: UTF8Text, owner: UTF8Text)]) -> [SQL] {
         ["alias_registrations", "alias_identities"].map { table in
             """
-            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(scope.app.number, "d")) AND d.ctid = ANY(ARRAY(
+            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(
                 SELECT found.row FROM unnest(\(identities.map(\.alias)), \(identities.map(\.owner))) AS gone (alias, owner)
                 CROSS JOIN LATERAL (
                     SELECT r.ctid AS row FROM \(unescaped: table) r

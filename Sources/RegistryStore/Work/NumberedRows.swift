@@ -10,21 +10,17 @@ struct NumberedRows {
     var table: String { isOfActivities ? "activities" : "installation_tokens" }
     /// The rows with the view's reason why a token is withheld.
     var verdicts: SQL { scope.view(isOfActivities ? .activities : .installationTokens) }
-    var number: String { isOfActivities ? "activity_number" : "token_number" }
+    var number: String { isOfActivities ? "activity_key" : "token_number" }
 
-    /// Written so that the index of numbers is used: that of activities does not contain the environment.
+    /// Written so that the index of numbers is used.
     func contains(_ row: String) -> SQL {
         """
-        \(unescaped: row).app_number = \(scope.app.number) AND \(unescaped: row).\(unescaped: number) > 0
-        \(sql: isOfActivities ? "" : "AND \(sql: isInEnvironment(row)) AND \(unescaped: row).kind = \(kind.name)")
+        \(sql: scope.contains(row)) AND \(unescaped: row).\(unescaped: number) > 0
+        \(sql: isOfActivities ? "" : "AND \(unescaped: row).kind = \(kind.name)")
         """
     }
 
-    private func isInEnvironment(_ row: String) -> SQL {
-        "\(unescaped: row).environment = \(scope.environment.rawValue)::apns_environment"
-    }
-
-    /// The last number of the next range, and its number of rows, which include activities of the other environment.
+    /// The last number of the next range, and its number of rows.
     func range(after position: Int64, size: Int) -> SQL {
         """
         SELECT max(s.number) AS last, count(*) AS count FROM (
@@ -39,8 +35,7 @@ struct NumberedRows {
         """
         SELECT found.it FROM unnest(\(numbers)) AS named (number) CROSS JOIN LATERAL (
             SELECT \(unescaped: column) AS it FROM \(unescaped: table) its
-            WHERE \(sql: contains("its")) AND its.\(unescaped: number) = named.number
-                AND \(sql: isInEnvironment("its")) LIMIT 1
+            WHERE \(sql: contains("its")) AND its.\(unescaped: number) = named.number LIMIT 1
         ) AS found
         """
     }

@@ -3,13 +3,13 @@ import RegistryCore
 
 /// Parts of statements that delete rows by their places (`ctid`), after a lookup of each.
 ///
-/// Locked rows keep their places. A plan from a time with few rows would read all of the app's rows instead of looking
+/// Locked rows keep their places. A plan from a time with few rows would read all of the scope's rows instead of looking
 /// up each key.
 enum RowPlaces {
-    /// Written so that no index can be used, but a distributed Postgres sees which of its shards has the app's rows:
+    /// Written so that no index can be used, but a distributed Postgres sees which of its shards has the scope's rows:
     /// indexes are of `bigint`, and do not compare with `numeric`. A comparison inside another expression (`IS TRUE`)
     /// shows it to neither.
-    static func isOf(_ app: Int64, _ row: String) -> SQL { "\(unescaped: row).app_number = \(app)::numeric" }
+    static func isOf(_ scope: Scope, _ row: String) -> SQL { "\(unescaped: row).scope_id = \(scope.id)::numeric" }
 
     static func areOn(_ pages: Range<Int>, _ row: String) -> SQL {
         """

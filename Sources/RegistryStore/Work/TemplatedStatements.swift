@@ -28,7 +28,7 @@ struct TemplatedStatements<Input>: Sendable {
 }
 
 extension Scope {
-    /// An app whose number, environment and settings are all different values.
+    /// A scope whose id, app and settings are all different values.
     static var sample: Scope {
         let settings = AppSettings(
             activityLifetime: .seconds(1_000_001),
@@ -36,7 +36,8 @@ extension Scope {
             eventRetention: .seconds(1_000_003)
         )
         let app = App(
-            number: 1_000_004,
+            id: 1_000_004,
+            scopeIDs: ScopeIDs(sandbox: 1_000_005, production: 1_000_006),
             bundleID: BundleID(stored: "com.example.sample"),
             settings: settings,
             createdAt: .distantPast,
@@ -47,11 +48,10 @@ extension Scope {
 
     var values: [PostgresParameter] {
         [
-            PostgresParameter(app.number), PostgresParameter(environment.rawValue),
-            PostgresParameter(app.settings.activityLifetime), PostgresParameter(app.settings.tombstoneRetention),
-            PostgresParameter(app.settings.eventRetention),
+            PostgresParameter(id), PostgresParameter(app.id), PostgresParameter(app.settings.activityLifetime),
+            PostgresParameter(app.settings.tombstoneRetention), PostgresParameter(app.settings.eventRetention),
         ]
     }
 
-    static let valueNames = ["app", "environment", "activityLifetime", "tombstoneRetention", "eventRetention"]
+    static let valueNames = ["scope", "app", "activityLifetime", "tombstoneRetention", "eventRetention"]
 }

@@ -4,9 +4,9 @@ import RegistryCore
 
 /// The views that say which tokens may be handed out, and why others may not.
 ///
-/// The migrations have the one text of each. A view looks rows up by the app of another row, of which a distributed Postgres
-/// does not see that it is always the same one. So statements about one app do not name the view but take its text, with the
-/// app's number in it.
+/// The migrations have the one text of each. A view looks rows up by the scope of another row, and a distributed Postgres does
+/// not see that it is always the same one. So statements about one scope do not name the view but take its text, with the
+/// scope's id in it.
 enum VerdictView: String, CaseIterable {
     case activities = "activity_verdicts"
     case currentActivities = "current_activities"
@@ -14,18 +14,18 @@ enum VerdictView: String, CaseIterable {
     case currentInstallationTokens = "current_installation_tokens"
     case tokenHolders = "token_holders"
 
-    /// The texts, divided at the app's number.
+    /// The texts, divided at the scope's id.
     private static let pieces = Dictionary(
-        uniqueKeysWithValues: allCases.map { ($0, $0.text.components(separatedBy: Self.app)) }
+        uniqueKeysWithValues: allCases.map { ($0, $0.text.components(separatedBy: Self.scope)) }
     )
 
-    private static let app = "<app>"
+    private static let scope = "<scope>"
 
-    /// The view's rows of an app, as a query in parentheses. Its users compare the app, too: the first rows of the view
-    /// may belong to any app.
-    func query(of app: Int64) -> SQL {
+    /// The view's rows of a scope, as a query in parentheses. Its users compare the scope, too: the first rows of the view
+    /// may belong to any scope.
+    func query(of scope: Int64) -> SQL {
         let pieces = Self.pieces[self] ?? []
-        let text = pieces.dropFirst().reduce("\(unescaped: pieces[0])" as SQL) { "\(sql: $0)\(app)\(unescaped: $1)" }
+        let text = pieces.dropFirst().reduce("\(unescaped: pieces[0])" as SQL) { "\(sql: $0)\(scope)\(unescaped: $1)" }
         return "(\(sql: text))"
     }
 
@@ -43,11 +43,11 @@ enum VerdictView: String, CaseIterable {
         for other in Self.allCases where text.contains("FROM \(other.rawValue) ") {
             text = text.replacingOccurrences(of: "FROM \(other.rawValue) ", with: "FROM (\(other.text)) ")
         }
-        return text.replacing(#/(\w+\.app_number) = \w+\.app_number/#) { "\($0.1) = \(Self.app)" }
+        return text.replacing(#/(\w+\.scope_id) = \w+\.scope_id/#) { "\($0.1) = \(Self.scope)" }
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 }
 
 extension Scope {
-    func view(_ view: VerdictView) -> SQL { view.query(of: app.number) }
+    func view(_ view: VerdictView) -> SQL { view.query(of: id) }
 }

@@ -125,7 +125,7 @@ extension Keys {
             }
             let isRevoked = try await database.withDatabase { database in
                 guard let key = try await database.registry.storedKeys(id).first?.record else { return false }
-                return try await database.registry.revokeKey(id, ofApp: key.appNumber, by: Apps.who)
+                return try await database.registry.revokeKey(id, ofApp: key.appID, by: Apps.who)
             }
             guard isRevoked else { throw CommandFailure(.failed, "There is no key \(id).") }
             Output.errors.note("Revoked \(id).")

@@ -8,7 +8,7 @@ struct ImportProgress: Sendable, Hashable {
     struct Subject: Sendable, Hashable {
         let app: String
         let environment: String
-        /// The app's number and the time of its making: another database has another one.
+        /// The app's id and the time of its creation, which differ in another database.
         let registry: String
         /// The size of the file in bytes.
         let size: Int
@@ -24,7 +24,7 @@ struct ImportProgress: Sendable, Hashable {
             else { return nil }
             app = scope.app.bundleID.rawValue
             environment = scope.environment.rawValue
-            registry = "\(scope.app.number)/\(RFC3339.format(scope.app.createdAt, precision: .microseconds))"
+            registry = "\(scope.app.id)/\(RFC3339.format(scope.app.createdAt, precision: .microseconds))"
             self.size = size
             self.modified = Int(modified.timeIntervalSinceReferenceDate * 1_000_000)
         }

@@ -125,7 +125,8 @@ def copy(bench):
     """psql's COPY of what a page reads, without its end."""
     def literal(parameter, app):
         return {
-            "app": f"{app}::bigint", "environment": "'production'::text", "kind": "'matchId'::text",
+            # The first app's scope in production.
+            "scope": "2::bigint", "app": f"{app}::bigint", "kind": "'matchId'::text",
             "value": "'m-1'::text", "after": "0::bigint", "limit": "NULL::bigint",
         }.get(parameter["name"], "NULL")
 

@@ -20,7 +20,8 @@ def statements():
 # batch, which all statements of a transaction must know by the same number.
 TOKEN = "decode(lpad(to_hex(:r::bigint), 16, '0') || repeat('cd', 72), 'hex')"
 EXPRESSIONS = {
-    "environment": "'sandbox'::text", "kind": "'orderId'::text", "value": "('o-' || :n::text)",
+    # The first app's scope in sandbox.
+    "scope": "1::bigint", "kind": "'orderId'::text", "value": "('o-' || :n::text)",
     "kinds": "ARRAY['orderId'::text]", "values": "ARRAY['o-' || :n::text]", "after": "0::bigint", "limit": "101::bigint",
     "activity_id": "ARRAY['a-' || :n::text]", "observed_at": "ARRAY[now()]", "who": "ARRAY['pgbench'::text]",
     "batch_number": ":b::bigint",

@@ -27,27 +27,27 @@ struct ConsoleFilling {
 
     /// Rows as registrations would have left them; a few hundred thousand a second.
     private func fillInBulk() async throws {
-        let (app, count) = (scope.app.number, count)
+        let (scope, count) = (scope, count)
         try await database.pool.withSession(.never, timeout: .seconds(900)) { session in
             try session.simple("SET statement_timeout = 0")
-            for statement in Self.bulk(app, count) { _ = try session.execute(statement).count }
+            for statement in Self.bulk(scope, count) { _ = try session.execute(statement).count }
         }
     }
 
     /// A token for each activity; a third is older than two hours, one in fifty ended, one in five hundred quarantined.
-    private static func bulk(_ app: Int64, _ count: Int) -> [SQL] {
+    private static func bulk(_ scope: Scope, _ count: Int) -> [SQL] {
         [
             """
-            INSERT INTO installations (app_number, environment, installation_hash, touched_at)
-            SELECT \(app), 'sandbox', sha256(convert_to('phone ' || n, 'UTF8')), now() - n * interval '1 second'
+            INSERT INTO installations (scope_id, installation_hash, touched_at)
+            SELECT \(scope.id), sha256(convert_to('phone ' || n, 'UTF8')), now() - n * interval '1 second'
             FROM generate_series(1, \(count / 4)) AS n
             """,
             """
-            INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+            INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
                 token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, ended_at, end_reason,
                 installation_hash, attributes_type, aliases, aliases_observed_at, outcome, created_at,
                 token_is_doubted)
-            SELECT \(app), 'sandbox', 'activity-' || n, CASE WHEN n % 50 <> 0 THEN t.token END, sha256(t.token), m.at,
+            SELECT \(scope.id), 'activity-' || n, CASE WHEN n % 50 <> 0 THEN t.token END, sha256(t.token), m.at,
                 m.at, m.at, m.at, '8 hours', m.at + interval '8 hours', m.at,
                 CASE WHEN n % 50 = 0 THEN now() END, CASE WHEN n % 50 = 0 THEN 'ended'::end_reason END,
                 sha256(convert_to('phone ' || (n % \(max(1, count / 4)) + 1), 'UTF8')), 'DeliveryAttributes',
@@ -58,44 +58,42 @@ struct ConsoleFilling {
             CROSS JOIN LATERAL (SELECT now() - (n % 181) * interval '1 minute' AS at) AS m
             """,
             """
-            INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at,
+            INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at,
                 quarantined_at, quarantined_kind, quarantine_reason)
-            SELECT a.app_number, a.environment, a.token_digest, a.activity_id, a.activity_number, a.token_observed_at,
-                CASE WHEN a.activity_number % 500 = 1 THEN now() END,
-                CASE WHEN a.activity_number % 500 = 1 THEN 'update' END,
-                CASE WHEN a.activity_number % 500 = 1 THEN 'BadDeviceToken' END
+            SELECT a.scope_id, a.token_digest, a.activity_id, a.activity_key, a.token_observed_at,
+                CASE WHEN a.activity_key % 500 = 1 THEN now() END,
+                CASE WHEN a.activity_key % 500 = 1 THEN 'update' END,
+                CASE WHEN a.activity_key % 500 = 1 THEN 'BadDeviceToken' END
             FROM activities a
             """,
             """
-            INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
-            SELECT a.app_number, a.environment, 'orderId', a.aliases #>> '{orderId,0}', a.ended_at IS NOT NULL,
-                a.activity_number
+            INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
+            SELECT a.scope_id, 'orderId', a.aliases #>> '{orderId,0}', a.ended_at IS NOT NULL, a.activity_key
             FROM activities a
             """,
             """
-            INSERT INTO installation_tokens (app_number, environment, installation_hash, kind, attributes_type,
+            INSERT INTO installation_tokens (scope_id, installation_hash, kind, attributes_type,
                 has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at, outcome)
-            SELECT \(app), 'sandbox', sha256(convert_to('phone ' || n, 'UTF8')), 'start', 'DeliveryAttributes', false, t.token,
+            SELECT \(scope.id), sha256(convert_to('phone ' || n, 'UTF8')), 'start', 'DeliveryAttributes', false, t.token,
                 sha256(t.token), m.at, m.at, m.at, 'registered'
             FROM generate_series(1, \(count / 4)) AS n
             CROSS JOIN LATERAL (SELECT convert_to('start ' || n, 'UTF8') AS token) AS t
             CROSS JOIN LATERAL (SELECT now() - (n % 96) * interval '1 hour' AS at) AS m
             """,
             """
-            INSERT INTO events (app_number, drop_on, recorded_at, environment, type, who, activity_id,
-                installation_hash, aliases, token_fingerprint)
-            SELECT a.app_number, current_date + 90,
-                now() - (a.activity_number % 9973) * interval '4 minutes' * (1 + sin(a.activity_number % 211) / 2),
-                a.environment,
-                CASE WHEN a.activity_number % 37 = 0 THEN 'dropped' WHEN a.activity_number % 53 = 0 THEN 'taken-over'
-                    WHEN a.activity_number % 3 = 0 THEN 'rotated' WHEN a.activity_number % 7 = 0 THEN 'ended'
-                    WHEN a.activity_number % 11 = 0 THEN 'expired' ELSE 'registered' END,
+            INSERT INTO events (scope_id, drop_on, recorded_at, type, who, activity_id, installation_hash, aliases,
+                token_fingerprint)
+            SELECT a.scope_id, current_date + 90,
+                now() - (a.activity_key % 9973) * interval '4 minutes' * (1 + sin(a.activity_key % 211) / 2),
+                CASE WHEN a.activity_key % 37 = 0 THEN 'dropped' WHEN a.activity_key % 53 = 0 THEN 'taken-over'
+                    WHEN a.activity_key % 3 = 0 THEN 'rotated' WHEN a.activity_key % 7 = 0 THEN 'ended'
+                    WHEN a.activity_key % 11 = 0 THEN 'expired' ELSE 'registered' END,
                 'prc_0aB1cD2eF3gH', a.activity_id, a.installation_hash, a.aliases, substr(a.token_digest, 1, 4)
             FROM activities a
             """,
             """
-            INSERT INTO counts (app_number, environment, counted_at, is_estimated, ages)
-            SELECT \(app), 'sandbox', t.at, false, jsonb_object_agg(k.kind, jsonb_build_object('current',
+            INSERT INTO counts (scope_id, counted_at, is_estimated, ages)
+            SELECT \(scope.id), t.at, false, jsonb_object_agg(k.kind, jsonb_build_object('current',
                 jsonb_build_array(k.count::bigint, 0, 0, 0, 0, 0, 0, 0, 0)))
             FROM (
                 SELECT date_bin('5 minutes', now(), '2020-01-01') - n * interval '5 minutes' AS at
@@ -106,8 +104,8 @@ struct ConsoleFilling {
             GROUP BY t.at
             """,
             """
-            INSERT INTO channels (app_number, environment, kind, value, channel_id, message_storage_policy)
-            SELECT \(app), 'sandbox', 'matchId', 'm-' || n, encode(convert_to('channel ' || n, 'UTF8'), 'base64'), n % 2
+            INSERT INTO channels (scope_id, kind, value, channel_id, message_storage_policy)
+            SELECT \(scope.id), 'matchId', 'm-' || n, encode(convert_to('channel ' || n, 'UTF8'), 'base64'), n % 2
             FROM generate_series(1, 60) AS n
             """,
         ]

@@ -52,7 +52,7 @@ struct ConsolePlace {
         try await make(APIKey(random: .auditor), "on call", expiresAt: .minutesAgo(60))
         let revoked = APIKey(random: .admin)
         try await make(revoked, "before the move")
-        _ = try await registry.revokeKey(revoked.id, ofApp: app.number, by: "test")
+        _ = try await registry.revokeKey(revoked.id, ofApp: app.id, by: "test")
     }
 
     func url(_ path: String) -> String { "http://127.0.0.1:\(service.port)\(path)" }

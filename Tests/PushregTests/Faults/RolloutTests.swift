@@ -48,8 +48,8 @@ import Testing
                 BEGIN;
                 ALTER TABLE activities ADD COLUMN later text;
                 ALTER TABLE token_values ADD COLUMN later bigint NOT NULL DEFAULT 7;
-                CREATE TABLE later (app_number bigint PRIMARY KEY);
-                CREATE INDEX activities_later ON activities (app_number, later);
+                CREATE TABLE later (scope_id bigint PRIMARY KEY);
+                CREATE INDEX activities_later ON activities (scope_id, later);
                 INSERT INTO schema_migrations (version, name, checksum)
                 SELECT max(version) + 1, 'later', '' FROM schema_migrations;
                 COMMIT;

@@ -69,8 +69,8 @@ import Testing
             try session.simple("SET statement_timeout = 0")
             return try session.execute(
                 """
-                INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, aliases)
-                SELECT \(scope.app.number), current_date + 9, 'sandbox', 'rotated', 'test', 'activity-' || n,
+                INSERT INTO events (scope_id, drop_on, type, who, activity_id, aliases)
+                SELECT \(scope.id), current_date + 9, 'rotated', 'test', 'activity-' || n,
                     jsonb_build_object('liveactivityId', jsonb_build_array('order-' || n))
                 FROM generate_series(\(Int64(first))::bigint, \(Int64(last))) AS n
                 """

@@ -77,25 +77,24 @@ import Testing
     }
 
     private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
-        let app = scope.app.number
         try await database.pool.withSession(.never, timeout: .seconds(300)) { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
                 """
-                INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+                INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
                     token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, outcome, created_at)
-                SELECT \(app), 'sandbox', 'activity-' || n, t.token, sha256(t.token), now(), now(), now(), now(),
+                SELECT \(scope.id), 'activity-' || n, t.token, sha256(t.token), now(), now(), now(), now(),
                     '8 hours', now() + interval '8 hours', now(), 'registered', now()
                 FROM generate_series(1::bigint, \(Int64(count))) AS n
                 CROSS JOIN LATERAL (SELECT int8send(n) || decode(repeat('ab', 72), 'hex') AS token) AS t
                 """,
                 """
-                INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
-                SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
+                INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
+                SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities
                 """,
                 """
-                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
-                SELECT app_number, environment, 'matchId', 'm', false, activity_number FROM activities
+                INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
+                SELECT scope_id, 'matchId', 'm', false, activity_key FROM activities
                 """,
             ])
             try session.simple("ANALYZE")

@@ -66,15 +66,14 @@ import Testing
 
     /// Activities that expired an hour ago; under each alias that a caller resolves there are ten of them.
     private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
-        let app = scope.app.number
         try await database.pool.withSession(.never, timeout: .seconds(600)) { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
                 """
-                INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+                INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
                     token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, aliases, outcome,
                     created_at)
-                SELECT \(app), 'sandbox', 'expired-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
+                SELECT \(scope.id), 'expired-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
                     '8 hours', t.at + interval '8 hours', t.at,
                     jsonb_build_object('testId', jsonb_build_array(
                         CASE WHEN n <= \(callers * 10) THEN 'sweep-' || n % \(callers) ELSE 'old-' || n END
@@ -85,13 +84,13 @@ import Testing
                 ) AS t
                 """,
                 """
-                INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
-                SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
+                INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
+                SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities
                 WHERE activity_id LIKE 'expired-%'
                 """,
                 """
-                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
-                SELECT app_number, environment, 'testId', aliases -> 'testId' ->> 0, false, activity_number
+                INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
+                SELECT scope_id, 'testId', aliases -> 'testId' ->> 0, false, activity_key
                 FROM activities WHERE activity_id LIKE 'expired-%'
                 """,
             ])

@@ -282,7 +282,9 @@ import Testing
         _ = try await database.scope()
         try await LiveServer.run(on: database.registry, configuration) { server in
             let root = try await ConsoleBrowser.signedIn(server, as: .root).get("…/system")
-            for words in ["1.2.3", "db.internal", "keyRate", "5000", "token_values", "0001_registry.sql", "The sweep"] {
+            for words in [
+                "1.2.3", "db.internal", "keyRate", "5000", "token_values", "0001_apps_and_keys.sql", "The sweep",
+            ] {
                 #expect(root.words.contains(words), "\(words)")
             }
             let auditor = try await ConsoleBrowser.signedIn(server, as: .auditor).get("…/system")

@@ -72,7 +72,7 @@ import Testing
             #expect(try await browser.get("…").status == 200)
             // On another instance, which tells this one nothing.
             let app = try #require(try await server.registry.app(BundleID("com.example.food")))
-            _ = try await server.registry.revokeKey(key.key.id, ofApp: app.number, by: "test")
+            _ = try await server.registry.revokeKey(key.key.id, ofApp: app.id, by: "test")
             clock.advance(by: .seconds(5))
             #expect(try await browser.get("…").status == 303)
         }

@@ -41,7 +41,8 @@ import Testing
             settings["jwks"] = nil
             settings["jwksUrl"] = "https://login.example.com/keys"
             app = App(
-                number: 1,
+                id: 1,
+                scopeIDs: ScopeIDs(sandbox: 1, production: 2),
                 bundleID: try BundleID("a"),
                 settings: AppSettings(jwt: settings),
                 createdAt: Date(),

@@ -9,7 +9,14 @@ import Testing
 
     private static func app(_ settings: JSONObject) throws -> App {
         let settings = AppSettings(jwt: settings)
-        return App(number: 1, bundleID: try BundleID("a"), settings: settings, createdAt: now, updatedAt: now)
+        return App(
+            id: 1,
+            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
+            bundleID: try BundleID("a"),
+            settings: settings,
+            createdAt: now,
+            updatedAt: now
+        )
     }
 
     private static func verify(_ text: String, _ settings: JSONObject = TestIssuer.honest.settings) async throws

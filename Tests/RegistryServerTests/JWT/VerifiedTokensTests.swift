@@ -25,7 +25,8 @@ import Testing
             settings["jwks"] = nil
             settings["jwksUrl"] = "https://login.example.com/keys"
             return App(
-                number: 1,
+                id: 1,
+                scopeIDs: ScopeIDs(sandbox: 1, production: 2),
                 bundleID: try BundleID(bundleID),
                 settings: AppSettings(jwt: settings),
                 createdAt: .distantPast,

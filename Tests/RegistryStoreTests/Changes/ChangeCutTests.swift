@@ -49,7 +49,7 @@ import Testing
                 )
             }
             _ = try session.execute(
-                "INSERT INTO counters (app, key) SELECT \(scope.app.number), generate_series(1, \(Self.keys))"
+                "INSERT INTO counters (app, key) SELECT \(scope.id), generate_series(1, \(Self.keys))"
             )
         }
         let found = try await Self.play(database, scope, rounds: TestScale.isLong ? 4_000 : 150)
@@ -144,10 +144,10 @@ import Testing
                             """
                             WITH changed AS (
                                 UPDATE counters c SET revision = c.revision + 1
-                                WHERE c.app = \(scope.app.number) AND c.key = \(key) RETURNING *
+                                WHERE c.app = \(scope.id) AND c.key = \(key) RETURNING *
                             )
-                            INSERT INTO events (app_number, drop_on, environment, type, who, activity_id)
-                            SELECT \(scope.app.number), current_date + 9, 'sandbox', 'changed', 'test', changed.key || '/' || changed.revision
+                            INSERT INTO events (scope_id, drop_on, type, who, activity_id)
+                            SELECT \(scope.id), current_date + 9, 'changed', 'test', changed.key || '/' || changed.revision
                             FROM changed
                             """
                         )

@@ -71,7 +71,7 @@ extension ConsoleCall {
             return try await keysPage(fault: "No key was revoked: what you typed is not “\(name)”.")
         }
         guard let id = try? APIKeyID(name),
-            try await registry.revokeKey(id, ofApp: scope.app.number, by: principal.who)
+            try await registry.revokeKey(id, ofApp: scope.app.id, by: principal.who)
         else { throw Problem(.keyNotFound, "The app has no key of this id.") }
         call.access.keys.forget(id)
         return .seeOther(ConsoleLink(scope).page("keys"))
