@@ -15,20 +15,20 @@ SELECT set_config('synchronous_commit', 'local', true), pg_logical_emit_message(
 -- changes, 4
 SELECT pg_current_xact_id()::text;
 
--- changes, 5: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 text, $6 text, $7 bigint, $8 bigint, $9 text
+-- changes, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text, $6 bigint, $7 bigint
 SELECT e.event_number, e.recorded_at, e.type, e.activity_id, e.installation_hash, e.aliases, e.token_kind, coalesce(e.attributes_type, a.attributes_type), a.end_reason::text FROM (
     SELECT * FROM events n
-    WHERE n.app_number = $1 AND n.environment = $2::apns_environment AND n.event_number > $3 AND n.event_number <= $4
-        AND NOT pg_visible_in_snapshot(n.transaction_id, $5::pg_snapshot)
-        AND pg_visible_in_snapshot(n.transaction_id, $6::pg_snapshot)
-    ORDER BY n.event_number LIMIT $7
+    WHERE n.scope_id = $1 AND n.event_number > $2 AND n.event_number <= $3
+        AND NOT pg_visible_in_snapshot(n.transaction_id, $4::pg_snapshot)
+        AND pg_visible_in_snapshot(n.transaction_id, $5::pg_snapshot)
+    ORDER BY n.event_number LIMIT $6
 ) AS e
 LEFT JOIN LATERAL (
     SELECT its.attributes_type, its.end_reason FROM activities its
-    WHERE its.app_number = $8 AND its.environment = $9::apns_environment AND its.activity_id = e.activity_id
+    WHERE its.scope_id = $7 AND its.activity_id = e.activity_id
     LIMIT 1
 ) AS a ON true
 ORDER BY e.event_number;
 
 -- changes, 6: $1 bigint
-SELECT a.events_dropped_to FROM apps a WHERE a.app_number = $1;
+SELECT a.events_dropped_to FROM apps a WHERE a.app_id = $1;

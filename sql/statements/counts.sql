@@ -1,10 +1,10 @@
--- counts, 1: $1 bigint, $2 text
+-- counts, 1: $1 bigint
 SELECT c.counted_at, c.is_estimated, c.ages
-FROM counts c WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.counted_at >= date_trunc('minute', now());
+FROM counts c WHERE c.scope_id = $1 AND c.counted_at >= date_trunc('minute', now());
 
--- counts, 2: $1 bigint, $2 text
+-- counts, 2: $1 bigint
 SELECT c.counted_at, c.is_estimated, c.ages
-FROM counts c WHERE c.app_number = $1 AND c.environment = $2::apns_environment ORDER BY c.counted_at DESC LIMIT 1;
+FROM counts c WHERE c.scope_id = $1 ORDER BY c.counted_at DESC LIMIT 1;
 
 -- counts, 3: $1 text, $2 text
 SELECT coalesce(sum(pg_relation_size(c.oid)::float8
@@ -14,7 +14,7 @@ SELECT coalesce(sum(pg_relation_size(c.oid)::float8
 FROM pg_class c WHERE c.relkind = 'r' AND (c.oid = $1::regclass
     OR c.oid IN (SELECT p.relid FROM pg_partition_tree($2::regclass) p));
 
--- counts, 4: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+-- counts, 4: $1 bigint, $2 bigint, $3 bigint, $4 bigint
 SELECT v.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
     CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END,
     CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END,
@@ -32,8 +32,8 @@ FROM activities AS r CROSS JOIN LATERAL (
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $1 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -52,17 +52,16 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $2 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its
-    WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
+    WHERE its.place = r.ctid AND its.scope_id = $3::numeric LIMIT 1
 ) AS v
-WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.activity_number > 0
+WHERE r.scope_id = $4 AND r.activity_key > 0
 GROUP BY 1, 2, 3, 4;
 
--- counts, 5: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+-- counts, 5: $1 bigint, $2 bigint, $3 bigint, $4 bigint
 SELECT r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
 FROM installation_tokens AS r CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
@@ -81,20 +80,18 @@ FROM installation_tokens AS r CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $1 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $2 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) its
-    WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
+    WHERE its.place = r.ctid AND its.scope_id = $3::numeric LIMIT 1
 ) AS v
-WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.token IS NOT NULL
+WHERE r.scope_id = $4 AND r.token IS NOT NULL
 GROUP BY 1, 2, 3;
 
--- counts, 6: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+-- counts, 6: $1 bigint, $2 bigint, $3 bigint, $4 bigint
 SELECT v.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
     CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END,
     CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END,
@@ -112,8 +109,8 @@ FROM activities AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL 
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $1 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -132,17 +129,16 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $2 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its
-    WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
+    WHERE its.place = r.ctid AND its.scope_id = $3::numeric LIMIT 1
 ) AS v
-WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.activity_number > 0
+WHERE r.scope_id = $4 AND r.activity_key > 0
 GROUP BY 1, 2, 3, 4;
 
--- counts, 7: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
+-- counts, 7: $1 bigint, $2 bigint, $3 bigint, $4 bigint
 SELECT r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
 FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
@@ -161,34 +157,31 @@ FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $1 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $2 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) its
-    WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
+    WHERE its.place = r.ctid AND its.scope_id = $3::numeric LIMIT 1
 ) AS v
-WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.token IS NOT NULL
+WHERE r.scope_id = $4 AND r.token IS NOT NULL
 GROUP BY 1, 2, 3;
 
--- counts, 8: $1 bigint, $2 text, $3 boolean, $4 jsonb
-INSERT INTO counts (app_number, environment, counted_at, is_estimated, ages)
-VALUES ($1, $2::apns_environment, date_trunc('minute', now()),
-    $3, $4)
+-- counts, 8: $1 bigint, $2 boolean, $3 jsonb
+INSERT INTO counts (scope_id, counted_at, is_estimated, ages)
+VALUES ($1, date_trunc('minute', now()), $2, $3)
 ON CONFLICT DO NOTHING;
 
--- counts, 9: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text
-DELETE FROM counts c WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND (
+-- counts, 9: $1 bigint, $2 bigint, $3 bigint
+DELETE FROM counts c WHERE c.scope_id = $1 AND (
     c.counted_at < now() - interval '31 days'
     OR c.counted_at < now() - interval '25 hours' AND EXISTS (
-    SELECT FROM counts later WHERE later.app_number = $3 AND later.environment = $4::apns_environment
+    SELECT FROM counts later WHERE later.scope_id = $2
         AND later.counted_at > c.counted_at AND later.counted_at < date_bin('1 hour', c.counted_at, '2020-01-01'::timestamptz) + interval '1 hour'
 )
     OR c.counted_at < now() - interval '1 hour' AND EXISTS (
-    SELECT FROM counts later WHERE later.app_number = $5 AND later.environment = $6::apns_environment
+    SELECT FROM counts later WHERE later.scope_id = $3
         AND later.counted_at > c.counted_at AND later.counted_at < date_bin('5 minutes', c.counted_at, '2020-01-01'::timestamptz) + interval '5 minutes'
 )
 );

@@ -1,20 +1,18 @@
 -- device token, deleted and released, 1: the same as device token, 1
 
--- device token, deleted and released, 2: $1 text, $2 bytea, $3 text, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 bytea, $11 bigint
+-- device token, deleted and released, 2: $1 bigint, $2 bytea, $3 text, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 bytea, $10 bigint
 INSERT INTO installation_tokens AS stored (
-    app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
+    scope_id, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
 )
 WITH given (
-    app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
+    scope_id, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
 ) AS MATERIALIZED (
-SELECT app.app_number, $1::apns_environment, $2,
-    $3, $4, $5, coalesce($6, clock_timestamp()),
-    'refused'::activity_outcome
-FROM apps app WHERE app.app_number = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
-AND held.installation_hash = $10 AND held.request_number = $11) AND true
+SELECT $1, $2, $3, $4, $5,
+    coalesce($6, clock_timestamp()), 'refused'::activity_outcome
+FROM apps app WHERE app.app_id = $7 AND EXISTS (SELECT FROM installations held WHERE held.scope_id = $8 AND held.installation_hash = $9 AND held.request_number = $10) AND true
 )
 SELECT * FROM given
-ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) DO UPDATE SET
+ON CONFLICT (scope_id, installation_hash, kind, attributes_type) DO UPDATE SET
     deleted_at = greatest(stored.deleted_at, greatest(excluded.deleted_at, stored.observed_at)),
     token = CASE WHEN stored.observed_at > greatest(excluded.deleted_at, stored.observed_at) THEN stored.token END,
     outcome = CASE WHEN stored.token IS NOT NULL AND stored.observed_at <= greatest(excluded.deleted_at, stored.observed_at)
@@ -22,65 +20,59 @@ ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) 
     previous_claimed_at = NULL, touched_at = excluded.touched_at
 RETURNING 1;
 
--- device token, deleted and released, 3: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 bytea, $10 text, $11 text, $12 bigint, $13 text, $14 bytea, $15 bigint
+-- device token, deleted and released, 3: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bigint, $6 bytea, $7 text, $8 text, $9 bigint, $10 bytea, $11 bigint
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
-    e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'deleted' AS type,
+SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
+    e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
+FROM (SELECT given.*, $3::text AS who FROM (SELECT 'deleted' AS type,
     NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
 r.token_digest, r.kind AS token_kind, nullif(r.attributes_type, '') AS attributes_type
-FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $5 AND its.environment = $6::apns_environment
+FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.scope_id = $4
 AND its.installation_hash = r.installation_hash LIMIT 1) AS i
-WHERE r.app_number = $7 AND r.environment = $8::apns_environment
-AND r.installation_hash = $9 AND r.kind = $10
-AND r.attributes_type = $11 AND r.outcome = 'ended' AND EXISTS (SELECT FROM installations held WHERE held.app_number = $12 AND held.environment = $13::apns_environment
-AND held.installation_hash = $14 AND held.request_number = $15)) AS given) AS e
+WHERE r.scope_id = $5 AND r.installation_hash = $6 AND r.kind = $7
+AND r.attributes_type = $8 AND r.outcome = 'ended' AND EXISTS (SELECT FROM installations held WHERE held.scope_id = $9 AND held.installation_hash = $10 AND held.request_number = $11)) AS given) AS e
 )
 SELECT * FROM given;
 
--- device token, deleted and released, 4: $1 bigint, $2 text
-INSERT INTO quarantine_guards AS stored (app_number, environment, kind)
-SELECT $1, $2::apns_environment, kinds.kind FROM token_kinds kinds ORDER BY kinds.kind
-ON CONFLICT (app_number, environment, kind) DO UPDATE SET reported_at = stored.reported_at;
+-- device token, deleted and released, 4: $1 bigint
+INSERT INTO quarantine_guards AS stored (scope_id, kind)
+SELECT $1, kinds.kind FROM token_kinds kinds ORDER BY kinds.kind
+ON CONFLICT (scope_id, kind) DO UPDATE SET reported_at = stored.reported_at;
 
--- device token, deleted and released, 5: $1 bigint, $2 text, $3 bytea, $4 text, $5 text
+-- device token, deleted and released, 5: $1 bigint, $2 bytea, $3 text, $4 text
 UPDATE installation_tokens r SET touched_at = statement_timestamp()
-WHERE r.app_number = $1 AND r.environment = $2::apns_environment
-AND r.installation_hash = $3 AND r.kind = $4
-AND r.attributes_type = $5 AND r.token IS NOT NULL RETURNING 1;
+WHERE r.scope_id = $1 AND r.installation_hash = $2 AND r.kind = $3
+AND r.attributes_type = $4 AND r.token IS NOT NULL RETURNING 1;
 
--- device token, deleted and released, 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 bytea, $22 text, $23 text
+-- device token, deleted and released, 6: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bytea, $17 text, $18 text
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
-    e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'released' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest,
+SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
+    e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
+FROM (SELECT given.*, $3::text AS who FROM (SELECT 'released' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest,
 nullif(h.kind, 'update') AS token_kind, nullif(h.attributes_type, '') AS attributes_type FROM token_values t CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
-    h.installation_hash, h.subject, h.aliases
+    SELECT * FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
-        a.subject, a.aliases
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at,
+        a.activity_id, a.installation_hash, a.subject, a.aliases
     FROM activities a
-    WHERE a.app_number = $5 AND a.environment = t.environment AND a.activity_id = t.activity_id
-        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
-        AND t.installation_hash IS NULL
+    WHERE a.scope_id = $4 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        AND a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -99,17 +91,14 @@ FROM token_values t CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $6 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $5 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $7 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $6 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $8 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
-        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $7 AND r.installation_hash = t.installation_hash AND r.kind = t.installation_kind
+        AND r.token_digest = t.token_digest AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -128,44 +117,39 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $9 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $8 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $10 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $9 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $11 AND r.environment = t.environment AND NOT r.has_one_owner
-        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $10 AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+        AND t.installation_hash IS NULL AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
 ) AS h) current
-    WHERE current.app_number = $12 AND current.environment = $13::apns_environment AND current.token_digest = t.token_digest
-    LIMIT $14
+    WHERE current.scope_id = $11 AND current.token_digest = t.token_digest
+    LIMIT $12
 ) AS h
-WHERE t.app_number = $15 AND t.environment = $16::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM installation_tokens own
-JOIN token_values v ON v.app_number = $17 AND v.environment = $18::apns_environment AND v.token_digest = own.token_digest AND v.quarantined_at IS NOT NULL
+WHERE t.scope_id = $13 AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM installation_tokens own
+JOIN token_values v ON v.scope_id = $14 AND v.token_digest = own.token_digest AND v.quarantined_at IS NOT NULL
     AND (NOT own.has_one_owner OR v.installation_hash = own.installation_hash)
-WHERE own.app_number = $19 AND own.environment = $20::apns_environment
-AND own.installation_hash = $21 AND own.kind = $22
-AND own.attributes_type = $23 AND own.token IS NOT NULL))
+WHERE own.scope_id = $15 AND own.installation_hash = $16 AND own.kind = $17
+AND own.attributes_type = $18 AND own.token IS NOT NULL))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')) AS given) AS e
 )
 SELECT * FROM given;
 
--- device token, deleted and released, 7: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 text, $19 bytea, $20 text, $21 text
+-- device token, deleted and released, 7: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 bytea, $15 text, $16 text
 UPDATE activities a SET revision = a.revision + 1
-WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
-    h.installation_hash, h.subject, h.aliases
+WHERE a.scope_id = $1 AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
+    SELECT * FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
-        a.subject, a.aliases
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at,
+        a.activity_id, a.installation_hash, a.subject, a.aliases
     FROM activities a
-    WHERE a.app_number = $3 AND a.environment = t.environment AND a.activity_id = t.activity_id
-        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
-        AND t.installation_hash IS NULL
+    WHERE a.scope_id = $2 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        AND a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -184,17 +168,14 @@ FROM token_values t CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $4 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $3 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $5 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $4 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $6 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
-        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $5 AND r.installation_hash = t.installation_hash AND r.kind = t.installation_kind
+        AND r.token_digest = t.token_digest AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -213,39 +194,34 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $7 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $6 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $8 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $7 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $9 AND r.environment = t.environment AND NOT r.has_one_owner
-        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $8 AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+        AND t.installation_hash IS NULL AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
 ) AS h) current
-    WHERE current.app_number = $10 AND current.environment = $11::apns_environment AND current.token_digest = t.token_digest
-    LIMIT $12
+    WHERE current.scope_id = $9 AND current.token_digest = t.token_digest
+    LIMIT $10
 ) AS h
-WHERE t.app_number = $13 AND t.environment = $14::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM installation_tokens own
-JOIN token_values v ON v.app_number = $15 AND v.environment = $16::apns_environment AND v.token_digest = own.token_digest AND v.quarantined_at IS NOT NULL
+WHERE t.scope_id = $11 AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM installation_tokens own
+JOIN token_values v ON v.scope_id = $12 AND v.token_digest = own.token_digest AND v.quarantined_at IS NOT NULL
     AND (NOT own.has_one_owner OR v.installation_hash = own.installation_hash)
-WHERE own.app_number = $17 AND own.environment = $18::apns_environment
-AND own.installation_hash = $19 AND own.kind = $20
-AND own.attributes_type = $21 AND own.token IS NOT NULL))
+WHERE own.scope_id = $13 AND own.installation_hash = $14 AND own.kind = $15
+AND own.attributes_type = $16 AND own.token IS NOT NULL))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')));
 
--- device token, deleted and released, 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 bytea, $10 text, $11 text
+-- device token, deleted and released, 8: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bytea, $6 text, $7 text
 UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL
-WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(
+WHERE v.scope_id = $1 AND v.token_digest = ANY(ARRAY(
     SELECT t.token_digest FROM token_values t
-    WHERE t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM installation_tokens own
-JOIN token_values v ON v.app_number = $5 AND v.environment = $6::apns_environment AND v.token_digest = own.token_digest AND v.quarantined_at IS NOT NULL
+    WHERE t.scope_id = $2 AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM installation_tokens own
+JOIN token_values v ON v.scope_id = $3 AND v.token_digest = own.token_digest AND v.quarantined_at IS NOT NULL
     AND (NOT own.has_one_owner OR v.installation_hash = own.installation_hash)
-WHERE own.app_number = $7 AND own.environment = $8::apns_environment
-AND own.installation_hash = $9 AND own.kind = $10
-AND own.attributes_type = $11 AND own.token IS NOT NULL))
+WHERE own.scope_id = $4 AND own.installation_hash = $5 AND own.kind = $6
+AND own.attributes_type = $7 AND own.token IS NOT NULL))
     ORDER BY t.token_digest FOR UPDATE
 ))
 RETURNING v.token_digest;

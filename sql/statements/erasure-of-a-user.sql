@@ -1,8 +1,8 @@
 -- erasure of a user, 1: the same as erasure of a Live Activity, 1
 
--- erasure of a user, 2: $1 bigint, $2 text, $3 bigint, $4 text, $5 text, $6 bigint
+-- erasure of a user, 2: $1 bigint, $2 bigint, $3 text, $4 bigint
 SELECT a.activity_id FROM activities a
-WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT c.activity_id FROM activities c WHERE c.app_number = $3 AND c.environment = $4::apns_environment AND c.subject = $5 LIMIT $6))
+WHERE a.scope_id = $1 AND a.activity_id = ANY(ARRAY(SELECT c.activity_id FROM activities c WHERE c.scope_id = $2 AND c.subject = $3 LIMIT $4))
 ORDER BY a.activity_id FOR UPDATE;
 
 -- erasure of a user, 3: the same as erasure of a Live Activity, 3
@@ -19,18 +19,18 @@ ORDER BY a.activity_id FOR UPDATE;
 
 -- erasure of a user, 9: the same as erasure of a Live Activity, 9
 
--- erasure of a user, 10: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text
+-- erasure of a user, 10: $1 bigint, $2 text, $3 bigint, $4 bigint
 SELECT i.installation_hash
 FROM (
-    SELECT found.hash FROM (SELECT c.installation_hash FROM installations c WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.subject = $3 LIMIT $4) AS found (hash) ORDER BY found.hash
+    SELECT found.hash FROM (SELECT c.installation_hash FROM installations c WHERE c.scope_id = $1 AND c.subject = $2 LIMIT $3) AS found (hash) ORDER BY found.hash
 ) AS named CROSS JOIN LATERAL (
     SELECT its.installation_hash FROM installations its
-    WHERE its.app_number = $5 AND its.environment = $6::apns_environment AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
+    WHERE its.scope_id = $4 AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
--- erasure of a user, 11: $1 bigint, $2 text, $3 text, $4 bigint
+-- erasure of a user, 11: $1 bigint, $2 text, $3 bigint
 SELECT i.alias, i.owner FROM alias_identities i
-WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.owner = $3 AND i.owner <> 'app' LIMIT $4 FOR UPDATE;
+WHERE i.scope_id = $1 AND i.owner = $2 AND i.owner <> 'app' LIMIT $3 FOR UPDATE;
 
 -- erasure of a user, 12: the same as erasure of a Live Activity, 12
 

@@ -1,8 +1,8 @@
 -- erasure of an installation, 1: the same as erasure of a Live Activity, 1
 
--- erasure of an installation, 2: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bigint
+-- erasure of an installation, 2: $1 bigint, $2 bigint, $3 bytea, $4 bigint
 SELECT a.activity_id FROM activities a
-WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT c.activity_id FROM activities c WHERE c.app_number = $3 AND c.environment = $4::apns_environment AND c.installation_hash = $5 LIMIT $6))
+WHERE a.scope_id = $1 AND a.activity_id = ANY(ARRAY(SELECT c.activity_id FROM activities c WHERE c.scope_id = $2 AND c.installation_hash = $3 LIMIT $4))
 ORDER BY a.activity_id FOR UPDATE;
 
 -- erasure of an installation, 3: the same as erasure of a Live Activity, 3
@@ -19,13 +19,13 @@ ORDER BY a.activity_id FOR UPDATE;
 
 -- erasure of an installation, 9: the same as erasure of a Live Activity, 9
 
--- erasure of an installation, 10: $1 bytea, $2 bigint, $3 bigint, $4 text
+-- erasure of an installation, 10: $1 bytea, $2 bigint, $3 bigint
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT $1::bytea LIMIT $2) AS found (hash) ORDER BY found.hash
 ) AS named CROSS JOIN LATERAL (
     SELECT its.installation_hash FROM installations its
-    WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
+    WHERE its.scope_id = $3 AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
 -- erasure of an installation, 11: the same as erasure of a user, 11

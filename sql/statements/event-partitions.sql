@@ -31,21 +31,21 @@ WHERE i.inhparent = 'events'::regclass AND c.relname ~ '^events_[0-9]{8}$'
 ORDER BY c.relname;
 
 -- event partitions, 5
-SELECT DISTINCT app_number FROM events_default WHERE drop_on <= current_date;
+SELECT DISTINCT scope_id FROM events_default WHERE drop_on <= current_date;
 
 -- event partitions, 6: $1 bigint, $2 bigint
-DELETE FROM events_default e WHERE e.app_number = $1 AND e.drop_on <= current_date AND e.event_number <= (
+DELETE FROM events_default e WHERE e.scope_id = $1 AND e.drop_on <= current_date AND e.event_number <= (
     SELECT max(page.event_number) FROM (
         SELECT past.event_number FROM events_default past
-        WHERE past.app_number = $2 AND past.drop_on <= current_date
+        WHERE past.scope_id = $2 AND past.drop_on <= current_date
         ORDER BY past.event_number LIMIT 10000
     ) AS page
 );
 
 -- event partitions, 7: $1 bigint
 SELECT max(past.event_number) FROM events_default past
-WHERE past.app_number = $1 AND past.drop_on <= current_date;
+WHERE past.scope_id = $1 AND past.drop_on <= current_date;
 
 -- event partitions, 8: $1 bigint, $2 bigint, $3 bigint
-UPDATE apps a SET events_dropped_to = $1
-WHERE a.app_number = $2 AND a.events_dropped_to < $3;
+UPDATE apps a SET events_dropped_to = $1 FROM scopes s
+WHERE s.scope_id = $2 AND a.app_id = s.app_id AND a.events_dropped_to < $3;

@@ -1,5 +1,5 @@
--- explain, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 bigint, $7 text, $8 text, $9 text, $10 boolean, $11 bigint, $12 bigint
-SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+-- explain, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 text, $7 text, $8 boolean, $9 bigint, $10 bigint
+SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
     WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
@@ -17,8 +17,8 @@ CROSS JOIN LATERAL (SELECT * FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $1 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -37,27 +37,26 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $2 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) bearer
-    WHERE bearer.app_number = $3 AND bearer.activity_number = al.activity_number
-        AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $4 AND its.environment = $5::apns_environment
+    WHERE bearer.scope_id = $3 AND bearer.activity_key = al.activity_key
+        AND bearer.activity_key > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $4
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-WHERE al.app_number = $6 AND al.environment = $7::apns_environment
-    AND al.kind = $8 AND al.value = $9
-    AND (al.ended, al.activity_number) > ($10, $11)
-ORDER BY al.ended, al.activity_number LIMIT $12;
+WHERE al.scope_id = $5
+    AND al.kind = $6 AND al.value = $7
+    AND (al.ended, al.activity_key) > ($8, $9)
+ORDER BY al.ended, al.activity_key LIMIT $10;
 
--- explain, 2: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
+-- explain, 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint
 SELECT r.kind, r.installation_hash, nullif(r.attributes_type, ''), coalesce(r.verdict, 'handed-out'), CASE r.verdict WHEN 'purged' THEN r.purged_at WHEN 'logged-out' THEN r.removed_at
     WHEN 'deleted' THEN r.deleted_at WHEN 'kind-conflict' THEN r.owned_at WHEN 'taken-over' THEN r.owned_at
     WHEN 'unregistered' THEN r.dead_at WHEN 'quarantined' THEN r.quarantined_at ELSE r.observed_at END, r.quarantine_reason, substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at
 FROM (SELECT al.installation_hash FROM installation_aliases al
-WHERE al.app_number = $1 AND al.environment = $2::apns_environment
-    AND al.kind = $3 AND al.value = $4 ORDER BY al.installation_hash LIMIT $5) AS named CROSS JOIN LATERAL (SELECT * FROM (SELECT
+WHERE al.scope_id = $1
+    AND al.kind = $2 AND al.value = $3 ORDER BY al.installation_hash LIMIT $4) AS named CROSS JOIN LATERAL (SELECT * FROM (SELECT
     r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
@@ -73,94 +72,89 @@ WHERE al.app_number = $1 AND al.environment = $2::apns_environment
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $6 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $5 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $7 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $6 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) its
-    WHERE its.app_number = $8 AND its.environment = $9::apns_environment AND its.installation_hash = named.installation_hash OFFSET 0) AS r
+    WHERE its.scope_id = $7 AND its.installation_hash = named.installation_hash OFFSET 0) AS r
 ORDER BY r.installation_hash, r.kind, r.attributes_type;
 
--- explain, 3: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text, $7 text, $8 text, $9 bigint, $10 text, $11 text, $12 text, $13 bigint, $14 text, $15 text, $16 text, $17 bigint, $18 text, $19 text, $20 text
+-- explain, 3: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 text, $6 text, $7 bigint, $8 text, $9 text
 SELECT (SELECT x.erased_at FROM erasures x
-        WHERE x.app_number = $1 AND x.environment = $2::apns_environment
+        WHERE x.scope_id = $1
             -- Of the app's salt first: joined, all erasures would be compared with it.
             AND x.erased_digest = (
                 SELECT sha256(uuid_send(app.erasure_salt) || convert_to(given.name, 'UTF8'))
-                FROM apps app CROSS JOIN (SELECT $3::text AS name) AS given
-                WHERE app.app_number = $4
+                FROM apps app CROSS JOIN (SELECT $2::text AS name) AS given
+                WHERE app.app_id = $3
             )),
-    (EXISTS (SELECT FROM activity_aliases al WHERE al.app_number = $5 AND al.environment = $6::apns_environment
-    AND al.kind = $7 AND al.value = $8)
-    OR EXISTS (SELECT FROM installation_aliases al WHERE al.app_number = $9 AND al.environment = $10::apns_environment
-    AND al.kind = $11 AND al.value = $12)), (EXISTS (SELECT FROM activity_aliases al WHERE al.app_number = $13 AND al.environment = $14::apns_environment
-    AND al.kind = $15 AND al.value = $16)
-    OR EXISTS (SELECT FROM installation_aliases al WHERE al.app_number = $17 AND al.environment = $18::apns_environment
-    AND al.kind = $19 AND al.value = $20));
+    (EXISTS (SELECT FROM activity_aliases al WHERE al.scope_id = $4
+    AND al.kind = $5 AND al.value = $6)
+    OR EXISTS (SELECT FROM installation_aliases al WHERE al.scope_id = $7
+    AND al.kind = $8 AND al.value = $9));
 
--- explain, 4: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 text, $8 interval, $9 bigint, $10 text, $11 bigint
+-- explain, 4: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 interval, $7 bigint, $8 bigint
 SELECT l.lease_id, l.kind, l.value, l.installation_hash, l.attributes_type, l.plan_id, CASE WHEN coalesce(bearing.registered_at > l.leased_at, false) THEN 'registered' WHEN l.released_at IS NOT NULL THEN 'released'
     WHEN l.failed_at IS NOT NULL THEN 'failed' WHEN l.leased_until > now() THEN 'live' ELSE 'expired' END, l.leased_at, l.leased_until, (SELECT count(*) FROM unnest(l.attempted_at) AS attempts (began_at)
 WHERE attempts.began_at > l.leased_at - interval '24 hours'), l.failure, l.retry_at FROM (SELECT * FROM start_leases its
-WHERE its.app_number = $1 AND its.environment = $2::apns_environment AND its.kind = $3 AND its.value = $4
-ORDER BY its.installation_hash LIMIT $5) AS l
+WHERE its.scope_id = $1 AND its.kind = $2 AND its.value = $3
+ORDER BY its.installation_hash LIMIT $4) AS l
 LEFT JOIN LATERAL (
     SELECT its.removed_at, its.full_state_at FROM installations its
-    WHERE its.app_number = $6 AND its.environment = $7::apns_environment AND its.installation_hash = l.installation_hash LIMIT 1
+    WHERE its.scope_id = $5 AND its.installation_hash = l.installation_hash LIMIT 1
 ) AS phone ON true
 CROSS JOIN LATERAL (
-    SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
+    SELECT max(b.activity_key) FILTER (WHERE b.state = 'active') AS running,
         -- Of one that is over by the times, a late repetition says nothing.
         max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
             CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
                 WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
         coalesce((array_agg(b.end_reason = 'dismissed'
-                AND b.expires_at > now() - $8
-            ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
+                AND b.expires_at > now() - $6
+            ORDER BY b.started_at DESC, b.activity_key DESC))[1], false) AS was_dismissed
     FROM (
         SELECT own.*, activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
             phone.removed_at, phone.full_state_at) AS state
         FROM (VALUES (true), (false)) AS kept (runs) CROSS JOIN LATERAL (
             SELECT * FROM activities a
-            WHERE a.app_number = $9 AND a.environment = $10::apns_environment AND a.installation_hash = l.installation_hash
+            WHERE a.scope_id = $7 AND a.installation_hash = l.installation_hash
                 AND (a.ended_at IS NULL) = kept.runs
-            ORDER BY a.activity_number DESC LIMIT $11
+            ORDER BY a.activity_key DESC LIMIT $8
         ) AS own
         WHERE own.aliases -> l.kind ? l.value
     ) AS b
 ) AS bearing
 ORDER BY l.leased_at DESC, l.installation_hash;
 
--- explain, 5: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 bigint, $6 text, $7 interval, $8 bigint, $9 text, $10 bigint
+-- explain, 5: $1 bigint, $2 bytea, $3 bigint, $4 bigint, $5 interval, $6 bigint, $7 bigint
 SELECT l.lease_id, l.kind, l.value, l.installation_hash, l.attributes_type, l.plan_id, CASE WHEN coalesce(bearing.registered_at > l.leased_at, false) THEN 'registered' WHEN l.released_at IS NOT NULL THEN 'released'
     WHEN l.failed_at IS NOT NULL THEN 'failed' WHEN l.leased_until > now() THEN 'live' ELSE 'expired' END, l.leased_at, l.leased_until, (SELECT count(*) FROM unnest(l.attempted_at) AS attempts (began_at)
 WHERE attempts.began_at > l.leased_at - interval '24 hours'), l.failure, l.retry_at FROM (SELECT * FROM start_leases its
-WHERE its.app_number = $1 AND its.environment = $2::apns_environment AND its.installation_hash = $3
-ORDER BY its.leased_at DESC LIMIT $4) AS l
+WHERE its.scope_id = $1 AND its.installation_hash = $2
+ORDER BY its.leased_at DESC LIMIT $3) AS l
 LEFT JOIN LATERAL (
     SELECT its.removed_at, its.full_state_at FROM installations its
-    WHERE its.app_number = $5 AND its.environment = $6::apns_environment AND its.installation_hash = l.installation_hash LIMIT 1
+    WHERE its.scope_id = $4 AND its.installation_hash = l.installation_hash LIMIT 1
 ) AS phone ON true
 CROSS JOIN LATERAL (
-    SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
+    SELECT max(b.activity_key) FILTER (WHERE b.state = 'active') AS running,
         -- Of one that is over by the times, a late repetition says nothing.
         max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
             CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
                 WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
         coalesce((array_agg(b.end_reason = 'dismissed'
-                AND b.expires_at > now() - $7
-            ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
+                AND b.expires_at > now() - $5
+            ORDER BY b.started_at DESC, b.activity_key DESC))[1], false) AS was_dismissed
     FROM (
         SELECT own.*, activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
             phone.removed_at, phone.full_state_at) AS state
         FROM (VALUES (true), (false)) AS kept (runs) CROSS JOIN LATERAL (
             SELECT * FROM activities a
-            WHERE a.app_number = $8 AND a.environment = $9::apns_environment AND a.installation_hash = l.installation_hash
+            WHERE a.scope_id = $6 AND a.installation_hash = l.installation_hash
                 AND (a.ended_at IS NULL) = kept.runs
-            ORDER BY a.activity_number DESC LIMIT $10
+            ORDER BY a.activity_key DESC LIMIT $7
         ) AS own
         WHERE own.aliases -> l.kind ? l.value
     ) AS b

@@ -1,16 +1,16 @@
--- export of device tokens, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 text, $6 text, $7 bigint, $8 text, $9 text, $10 bigint, $11 bigint
-SELECT q.last, q.count, (SELECT min(r.token_number) FROM installation_tokens r WHERE r.app_number = $1 AND r.token_number > 0
-AND r.environment = $2::apns_environment AND r.kind = $3),
-    (SELECT max(r.token_number) FROM installation_tokens r WHERE r.app_number = $4 AND r.token_number > 0
-AND r.environment = $5::apns_environment AND r.kind = $6)
+-- export of device tokens, 1: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint
+SELECT q.last, q.count, (SELECT min(r.token_number) FROM installation_tokens r WHERE r.scope_id = $1 AND r.token_number > 0
+AND r.kind = $2),
+    (SELECT max(r.token_number) FROM installation_tokens r WHERE r.scope_id = $3 AND r.token_number > 0
+AND r.kind = $4)
 FROM (SELECT max(s.number) AS last, count(*) AS count FROM (
     SELECT r.token_number AS number FROM installation_tokens r
-    WHERE r.app_number = $7 AND r.token_number > 0
-AND r.environment = $8::apns_environment AND r.kind = $9 AND r.token_number > $10
-    ORDER BY r.token_number LIMIT $11
+    WHERE r.scope_id = $5 AND r.token_number > 0
+AND r.kind = $6 AND r.token_number > $7
+    ORDER BY r.token_number LIMIT $8
 ) AS s) AS q;
 
--- export of device tokens, 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 bigint
+-- export of device tokens, 2: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 bigint, $7 bigint
 SELECT r.installation_hash, r.attributes_type, r.token, r.observed_at FROM (SELECT * FROM (SELECT
     r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
@@ -27,14 +27,12 @@ SELECT r.installation_hash, r.attributes_type, r.token, r.observed_at FROM (SELE
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $1 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $2 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) its
-WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.app_number = $5 AND its.token_number > 0
-AND its.environment = $6::apns_environment AND its.kind = $7
-    AND its.token_number > $8 AND its.token_number <= $9 OFFSET 0) AS r WHERE r.verdict IS NULL ORDER BY r.token_number;
+WHERE its.scope_id = $3 AND its.scope_id = $4 AND its.token_number > 0
+AND its.kind = $5
+    AND its.token_number > $6 AND its.token_number <= $7 OFFSET 0) AS r WHERE r.verdict IS NULL ORDER BY r.token_number;

@@ -1,16 +1,16 @@
 -- export of update tokens, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint
-SELECT q.last, q.count, (SELECT min(r.activity_number) FROM activities r WHERE r.app_number = $1 AND r.activity_number > 0
+SELECT q.last, q.count, (SELECT min(r.activity_key) FROM activities r WHERE r.scope_id = $1 AND r.activity_key > 0
 ),
-    (SELECT max(r.activity_number) FROM activities r WHERE r.app_number = $2 AND r.activity_number > 0
+    (SELECT max(r.activity_key) FROM activities r WHERE r.scope_id = $2 AND r.activity_key > 0
 )
 FROM (SELECT max(s.number) AS last, count(*) AS count FROM (
-    SELECT r.activity_number AS number FROM activities r
-    WHERE r.app_number = $3 AND r.activity_number > 0
- AND r.activity_number > $4
-    ORDER BY r.activity_number LIMIT $5
+    SELECT r.activity_key AS number FROM activities r
+    WHERE r.scope_id = $3 AND r.activity_key > 0
+ AND r.activity_key > $4
+    ORDER BY r.activity_key LIMIT $5
 ) AS s) AS q;
 
--- export of update tokens, 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
+-- export of update tokens, 2: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint
 SELECT r.activity_id, r.end_reason::text, CASE r.verdict WHEN 'logged-out' THEN r.removed_at ELSE r.ended_at END, coalesce(r.token_observed_at, r.last_observed_at),
 r.confirmed_at, r.expires_at, r.revision, r.state, CASE WHEN r.verdict IS NULL THEN r.token END, r.token_observed_at, r.started_at, n.alias, coalesce(n.ended_at >= r.ended_at, false), r.installation_hash, r.installation_observed_at, r.subject, r.subject_observed_at, r.aliases, r.aliases_observed_at, r.metadata, r.metadata_observed_at, r.starts_at, r.starts_at_observed_at, r.attributes_type, r.attributes_type_observed_at, r.frequent_pushes_enabled, r.frequent_pushes_enabled_observed_at FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
@@ -24,8 +24,8 @@ r.confirmed_at, r.expires_at, r.revision, r.state, CASE WHEN r.verdict IS NULL T
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $1 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -44,18 +44,17 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $2 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its
-WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.app_number = $5 AND its.activity_number > 0
+WHERE its.scope_id = $3 AND its.scope_id = $4 AND its.activity_key > 0
 
-    AND its.activity_number > $6 AND its.activity_number <= $7 OFFSET 0) AS r LEFT JOIN LATERAL (
+    AND its.activity_key > $5 AND its.activity_key <= $6 OFFSET 0) AS r LEFT JOIN LATERAL (
     SELECT i.alias, i.ended_at FROM jsonb_array_elements_text(r.aliases -> 'liveactivityId') AS name
-    JOIN alias_identities i ON i.app_number = $8 AND i.environment = $9::apns_environment
+    JOIN alias_identities i ON i.scope_id = $7
         AND i.alias = name AND i.owner = CASE
             WHEN r.installation_hash IS NOT NULL THEN 'installation:' || encode(r.installation_hash, 'hex')
             WHEN r.subject IS NOT NULL THEN 'subject:' || r.subject ELSE 'app' END
     WHERE i.activity_id = r.activity_id LIMIT 1
-) AS n ON true ORDER BY r.activity_number;
+) AS n ON true ORDER BY r.activity_key;

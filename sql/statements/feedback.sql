@@ -1,29 +1,27 @@
 -- feedback, 1: the same as device token, deleted and released, 4
 
--- feedback, 2: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text, $19 text[]
+-- feedback, 2: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 text[]
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
-    e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'released' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest,
+SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
+    e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
+FROM (SELECT given.*, $3::text AS who FROM (SELECT 'released' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest,
 nullif(h.kind, 'update') AS token_kind, nullif(h.attributes_type, '') AS attributes_type FROM token_values t CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
-    h.installation_hash, h.subject, h.aliases
+    SELECT * FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
-        a.subject, a.aliases
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at,
+        a.activity_id, a.installation_hash, a.subject, a.aliases
     FROM activities a
-    WHERE a.app_number = $5 AND a.environment = t.environment AND a.activity_id = t.activity_id
-        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
-        AND t.installation_hash IS NULL
+    WHERE a.scope_id = $4 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        AND a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -42,17 +40,14 @@ FROM token_values t CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $6 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $5 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $7 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $6 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $8 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
-        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $7 AND r.installation_hash = t.installation_hash AND r.kind = t.installation_kind
+        AND r.token_digest = t.token_digest AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -71,41 +66,37 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $9 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $8 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $10 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $9 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $11 AND r.environment = t.environment AND NOT r.has_one_owner
-        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $10 AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+        AND t.installation_hash IS NULL AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
 ) AS h) current
-    WHERE current.app_number = $12 AND current.environment = $13::apns_environment AND current.token_digest = t.token_digest
-    LIMIT $14
+    WHERE current.scope_id = $11 AND current.token_digest = t.token_digest
+    LIMIT $12
 ) AS h
-WHERE t.app_number = $15 AND t.environment = $16::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
-WHERE v.app_number = $17 AND v.environment = $18::apns_environment AND v.quarantined_kind = ANY($19)
+WHERE t.scope_id = $13 AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
+WHERE v.scope_id = $14 AND v.quarantined_kind = ANY($15)
     AND v.quarantined_at > now() - interval '10 minutes'))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')) AS given) AS e
 )
 SELECT * FROM given;
 
--- feedback, 3: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text, $17 text[]
+-- feedback, 3: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text[]
 UPDATE activities a SET revision = a.revision + 1
-WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
-    h.installation_hash, h.subject, h.aliases
+WHERE a.scope_id = $1 AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
+    SELECT * FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
-        a.subject, a.aliases
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at,
+        a.activity_id, a.installation_hash, a.subject, a.aliases
     FROM activities a
-    WHERE a.app_number = $3 AND a.environment = t.environment AND a.activity_id = t.activity_id
-        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
-        AND t.installation_hash IS NULL
+    WHERE a.scope_id = $2 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        AND a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -124,17 +115,14 @@ FROM token_values t CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $4 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $3 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $5 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $4 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $6 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
-        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $5 AND r.installation_hash = t.installation_hash AND r.kind = t.installation_kind
+        AND r.token_digest = t.token_digest AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -153,93 +141,88 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $7 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $6 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $8 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $7 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $9 AND r.environment = t.environment AND NOT r.has_one_owner
-        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $8 AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+        AND t.installation_hash IS NULL AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
 ) AS h) current
-    WHERE current.app_number = $10 AND current.environment = $11::apns_environment AND current.token_digest = t.token_digest
-    LIMIT $12
+    WHERE current.scope_id = $9 AND current.token_digest = t.token_digest
+    LIMIT $10
 ) AS h
-WHERE t.app_number = $13 AND t.environment = $14::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
-WHERE v.app_number = $15 AND v.environment = $16::apns_environment AND v.quarantined_kind = ANY($17)
+WHERE t.scope_id = $11 AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
+WHERE v.scope_id = $12 AND v.quarantined_kind = ANY($13)
     AND v.quarantined_at > now() - interval '10 minutes'))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')));
 
--- feedback, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 text[]
+-- feedback, 4: $1 bigint, $2 bigint, $3 bigint, $4 text[]
 UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL
-WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(
+WHERE v.scope_id = $1 AND v.token_digest = ANY(ARRAY(
     SELECT t.token_digest FROM token_values t
-    WHERE t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
-WHERE v.app_number = $5 AND v.environment = $6::apns_environment AND v.quarantined_kind = ANY($7)
+    WHERE t.scope_id = $2 AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
+WHERE v.scope_id = $3 AND v.quarantined_kind = ANY($4)
     AND v.quarantined_at > now() - interval '10 minutes'))
     ORDER BY t.token_digest FOR UPDATE
 ))
 RETURNING v.token_digest;
 
--- feedback, 5: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[]
+-- feedback, 5: $1 bigint, $2 bigint, $3 bytea[]
 SELECT a.activity_id, a.ctid::text FROM activities a
-WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
+WHERE a.scope_id = $1 AND a.activity_id = ANY(ARRAY(
     SELECT t.activity_id FROM token_values t
-    WHERE t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = ANY($5)
+    WHERE t.scope_id = $2 AND t.token_digest = ANY($3)
 ))
 ORDER BY a.activity_id FOR UPDATE;
 
--- feedback, 6: $1 bigint, $2 text, $3 text[]
+-- feedback, 6: $1 bigint, $2 text[]
 SELECT a.activity_id, a.ctid::text FROM activities a
-WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3)
+WHERE a.scope_id = $1 AND a.activity_id = ANY($2)
 ORDER BY a.activity_id FOR UPDATE;
 
--- feedback, 7: $1 bigint, $2 text, $3 bytea[]
+-- feedback, 7: $1 bigint, $2 bytea[]
 SELECT t.token_digest, t.activity_id, t.ctid::text FROM token_values t
-WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY($3)
+WHERE t.scope_id = $1 AND t.token_digest = ANY($2)
 ORDER BY t.token_digest FOR UPDATE;
 
--- feedback, 8: $1 bigint, $2 interval, $3 text, $4 text, $5 bytea[], $6 text[], $7 timestamp with time zone[], $8 text[], $9 text[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text, $29 bigint, $30 text, $31 bigint, $32 bigint, $33 bigint, $34 bigint, $35 bigint, $36 bigint, $37 bigint, $38 bigint, $39 text, $40 bigint
+-- feedback, 8: $1 bigint, $2 interval, $3 text, $4 bytea[], $5 text[], $6 timestamp with time zone[], $7 text[], $8 text[], $9 text[], $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 bigint, $24 bigint, $25 bigint, $26 bigint, $27 bigint, $28 bigint, $29 bigint, $30 bigint, $31 bigint, $32 bigint
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
-    e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT CASE WHEN r.verdict = 'dead' THEN 'dropped' ELSE r.effect END AS type, lost.* FROM (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
+SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
+    e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
+FROM (SELECT given.*, $3::text AS who FROM (SELECT CASE WHEN r.verdict = 'dead' THEN 'dropped' ELSE r.effect END AS type, lost.* FROM (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
     coalesce((t.activity_id IS NOT NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL), false) AS was_known,
     coalesce((g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes'), false) AS is_guarded,
     CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
         CASE WHEN q.verdict = 'dead' THEN 'dropped'
             WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
         ELSE 'none' END AS effect
-FROM unnest($5, $6, $7, $8, $9::text[]::tid[], $10::text[]::tid[]) WITH ORDINALITY AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
-LEFT JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = q.value_place AND v.app_number = $11 AND v.environment = $12::apns_environment
+FROM unnest($4, $5, $6, $7, $8::text[]::tid[], $9::text[]::tid[]) WITH ORDINALITY AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
+LEFT JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = q.value_place AND v.scope_id = $10
     AND v.token_digest = q.token_digest LIMIT 1) AS t ON true
 CROSS JOIN LATERAL (
     SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM (
         SELECT 'update' COLLATE "C" AS kind, a.token_claimed_at AS claimed_at FROM activities a
-        WHERE a.ctid = q.activity_place AND a.app_number = $13 AND a.environment = $14::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        WHERE a.ctid = q.activity_place AND a.scope_id = $11 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
 AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()
         UNION ALL
-        (SELECT other.kind, other.claimed_at FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
-    h.installation_hash, h.subject, h.aliases
+        (SELECT other.kind, other.claimed_at FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
-        a.subject, a.aliases
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at,
+        a.activity_id, a.installation_hash, a.subject, a.aliases
     FROM activities a
-    WHERE a.app_number = $15 AND a.environment = t.environment AND a.activity_id = t.activity_id
-        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
-        AND t.installation_hash IS NULL
+    WHERE a.scope_id = $12 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        AND a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -258,17 +241,14 @@ FROM token_values t CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $16 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $13 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $17 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $14 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $18 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
-        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $15 AND r.installation_hash = t.installation_hash AND r.kind = t.installation_kind
+        AND r.token_digest = t.token_digest AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -287,45 +267,41 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $19 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $16 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $20 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $17 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $21 AND r.environment = t.environment AND NOT r.has_one_owner
-        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $18 AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+        AND t.installation_hash IS NULL AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
 ) AS h) other
         WHERE t.token_digest IS NOT NULL AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL) AND other.kind <> 'update'
-            AND other.app_number = $22 AND other.environment = $23::apns_environment AND other.token_digest = q.token_digest
-        LIMIT $24)
+            AND other.scope_id = $19 AND other.token_digest = q.token_digest
+        LIMIT $20)
     ) AS h
 ) AS held
-LEFT JOIN quarantine_guards g ON g.app_number = $25 AND g.environment = $26::apns_environment AND g.kind = held.kind
+LEFT JOIN quarantine_guards g ON g.scope_id = $21 AND g.kind = held.kind
 CROSS JOIN LATERAL (SELECT least(coalesce(q.reported_at, now()), now()) AS accused_at) AS s) AS r
-CROSS JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = r.value_place AND v.app_number = $27 AND v.environment = $28::apns_environment
+CROSS JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = r.value_place AND v.scope_id = $22
     AND v.token_digest = r.token_digest LIMIT 1) AS t
 CROSS JOIN LATERAL (
     (SELECT a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
 NULL::text AS token_kind, NULL::text AS attributes_type, a.token_claimed_at AS claimed_at FROM activities a
-    WHERE a.ctid = r.activity_place AND a.app_number = $29 AND a.environment = $30::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+    WHERE a.ctid = r.activity_place AND a.scope_id = $23 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
 AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now() LIMIT 1)
     UNION ALL
     SELECT h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest,
 nullif(h.kind, 'update') AS token_kind, nullif(h.attributes_type, '') AS attributes_type, h.claimed_at FROM (SELECT) AS value CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
-    h.installation_hash, h.subject, h.aliases
+    SELECT * FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
-        a.subject, a.aliases
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at,
+        a.activity_id, a.installation_hash, a.subject, a.aliases
     FROM activities a
-    WHERE a.app_number = $31 AND a.environment = t.environment AND a.activity_id = t.activity_id
-        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
-        AND t.installation_hash IS NULL
+    WHERE a.scope_id = $24 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        AND a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -344,17 +320,14 @@ FROM token_values t CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $32 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $25 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $33 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $26 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $34 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
-        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $27 AND r.installation_hash = t.installation_hash AND r.kind = t.installation_kind
+        AND r.token_digest = t.token_digest AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -373,20 +346,17 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $35 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $28 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $36 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $29 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $37 AND r.environment = t.environment AND NOT r.has_one_owner
-        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $30 AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+        AND t.installation_hash IS NULL AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
 ) AS h) current
-    WHERE current.app_number = $38 AND current.environment = $39::apns_environment AND current.token_digest = t.token_digest
-    LIMIT $40
+    WHERE current.scope_id = $31 AND current.token_digest = t.token_digest
+    LIMIT $32
 ) AS h
     WHERE h.kind <> 'update' AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)
 ) AS lost
@@ -395,7 +365,7 @@ WHERE (r.effect <> 'none' OR r.verdict = 'dead') AND (r.verdict = 'dead' OR (r.v
 )
 SELECT * FROM given;
 
--- feedback, 9: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 text, $20 bigint, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 text, $27 bigint, $28 text, $29 bigint, $30 text
+-- feedback, 9: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint
 WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
     coalesce((t.activity_id IS NOT NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL), false) AS was_known,
     coalesce((g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes'), false) AS is_guarded,
@@ -404,24 +374,23 @@ WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, he
             WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
         ELSE 'none' END AS effect
 FROM unnest($1, $2, $3, $4, $5::text[]::tid[], $6::text[]::tid[]) WITH ORDINALITY AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
-LEFT JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = q.value_place AND v.app_number = $7 AND v.environment = $8::apns_environment
+LEFT JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = q.value_place AND v.scope_id = $7
     AND v.token_digest = q.token_digest LIMIT 1) AS t ON true
 CROSS JOIN LATERAL (
     SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM (
         SELECT 'update' COLLATE "C" AS kind, a.token_claimed_at AS claimed_at FROM activities a
-        WHERE a.ctid = q.activity_place AND a.app_number = $9 AND a.environment = $10::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        WHERE a.ctid = q.activity_place AND a.scope_id = $8 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
 AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()
         UNION ALL
-        (SELECT other.kind, other.claimed_at FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
-    h.installation_hash, h.subject, h.aliases
+        (SELECT other.kind, other.claimed_at FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
-        a.subject, a.aliases
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at,
+        a.activity_id, a.installation_hash, a.subject, a.aliases
     FROM activities a
-    WHERE a.app_number = $11 AND a.environment = t.environment AND a.activity_id = t.activity_id
-        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
-        AND t.installation_hash IS NULL
+    WHERE a.scope_id = $9 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        AND a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -440,17 +409,14 @@ FROM token_values t CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $12 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $10 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $13 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $11 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $14 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
-        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $12 AND r.installation_hash = t.installation_hash AND r.kind = t.installation_kind
+        AND r.token_digest = t.token_digest AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -469,37 +435,34 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $15 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $13 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $16 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $14 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $17 AND r.environment = t.environment AND NOT r.has_one_owner
-        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $15 AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+        AND t.installation_hash IS NULL AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
 ) AS h) other
         WHERE t.token_digest IS NOT NULL AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL) AND other.kind <> 'update'
-            AND other.app_number = $18 AND other.environment = $19::apns_environment AND other.token_digest = q.token_digest
-        LIMIT $20)
+            AND other.scope_id = $16 AND other.token_digest = q.token_digest
+        LIMIT $17)
     ) AS h
 ) AS held
-LEFT JOIN quarantine_guards g ON g.app_number = $21 AND g.environment = $22::apns_environment AND g.kind = held.kind
+LEFT JOIN quarantine_guards g ON g.scope_id = $18 AND g.kind = held.kind
 CROSS JOIN LATERAL (SELECT least(coalesce(q.reported_at, now()), now()) AS accused_at) AS s), accused AS (UPDATE token_values t SET
     dead_at = CASE WHEN r.verdict = 'dead' THEN greatest(t.dead_at, r.accused_at) ELSE t.dead_at END,
     quarantined_at = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.accused_at ELSE t.quarantined_at END, quarantined_kind = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.kind ELSE t.quarantined_kind END, quarantine_reason = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.reason ELSE t.quarantine_reason END,
     touched_at = CASE WHEN t.activity_id IS NULL THEN r.received_at ELSE t.touched_at END
 FROM reports r
-WHERE (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded)) AND t.ctid = r.value_place AND t.app_number = $23 AND t.environment = $24::apns_environment
+WHERE (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded)) AND t.ctid = r.value_place AND t.scope_id = $19
 RETURNING t.token_digest, t.activity_id, t.installation_hash, r.effect, r.activity_place), revised AS (UPDATE activities a SET token_is_doubted = true,
     revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END
 FROM accused t
-WHERE a.ctid = t.activity_place AND a.app_number = $25 AND a.environment = $26::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+WHERE a.ctid = t.activity_place AND a.scope_id = $20 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
 AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()), delivered AS (
     UPDATE token_values t SET delivered_at = now() FROM reports r
-    WHERE r.verdict = 'delivered' AND t.ctid = r.value_place AND t.app_number = $27 AND t.environment = $28::apns_environment
+    WHERE r.verdict = 'delivered' AND t.ctid = r.value_place AND t.scope_id = $21
 )
 SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE 'unknown' END
     WHEN r.verdict = 'dead' THEN
@@ -510,17 +473,11 @@ SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE '
             THEN 'quarantined'
         WHEN r.is_guarded THEN 'guarded' ELSE 'kept-newer' END
     WHEN r.verdict = 'delivered' THEN 'delivered' ELSE 'kept' END,
-    r.kind, elsewhere.environment::text
+    r.kind
 FROM reports r
-LEFT JOIN LATERAL (
-    SELECT v.environment FROM token_values v
-    WHERE (r.kind IS NULL OR r.verdict = 'suspect') AND v.app_number = $29
-        AND v.environment = $30::apns_environment
-        AND v.token_digest = r.token_digest AND (v.activity_id IS NOT NULL OR v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL) LIMIT 1
-) AS elsewhere ON true
 ORDER BY r.position;
 
--- feedback, 10: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 text, $20 bigint, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 text
+-- feedback, 10: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint
 WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
     coalesce((t.activity_id IS NOT NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL), false) AS was_known,
     coalesce((g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes'), false) AS is_guarded,
@@ -529,24 +486,23 @@ WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, he
             WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
         ELSE 'none' END AS effect
 FROM unnest($1, $2, $3, $4, $5::text[]::tid[], $6::text[]::tid[]) WITH ORDINALITY AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
-LEFT JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = q.value_place AND v.app_number = $7 AND v.environment = $8::apns_environment
+LEFT JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = q.value_place AND v.scope_id = $7
     AND v.token_digest = q.token_digest LIMIT 1) AS t ON true
 CROSS JOIN LATERAL (
     SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM (
         SELECT 'update' COLLATE "C" AS kind, a.token_claimed_at AS claimed_at FROM activities a
-        WHERE a.app_number = $9 AND a.environment = $10::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        WHERE a.scope_id = $8 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
 AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()
         UNION ALL
-        (SELECT other.kind, other.claimed_at FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
-    h.installation_hash, h.subject, h.aliases
+        (SELECT other.kind, other.claimed_at FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
-        a.subject, a.aliases
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at,
+        a.activity_id, a.installation_hash, a.subject, a.aliases
     FROM activities a
-    WHERE a.app_number = $11 AND a.environment = t.environment AND a.activity_id = t.activity_id
-        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
-        AND t.installation_hash IS NULL
+    WHERE a.scope_id = $9 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        AND a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -565,17 +521,14 @@ FROM token_values t CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $12 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $10 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $13 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $11 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $14 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
-        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $12 AND r.installation_hash = t.installation_hash AND r.kind = t.installation_kind
+        AND r.token_digest = t.token_digest AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -594,27 +547,24 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $15 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $13 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $16 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $14 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $17 AND r.environment = t.environment AND NOT r.has_one_owner
-        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $15 AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+        AND t.installation_hash IS NULL AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
 ) AS h) other
         WHERE t.token_digest IS NOT NULL AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL) AND other.kind <> 'update'
-            AND other.app_number = $18 AND other.environment = $19::apns_environment AND other.token_digest = q.token_digest
-        LIMIT $20)
+            AND other.scope_id = $16 AND other.token_digest = q.token_digest
+        LIMIT $17)
     ) AS h
 ) AS held
-LEFT JOIN quarantine_guards g ON g.app_number = $21 AND g.environment = $22::apns_environment AND g.kind = held.kind
+LEFT JOIN quarantine_guards g ON g.scope_id = $18 AND g.kind = held.kind
 CROSS JOIN LATERAL (SELECT least(coalesce(q.reported_at, now()), now()) AS accused_at) AS s), delivered AS (
     UPDATE token_values t SET delivered_at = now() FROM reports r
-    WHERE r.verdict = 'delivered' AND t.ctid = r.value_place AND t.app_number = $23 AND t.environment = $24::apns_environment
+    WHERE r.verdict = 'delivered' AND t.ctid = r.value_place AND t.scope_id = $19
 )
 SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE 'unknown' END
     WHEN r.verdict = 'dead' THEN
@@ -625,12 +575,6 @@ SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE '
             THEN 'quarantined'
         WHEN r.is_guarded THEN 'guarded' ELSE 'kept-newer' END
     WHEN r.verdict = 'delivered' THEN 'delivered' ELSE 'kept' END,
-    r.kind, elsewhere.environment::text
+    r.kind
 FROM reports r
-LEFT JOIN LATERAL (
-    SELECT v.environment FROM token_values v
-    WHERE (r.kind IS NULL OR r.verdict = 'suspect') AND v.app_number = $25
-        AND v.environment = $26::apns_environment
-        AND v.token_digest = r.token_digest AND (v.activity_id IS NOT NULL OR v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL) LIMIT 1
-) AS elsewhere ON true
 ORDER BY r.position;

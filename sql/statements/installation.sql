@@ -1,21 +1,20 @@
 -- installation, 1: the same as device token, 1
 
--- installation, 2: $1 text, $2 bytea, $3 bigint, $4 timestamp with time zone, $5 text, $6 boolean, $7 timestamp with time zone, $8 bigint, $9 timestamp with time zone, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
+-- installation, 2: $1 bigint, $2 bytea, $3 bigint, $4 timestamp with time zone, $5 text, $6 boolean, $7 timestamp with time zone, $8 bigint, $9 timestamp with time zone, $10 bigint, $11 text[], $12 timestamp with time zone
 INSERT INTO installations AS stored (
-    app_number, environment, installation_hash, request_number, request_observed_at, subject, subject_observed_at
+    scope_id, installation_hash, request_number, request_observed_at, subject, subject_observed_at
 )
-SELECT app.app_number, $1::apns_environment, $2, $3, $4,
-    $5,
+SELECT $1, $2, $3, $4, $5,
     CASE WHEN $6 THEN coalesce($7, clock_timestamp()) END
 FROM apps app
-WHERE app.app_number = $8 AND coalesce($9 <= now() + interval '5 minutes', true)
+WHERE app.app_id = $8 AND coalesce($9 <= now() + interval '5 minutes', true)
     AND NOT (EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $10 AND erased.environment = $11::apns_environment
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($12) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($13, now()))
+    WHERE erased.scope_id = $10
+        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($11) AS named (name)))
+        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($12, now()))
 )) IS TRUE
-ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
+ON CONFLICT (scope_id, installation_hash) DO UPDATE SET
     touched_at = excluded.touched_at, request_number = excluded.request_number,
     request_observed_at = excluded.request_observed_at,
     subject = CASE WHEN excluded.subject IS NOT NULL AND NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
@@ -33,7 +32,7 @@ changed = coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_a
 OR coalesce(coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at, false) AND stored.aliases IS NOT NULL)
 RETURNING stored.xmax = 0;
 
--- installation, 3: $1 timestamp with time zone, $2 jsonb, $3 jsonb, $4 text, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 text, $10 bytea, $11 bigint
+-- installation, 3: $1 timestamp with time zone, $2 jsonb, $3 jsonb, $4 text, $5 bigint, $6 bytea, $7 bigint, $8 bytea, $9 bigint
 UPDATE installations i SET
     aliases = CASE WHEN (r.aliases IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
     AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
@@ -68,16 +67,13 @@ FROM (
         $3::jsonb AS metadata, $4::text AS subject
     OFFSET 0
 ) AS r
-WHERE i.app_number = $5 AND i.environment = $6::apns_environment
-AND i.installation_hash = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
-AND held.installation_hash = $10 AND held.request_number = $11)
+WHERE i.scope_id = $5 AND i.installation_hash = $6 AND EXISTS (SELECT FROM installations held WHERE held.scope_id = $7 AND held.installation_hash = $8 AND held.request_number = $9)
 RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at, coalesce(i.subject <> r.subject, false), i.touched_at;
 
--- installation, 4: $1 bigint, $2 text, $3 bytea
-SELECT i.installation_hash, i.touched_at, i.subject, i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at, i.full_state_at, i.removed_at FROM installations i WHERE i.app_number = $1 AND i.environment = $2::apns_environment
-AND i.installation_hash = $3;
+-- installation, 4: $1 bigint, $2 bytea
+SELECT i.installation_hash, i.touched_at, i.subject, i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at, i.full_state_at, i.removed_at FROM installations i WHERE i.scope_id = $1 AND i.installation_hash = $2;
 
--- installation, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bytea
+-- installation, 5: $1 bigint, $2 bigint, $3 bigint, $4 bytea
 SELECT r.kind, nullif(r.attributes_type, ''), substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at, r.verdict
 FROM (SELECT
     r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
@@ -95,90 +91,72 @@ FROM (SELECT
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $1 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
-) AS t ON true) r WHERE r.app_number = $3 AND r.environment = $4::apns_environment
-AND r.installation_hash = $5 AND r.token IS NOT NULL
+    WHERE its.scope_id = $2 AND its.token_digest = r.token_digest LIMIT 1
+) AS t ON true) r WHERE r.scope_id = $3 AND r.installation_hash = $4 AND r.token IS NOT NULL
 ORDER BY r.kind, r.attributes_type;
 
--- installation, 6: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint, $8 text, $9 bytea, $10 bigint
+-- installation, 6: $1 bigint, $2 bytea, $3 bigint, $4 bytea, $5 bigint, $6 bytea, $7 bigint
 DELETE FROM installation_aliases al USING installations i
-WHERE i.app_number = $1 AND i.environment = $2::apns_environment
-AND i.installation_hash = $3 AND al.app_number = $4 AND al.environment = $5::apns_environment
-AND al.installation_hash = $6 AND NOT coalesce(i.aliases -> al.kind ? al.value, false)
-    AND EXISTS (SELECT FROM installations held WHERE held.app_number = $7 AND held.environment = $8::apns_environment
-AND held.installation_hash = $9 AND held.request_number = $10);
+WHERE i.scope_id = $1 AND i.installation_hash = $2 AND al.scope_id = $3 AND al.installation_hash = $4 AND NOT coalesce(i.aliases -> al.kind ? al.value, false)
+    AND EXISTS (SELECT FROM installations held WHERE held.scope_id = $5 AND held.installation_hash = $6 AND held.request_number = $7);
 
--- installation, 7: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint
-INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
-SELECT i.app_number, i.environment, kinds.key, alias_values.value, i.installation_hash
+-- installation, 7: $1 bigint, $2 bytea, $3 bigint, $4 bytea, $5 bigint
+INSERT INTO installation_aliases (scope_id, kind, value, installation_hash)
+SELECT i.scope_id, kinds.key, alias_values.value, i.installation_hash
 FROM installations i CROSS JOIN LATERAL jsonb_each(i.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
-WHERE i.app_number = $1 AND i.environment = $2::apns_environment
-AND i.installation_hash = $3 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $4 AND held.environment = $5::apns_environment
-AND held.installation_hash = $6 AND held.request_number = $7)
+WHERE i.scope_id = $1 AND i.installation_hash = $2 AND EXISTS (SELECT FROM installations held WHERE held.scope_id = $3 AND held.installation_hash = $4 AND held.request_number = $5)
 ON CONFLICT DO NOTHING;
 
--- installation, 8: $1 bigint, $2 bigint, $3 text, $4 bytea, $5 text, $6 bigint, $7 bigint, $8 text, $9 text[], $10 timestamp with time zone
-SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
+-- installation, 8: $1 bigint, $2 bigint, $3 bytea, $4 text, $5 bigint, $6 bigint, $7 text[], $8 timestamp with time zone
+SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_id = $1),
     ARRAY(SELECT 'installation' FROM installations i
-WHERE i.app_number = $2 AND i.environment = $3::apns_environment
-AND i.installation_hash = $4 AND NOT coalesce(i.subject = $5::text, true)), ARRAY(SELECT 'installation' FROM apps app
-    WHERE app.app_number = $6 AND (EXISTS (
+WHERE i.scope_id = $2 AND i.installation_hash = $3 AND NOT coalesce(i.subject = $4::text, true)), ARRAY(SELECT 'installation' FROM apps app
+    WHERE app.app_id = $5 AND (EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $7 AND erased.environment = $8::apns_environment
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($9) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($10, now()))
+    WHERE erased.scope_id = $6
+        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($7) AS named (name)))
+        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($8, now()))
 )) IS TRUE), false;
 
--- installation, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 text, $10 bytea, $11 bigint
+-- installation, 9: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bytea, $6 bigint, $7 bytea, $8 bigint
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
-    e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'installation-changed' AS type, NULL::text AS activity_id, i.installation_hash, i.subject, all_aliases(i.aliases, i.displaced_aliases) AS aliases,
+SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
+    e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
+FROM (SELECT given.*, $3::text AS who FROM (SELECT 'installation-changed' AS type, NULL::text AS activity_id, i.installation_hash, i.subject, all_aliases(i.aliases, i.displaced_aliases) AS aliases,
 NULL::bytea AS token_digest, NULL::text AS token_kind, NULL::text AS attributes_type
-FROM installations i WHERE i.app_number = $5 AND i.environment = $6::apns_environment
-AND i.installation_hash = $7 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
-AND held.installation_hash = $10 AND held.request_number = $11)) AS given) AS e
+FROM installations i WHERE i.scope_id = $4 AND i.installation_hash = $5 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.scope_id = $6 AND held.installation_hash = $7 AND held.request_number = $8)) AS given) AS e
 )
 SELECT * FROM given;
 
--- installation, 10: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 text, $11 bytea, $12 bigint
+-- installation, 10: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bytea, $7 bigint, $8 bytea, $9 bigint
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
-    e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT CASE WHEN i.subject = $5::text THEN 'taken-over' ELSE 'installation-changed' END AS type, NULL::text AS activity_id, i.installation_hash, i.subject, all_aliases(i.aliases, i.displaced_aliases) AS aliases,
+SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
+    e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
+FROM (SELECT given.*, $3::text AS who FROM (SELECT CASE WHEN i.subject = $4::text THEN 'taken-over' ELSE 'installation-changed' END AS type, NULL::text AS activity_id, i.installation_hash, i.subject, all_aliases(i.aliases, i.displaced_aliases) AS aliases,
 NULL::bytea AS token_digest, NULL::text AS token_kind, NULL::text AS attributes_type
-FROM installations i WHERE i.app_number = $6 AND i.environment = $7::apns_environment
-AND i.installation_hash = $8 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $9 AND held.environment = $10::apns_environment
-AND held.installation_hash = $11 AND held.request_number = $12)) AS given) AS e
+FROM installations i WHERE i.scope_id = $5 AND i.installation_hash = $6 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.scope_id = $7 AND held.installation_hash = $8 AND held.request_number = $9)) AS given) AS e
 )
 SELECT * FROM given;
 
--- installation, 11: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 text, $8 bigint, $9 text, $10 bytea, $11 bigint
-DELETE FROM start_leases l WHERE l.app_number = $1 AND l.environment = $2::apns_environment
-AND l.installation_hash = $3
-    AND EXISTS (SELECT FROM installations i WHERE i.app_number = $4 AND i.environment = $5::apns_environment
-AND i.installation_hash = $6 AND i.changed AND i.subject = $7::text AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
-AND held.installation_hash = $10 AND held.request_number = $11));
+-- installation, 11: $1 bigint, $2 bytea, $3 bigint, $4 bytea, $5 text, $6 bigint, $7 bytea, $8 bigint
+DELETE FROM start_leases l WHERE l.scope_id = $1 AND l.installation_hash = $2
+    AND EXISTS (SELECT FROM installations i WHERE i.scope_id = $3 AND i.installation_hash = $4 AND i.changed AND i.subject = $5::text AND EXISTS (SELECT FROM installations held WHERE held.scope_id = $6 AND held.installation_hash = $7 AND held.request_number = $8));

@@ -1,4 +1,4 @@
--- leases, 1: $1 bytea[], $2 text[], $3 bigint, $4 bytea[], $5 bigint, $6 text
+-- leases, 1: $1 bytea[], $2 text[], $3 bigint, $4 bytea[], $5 bigint
 UPDATE start_leases l SET (failed_at, failure, retry_at, leased_until, touched_at) = (
     SELECT CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.failed_at ELSE f.at END, CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.failure ELSE f.failures[array_position(f.lease_ids, l.lease_id)] END, CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.retry_at ELSE f.retries[greatest(1, coalesce((l.attempted_at[1] > f.day_ago)::int, 0) + coalesce((l.attempted_at[2] > f.day_ago)::int, 0) + coalesce((l.attempted_at[3] > f.day_ago)::int, 0))] END, least(l.leased_until, f.at), f.at
     FROM (
@@ -7,77 +7,73 @@ UPDATE start_leases l SET (failed_at, failure, retry_at, leased_until, touched_a
             $1::bytea[] AS lease_ids, $2::text[] AS failures
     ) AS f
 )
-WHERE l.app_number = $3::numeric AND l.ctid = ANY(ARRAY(
+WHERE l.scope_id = $3::numeric AND l.ctid = ANY(ARRAY(
     SELECT found.place FROM (SELECT * FROM unnest($4) AS given (lease_id) ORDER BY given.lease_id) AS q
     CROSS JOIN LATERAL (
         SELECT its.ctid AS place FROM start_leases its
-        WHERE its.app_number = $5 AND its.environment = $6::apns_environment AND its.lease_id = q.lease_id LIMIT 1 FOR UPDATE
+        WHERE its.scope_id = $5 AND its.lease_id = q.lease_id LIMIT 1 FOR UPDATE
     ) AS found
 ));
 
--- leases, 2: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea[], $9 bigint, $10 text
+-- leases, 2: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bytea[], $7 bigint
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, installation_hash, subject, aliases, lease_id
+    scope_id, drop_on, type, who, installation_hash, subject, aliases, lease_id
 )
 WITH given (
-    app_number, drop_on, environment, type, who, installation_hash, subject, aliases, lease_id
+    scope_id, drop_on, type, who, installation_hash, subject, aliases, lease_id
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1,
-    $3::apns_environment, $4, $5, l.installation_hash,
+SELECT $1, (now() + $2)::date + 1, $3, $4, l.installation_hash,
     (SELECT i.subject FROM installations i
-    WHERE i.app_number = $6 AND i.environment = $7::apns_environment AND i.installation_hash = l.installation_hash),
+    WHERE i.scope_id = $5 AND i.installation_hash = l.installation_hash),
     jsonb_build_object(l.kind, jsonb_build_array(l.value)), l.lease_id
-FROM unnest($8) AS q (lease_id) CROSS JOIN LATERAL (
+FROM unnest($6) AS q (lease_id) CROSS JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.app_number = $9 AND its.environment = $10::apns_environment AND its.lease_id = q.lease_id LIMIT 1
+    WHERE its.scope_id = $7 AND its.lease_id = q.lease_id LIMIT 1
 ) AS l WHERE l.failed_at = l.touched_at
 )
 SELECT * FROM given;
 
--- leases, 3: $1 bigint, $2 text, $3 bytea
+-- leases, 3: $1 bigint, $2 bytea
 UPDATE start_leases l SET leased_until = least(l.leased_until, f.at), touched_at = f.at,
     released_at = CASE WHEN l.failed_at IS NULL AND l.leased_until > f.at THEN f.at ELSE l.released_at END,
     attempted_at = CASE WHEN l.failed_at IS NULL AND l.leased_until > f.at
         THEN l.attempted_at[:cardinality(l.attempted_at) - 1] ELSE l.attempted_at END
 FROM (SELECT now() AS at) AS f
-WHERE l.app_number = $1 AND l.environment = $2::apns_environment AND l.lease_id = $3;
+WHERE l.scope_id = $1 AND l.lease_id = $2;
 
--- leases, 4: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea[], $9 bigint, $10 text
+-- leases, 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bytea[], $7 bigint
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, installation_hash, subject, aliases, lease_id
+    scope_id, drop_on, type, who, installation_hash, subject, aliases, lease_id
 )
 WITH given (
-    app_number, drop_on, environment, type, who, installation_hash, subject, aliases, lease_id
+    scope_id, drop_on, type, who, installation_hash, subject, aliases, lease_id
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1,
-    $3::apns_environment, $4, $5, l.installation_hash,
+SELECT $1, (now() + $2)::date + 1, $3, $4, l.installation_hash,
     (SELECT i.subject FROM installations i
-    WHERE i.app_number = $6 AND i.environment = $7::apns_environment AND i.installation_hash = l.installation_hash),
+    WHERE i.scope_id = $5 AND i.installation_hash = l.installation_hash),
     jsonb_build_object(l.kind, jsonb_build_array(l.value)), l.lease_id
-FROM unnest($8) AS q (lease_id) CROSS JOIN LATERAL (
+FROM unnest($6) AS q (lease_id) CROSS JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.app_number = $9 AND its.environment = $10::apns_environment AND its.lease_id = q.lease_id LIMIT 1
+    WHERE its.scope_id = $7 AND its.lease_id = q.lease_id LIMIT 1
 ) AS l WHERE l.released_at = l.touched_at
 )
 SELECT * FROM given;
 
--- leases, 5: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea
-DELETE FROM start_leases l WHERE l.app_number = $1 AND l.environment = $2::apns_environment
-AND l.installation_hash = $3
-    AND EXISTS (SELECT FROM installations i WHERE i.app_number = $4 AND i.environment = $5::apns_environment
-AND i.installation_hash = $6 AND i.changed);
+-- leases, 5: $1 bigint, $2 bytea, $3 bigint, $4 bytea
+DELETE FROM start_leases l WHERE l.scope_id = $1 AND l.installation_hash = $2
+    AND EXISTS (SELECT FROM installations i WHERE i.scope_id = $3 AND i.installation_hash = $4 AND i.changed);
 
--- leases, 6: $1 bigint, $2 bigint, $3 text, $4 text, $5 text, $6 bigint
-DELETE FROM start_leases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
+-- leases, 6: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint
+DELETE FROM start_leases d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT l.ctid FROM start_leases l
-    WHERE l.app_number = $2 AND l.environment = $3::apns_environment AND l.kind = $4 AND l.value = $5
-    LIMIT $6 FOR UPDATE
+    WHERE l.scope_id = $2 AND l.kind = $3 AND l.value = $4
+    LIMIT $5 FOR UPDATE
 ));
 
--- leases, 7: $1 bigint, $2 bigint, $3 text, $4 bigint
-DELETE FROM start_leases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
+-- leases, 7: $1 bigint, $2 bigint, $3 bigint
+DELETE FROM start_leases d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT l.ctid FROM start_leases l
-    WHERE l.app_number = $2 AND l.environment = $3::apns_environment AND l.leased_until > '-infinity'
+    WHERE l.scope_id = $2 AND l.leased_until > '-infinity'
         AND l.leased_until <= now() - interval '24 hours'
-    ORDER BY l.leased_until LIMIT $4 FOR UPDATE SKIP LOCKED
+    ORDER BY l.leased_until LIMIT $3 FOR UPDATE SKIP LOCKED
 ));

@@ -1,11 +1,11 @@
--- life, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 text, $9 bigint, $10 text
-SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+-- life, 1: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint
+SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
     WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at, a.subject, a.aliases, a.metadata, a.attributes_type, a.frequent_pushes_enabled, a.revision, a.created_at, a.last_observed_at, a.ended_at, t.dead_at, t.quarantine_reason, i.full_state_at, i.removed_at
-FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
-WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.activity_id = $3 LIMIT 1) al
+FROM (SELECT s.activity_key, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
+WHERE s.scope_id = $1 AND s.activity_id = $2 LIMIT 1) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -18,8 +18,8 @@ CROSS JOIN LATERAL (SELECT * FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $4 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $3 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -38,39 +38,36 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $5 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $4 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) bearer
-    WHERE bearer.app_number = $6 AND bearer.activity_number = al.activity_number
-        AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $7 AND its.environment = $8::apns_environment
+    WHERE bearer.scope_id = $5 AND bearer.activity_key = al.activity_key
+        AND bearer.activity_key > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $6
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $9 AND its.environment = $10::apns_environment
+LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.scope_id = $7
     AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true;
 
--- life, 2: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 text, $6 bigint, $7 text, $8 text, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 text, $16 text, $17 bigint, $18 text, $19 bigint
+-- life, 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint
 SELECT substr(had.token_digest, 1, 4), had.observed_at, had.reason FROM (
     SELECT t.token_digest, t.observed_at, 'rotated' AS reason
     FROM activities a CROSS JOIN LATERAL (
         SELECT v.token_digest, v.observed_at FROM (
             SELECT own.token_digest, own.observed_at FROM token_values own
-            WHERE own.app_number = $1 AND own.environment = $2::apns_environment AND own.activity_number = a.activity_number
-            LIMIT $3
+            WHERE own.scope_id = $1 AND own.activity_key = a.activity_key
+            LIMIT $2
         ) AS v
         WHERE v.token_digest IS DISTINCT FROM a.token_digest
-        ORDER BY v.observed_at DESC LIMIT $4
+        ORDER BY v.observed_at DESC LIMIT $3
     ) AS t
-    WHERE a.activity_id = $5 AND a.app_number = $6
-AND a.environment = $7::apns_environment
+    WHERE a.activity_id = $4 AND a.scope_id = $5
     UNION ALL
     SELECT f.token_digest, f.observed_at, 'taken-over' FROM (
-        SELECT c.* FROM former_claims c WHERE c.activity_id = $8 AND c.app_number = $9
-AND c.environment = $10::apns_environment LIMIT $11
+        SELECT c.* FROM former_claims c WHERE c.activity_id = $6 AND c.scope_id = $7 LIMIT $8
     ) AS f
     WHERE NOT EXISTS (
-        SELECT FROM token_values t WHERE t.app_number = $12 AND t.environment = $13::apns_environment AND t.token_digest = f.token_digest
+        SELECT FROM token_values t WHERE t.scope_id = $9 AND t.token_digest = f.token_digest
             AND t.activity_id = f.activity_id
     )
     UNION ALL
@@ -81,9 +78,8 @@ AND c.environment = $10::apns_environment LIMIT $11
         WHEN t.dead_at >= a.token_claimed_at AND t.purged_at = t.dead_at THEN 'purged'
         WHEN t.dead_at >= a.token_claimed_at THEN 'unregistered'
     END
-    FROM activities a JOIN token_values t ON t.app_number = $14 AND t.environment = $15::apns_environment AND t.token_digest = a.token_digest
+    FROM activities a JOIN token_values t ON t.scope_id = $10 AND t.token_digest = a.token_digest
         AND t.activity_id = a.activity_id
-    WHERE a.activity_id = $16 AND a.app_number = $17
-AND a.environment = $18::apns_environment
+    WHERE a.activity_id = $11 AND a.scope_id = $12
 ) AS had
-WHERE had.reason IS NOT NULL ORDER BY had.observed_at DESC LIMIT $19;
+WHERE had.reason IS NOT NULL ORDER BY had.observed_at DESC LIMIT $13;

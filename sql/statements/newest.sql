@@ -1,12 +1,12 @@
--- newest, 1: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 text
-SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+-- newest, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint
+SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
     WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
-FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
-WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.ended_at IS NULL AND s.expiry_recorded_at IS NULL AND s.expires_at > now()
-ORDER BY s.expires_at DESC LIMIT $3) al
+FROM (SELECT s.activity_key, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
+WHERE s.scope_id = $1 AND s.ended_at IS NULL AND s.expiry_recorded_at IS NULL AND s.expires_at > now()
+ORDER BY s.expires_at DESC LIMIT $2) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -19,8 +19,8 @@ CROSS JOIN LATERAL (SELECT * FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $4 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $3 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -39,25 +39,24 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $5 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $4 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) bearer
-    WHERE bearer.app_number = $6 AND bearer.activity_number = al.activity_number
-        AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $7 AND its.environment = $8::apns_environment
+    WHERE bearer.scope_id = $5 AND bearer.activity_key = al.activity_key
+        AND bearer.activity_key > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $6
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-ORDER BY al.ended, al.activity_number DESC;
+ORDER BY al.ended, al.activity_key DESC;
 
--- newest, 2: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 text
-SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+-- newest, 2: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint
+SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
     WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
-FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
-WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) ORDER BY s.expires_at DESC LIMIT $3) al
+FROM (SELECT s.activity_key, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
+WHERE s.scope_id = $1 AND (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) ORDER BY s.expires_at DESC LIMIT $2) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -70,8 +69,8 @@ CROSS JOIN LATERAL (SELECT * FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $4 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $3 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -90,13 +89,12 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $5 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $4 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) bearer
-    WHERE bearer.app_number = $6 AND bearer.activity_number = al.activity_number
-        AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $7 AND its.environment = $8::apns_environment
+    WHERE bearer.scope_id = $5 AND bearer.activity_key = al.activity_key
+        AND bearer.activity_key > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $6
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-ORDER BY al.ended, al.activity_number DESC;
+ORDER BY al.ended, al.activity_key DESC;

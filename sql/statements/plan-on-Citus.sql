@@ -1,46 +1,46 @@
--- plan on Citus, 1: $1 bigint, $2 text, $3 text, $4 text, $5 text, $6 bytea, $7 text, $8 interval, $9 bytea, $10 bytea[], $11 bigint, $12 text, $13 interval, $14 bigint, $15 text, $16 bigint, $17 text, $18 text, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 text, $24 text, $25 text, $26 bigint, $27 bigint, $28 bigint, $29 text, $30 text, $31 text, $32 boolean, $33 bytea, $34 interval, $35 text, $36 bigint
+-- plan on Citus, 1: $1 bigint, $2 text, $3 text, $4 text, $5 bytea, $6 text, $7 interval, $8 bytea, $9 bytea[], $10 bigint, $11 interval, $12 bigint, $13 bigint, $14 text, $15 text, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 text, $21 text, $22 bigint, $23 bigint, $24 bigint, $25 text, $26 text, $27 boolean, $28 bytea, $29 interval, $30 text, $31 bigint
 INSERT INTO start_leases AS stored (
-    app_number, environment, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
+    scope_id, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
 attempted_at, registered_at, touched_at
 )
 WITH given (
-    app_number, environment, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
+    scope_id, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
 attempted_at, registered_at, touched_at
 ) AS MATERIALIZED (
-SELECT $1, $2::apns_environment, found.installation_hash, $3, $4,
-    $5, substr(sha256($6 || found.installation_hash), 1, 16), $7::text, now(),
-    now() + $8, ARRAY[now()], found.registered_at, now()
+SELECT $1, found.installation_hash, $2, $3,
+    $4, substr(sha256($5 || found.installation_hash), 1, 16), $6::text, now(),
+    now() + $7, ARRAY[now()], found.registered_at, now()
 FROM (SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
     CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
-        WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling, l.lease_id, l.plan_id, l.leased_at, l.leased_until, l.attempted_at, coalesce(l.lease_id = substr(sha256($9 || q.installation_hash), 1, 16), false) AS is_ours
-FROM unnest($10) AS q (installation_hash)
+        WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling, l.lease_id, l.plan_id, l.leased_at, l.leased_until, l.attempted_at, coalesce(l.lease_id = substr(sha256($8 || q.installation_hash), 1, 16), false) AS is_ours
+FROM unnest($9) AS q (installation_hash)
 LEFT JOIN LATERAL (
     SELECT its.removed_at, its.full_state_at FROM installations its
-    WHERE its.app_number = $11 AND its.environment = $12::apns_environment AND its.installation_hash = q.installation_hash LIMIT 1
+    WHERE its.scope_id = $10 AND its.installation_hash = q.installation_hash LIMIT 1
 ) AS phone ON true
 CROSS JOIN LATERAL (
-    SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
+    SELECT max(b.activity_key) FILTER (WHERE b.state = 'active') AS running,
         -- Of one that is over by the times, a late repetition says nothing.
         max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
             CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
                 WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
         coalesce((array_agg(b.end_reason = 'dismissed'
-                AND b.expires_at > now() - $13
-            ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
+                AND b.expires_at > now() - $11
+            ORDER BY b.started_at DESC, b.activity_key DESC))[1], false) AS was_dismissed
     FROM (
         SELECT own.*, activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
             phone.removed_at, phone.full_state_at) AS state
         FROM (VALUES (true), (false)) AS kept (runs) CROSS JOIN LATERAL (
             SELECT * FROM activities a
-            WHERE a.app_number = $14 AND a.environment = $15::apns_environment AND a.installation_hash = q.installation_hash
+            WHERE a.scope_id = $12 AND a.installation_hash = q.installation_hash
                 AND (a.ended_at IS NULL) = kept.runs
-            ORDER BY a.activity_number DESC LIMIT $16
+            ORDER BY a.activity_key DESC LIMIT $13
         ) AS own
-        WHERE own.aliases -> $17 ? $18
+        WHERE own.aliases -> $14 ? $15
     ) AS b
 ) AS bearing
 LEFT JOIN LATERAL (
-    SELECT its.verdict, its.created_at, its.activity_number FROM (SELECT
+    SELECT its.verdict, its.created_at, its.activity_key FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
@@ -52,8 +52,8 @@ LEFT JOIN LATERAL (
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $19 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $16 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -72,17 +72,16 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $20 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $17 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its
-    WHERE its.app_number = $21 AND its.activity_number = bearing.running AND its.activity_number > 0 LIMIT 1
+    WHERE its.scope_id = $18 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.app_number = $22 AND its.environment = $23::apns_environment AND its.installation_hash = q.installation_hash
-        AND its.kind = $24 AND its.value = $25 LIMIT 1
+    WHERE its.scope_id = $19 AND its.installation_hash = q.installation_hash
+        AND its.kind = $20 AND its.value = $21 LIMIT 1
 ) AS l ON true
 LEFT JOIN LATERAL (
     SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
@@ -101,31 +100,29 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $26 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $22 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $27 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $23 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.app_number = $28 AND its.environment = $29::apns_environment AND its.installation_hash = q.installation_hash
-        AND its.kind = $30 AND its.attributes_type = $31 LIMIT 1
+    WHERE its.scope_id = $24 AND its.installation_hash = q.installation_hash
+        AND its.kind = $25 AND its.attributes_type = $26 LIMIT 1
 ) AS st ON true
-CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
+CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
-WHEN bearing.was_dismissed AND NOT $32 THEN 'dismissed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($33 || q.installation_hash), 1, 16), false) THEN 'leased'
+WHEN bearing.was_dismissed AND NOT $27 THEN 'dismissed'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($28 || q.installation_hash), 1, 16), false) THEN 'leased'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
-WHEN st.confirmed_at > now() - $34 THEN 'start'
+WHEN st.confirmed_at > now() - $29 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
-FROM (SELECT $35::text AS plan_id) AS asked) AS ruling) AS ruled
-WHERE coalesce(bearing.running > $36, true)) AS found WHERE found.ruling = 'start' ORDER BY found.installation_hash
+FROM (SELECT $30::text AS plan_id) AS asked) AS ruling) AS ruled
+WHERE coalesce(bearing.running > $31, true)) AS found WHERE found.ruling = 'start' ORDER BY found.installation_hash
 )
 SELECT * FROM given
-ON CONFLICT (installation_hash, app_number, environment, kind, value) DO UPDATE SET
+ON CONFLICT (installation_hash, scope_id, kind, value) DO UPDATE SET
     attributes_type = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attributes_type ELSE excluded.attributes_type END,
     lease_id = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.lease_id ELSE excluded.lease_id END,
     leased_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_at ELSE excluded.leased_at END,
@@ -139,39 +136,39 @@ WHERE NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (s
 AND stored.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > excluded.leased_at AT TIME ZONE 'UTC')
     AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.retry_at > excluded.leased_at, false));
 
--- plan on Citus, 2: $1 bytea, $2 bytea[], $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 bigint, $9 text, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 text, $16 text, $17 text, $18 bigint, $19 bigint, $20 bigint, $21 text, $22 text, $23 text, $24 boolean, $25 bytea, $26 interval, $27 text, $28 bigint, $29 text, $30 bigint, $31 bigint, $32 bigint, $33 bigint, $34 bigint, $35 bigint, $36 text, $37 text
-SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+-- plan on Citus, 2: $1 bytea, $2 bytea[], $3 bigint, $4 interval, $5 bigint, $6 bigint, $7 text, $8 text, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 text, $15 bigint, $16 bigint, $17 bigint, $18 text, $19 text, $20 boolean, $21 bytea, $22 interval, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 bigint, $29 bigint, $30 bigint, $31 bigint, $32 text
+SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
     CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
         WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling, l.lease_id, l.plan_id, l.leased_at, l.leased_until, l.attempted_at, coalesce(l.lease_id = substr(sha256($1 || q.installation_hash), 1, 16), false) AS is_ours
 FROM unnest($2) AS q (installation_hash)
 LEFT JOIN LATERAL (
     SELECT its.removed_at, its.full_state_at FROM installations its
-    WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.installation_hash = q.installation_hash LIMIT 1
+    WHERE its.scope_id = $3 AND its.installation_hash = q.installation_hash LIMIT 1
 ) AS phone ON true
 CROSS JOIN LATERAL (
-    SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
+    SELECT max(b.activity_key) FILTER (WHERE b.state = 'active') AS running,
         -- Of one that is over by the times, a late repetition says nothing.
         max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
             CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
                 WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
         coalesce((array_agg(b.end_reason = 'dismissed'
-                AND b.expires_at > now() - $5
-            ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
+                AND b.expires_at > now() - $4
+            ORDER BY b.started_at DESC, b.activity_key DESC))[1], false) AS was_dismissed
     FROM (
         SELECT own.*, activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
             phone.removed_at, phone.full_state_at) AS state
         FROM (VALUES (true), (false)) AS kept (runs) CROSS JOIN LATERAL (
             SELECT * FROM activities a
-            WHERE a.app_number = $6 AND a.environment = $7::apns_environment AND a.installation_hash = q.installation_hash
+            WHERE a.scope_id = $5 AND a.installation_hash = q.installation_hash
                 AND (a.ended_at IS NULL) = kept.runs
-            ORDER BY a.activity_number DESC LIMIT $8
+            ORDER BY a.activity_key DESC LIMIT $6
         ) AS own
-        WHERE own.aliases -> $9 ? $10
+        WHERE own.aliases -> $7 ? $8
     ) AS b
 ) AS bearing
 LEFT JOIN LATERAL (
-    SELECT its.verdict, its.created_at, its.activity_number FROM (SELECT
+    SELECT its.verdict, its.created_at, its.activity_key FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
@@ -183,8 +180,8 @@ LEFT JOIN LATERAL (
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $11 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $9 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -203,17 +200,16 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $12 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $10 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its
-    WHERE its.app_number = $13 AND its.activity_number = bearing.running AND its.activity_number > 0 LIMIT 1
+    WHERE its.scope_id = $11 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.app_number = $14 AND its.environment = $15::apns_environment AND its.installation_hash = q.installation_hash
-        AND its.kind = $16 AND its.value = $17 LIMIT 1
+    WHERE its.scope_id = $12 AND its.installation_hash = q.installation_hash
+        AND its.kind = $13 AND its.value = $14 LIMIT 1
 ) AS l ON true
 LEFT JOIN LATERAL (
     SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
@@ -232,34 +228,32 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $18 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $15 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $19 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $16 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.app_number = $20 AND its.environment = $21::apns_environment AND its.installation_hash = q.installation_hash
-        AND its.kind = $22 AND its.attributes_type = $23 LIMIT 1
+    WHERE its.scope_id = $17 AND its.installation_hash = q.installation_hash
+        AND its.kind = $18 AND its.attributes_type = $19 LIMIT 1
 ) AS st ON true
-CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
+CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
-WHEN bearing.was_dismissed AND NOT $24 THEN 'dismissed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($25 || q.installation_hash), 1, 16), false) THEN 'leased'
+WHEN bearing.was_dismissed AND NOT $20 THEN 'dismissed'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($21 || q.installation_hash), 1, 16), false) THEN 'leased'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
-WHEN st.confirmed_at > now() - $26 THEN 'start'
+WHEN st.confirmed_at > now() - $22 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
-FROM (SELECT $27::text AS plan_id) AS asked) AS ruling) AS ruled
-WHERE coalesce(bearing.running > $28, true)) AS found
+FROM (SELECT $23::text AS plan_id) AS asked) AS ruling) AS ruled
+WHERE coalesce(bearing.running > $24, true)) AS found
 CROSS JOIN LATERAL (
     SELECT found.ruling, found.installation_hash, found.retry_at, found.start_token,
         CASE WHEN found.is_ours OR coalesce(found.plan_id = asked.plan_id, false) THEN found.lease_id END AS lease_id, found.leased_until,
         (SELECT count(*) FROM unnest(found.attempted_at) AS attempts (began_at)
 WHERE attempts.began_at > found.leased_at - interval '24 hours') AS attempt
-    FROM (SELECT $29::text AS plan_id OFFSET 0) AS asked
+    FROM (SELECT $25::text AS plan_id OFFSET 0) AS asked
 ) AS p
 LEFT JOIN LATERAL (
     SELECT * FROM (SELECT
@@ -274,8 +268,8 @@ LEFT JOIN LATERAL (
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $30 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $26 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -294,12 +288,11 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $31 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $27 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its
-    WHERE its.app_number = $32 AND its.activity_number = found.running AND its.activity_number > 0 LIMIT 1
+    WHERE its.scope_id = $28 AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT its.token FROM (SELECT * FROM (SELECT
@@ -318,16 +311,14 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $33 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $29 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $34 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $30 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.app_number = $35 AND its.environment = $36::apns_environment AND its.installation_hash = p.installation_hash
-        AND its.kind = $37 AND its.attributes_type = ''
+    WHERE its.scope_id = $31 AND its.installation_hash = p.installation_hash
+        AND its.kind = $32 AND its.attributes_type = ''
         AND p.ruling IN ('no-update-token', 'dismissed', 'start-failed', 'start-unconfirmed', 'no-start-token') LIMIT 1
 ) AS dt ON true
 ORDER BY found.installation_hash;

@@ -1,11 +1,11 @@
--- plan, 1: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 text, $15 bigint
-SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+-- plan, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 text, $13 bigint
+SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision
 FROM (
-    SELECT al.activity_number FROM activity_aliases al
-    WHERE al.app_number = $1 AND al.environment = $2::apns_environment
-    AND al.kind = $3 AND al.value = $4 AND NOT al.ended AND al.activity_number > $5
-    ORDER BY al.activity_number LIMIT $6
+    SELECT al.activity_key FROM activity_aliases al
+    WHERE al.scope_id = $1
+    AND al.kind = $2 AND al.value = $3 AND NOT al.ended AND al.activity_key > $4
+    ORDER BY al.activity_key LIMIT $5
 ) AS al
 CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
@@ -20,8 +20,8 @@ CROSS JOIN LATERAL (
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $7 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $6 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -40,12 +40,11 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $8 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $7 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its
-    WHERE its.app_number = $9 AND its.activity_number = al.activity_number AND its.activity_number > 0
+    WHERE its.scope_id = $8 AND its.activity_key = al.activity_key AND its.activity_key > 0
         AND its.state = 'active' LIMIT 1
 ) AS cur
 CROSS JOIN LATERAL (
@@ -71,63 +70,61 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $10 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $9 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $11 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $10 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.app_number = $12 AND its.environment = $13::apns_environment AND its.installation_hash = p.installation_hash
-        AND its.kind = $14 AND its.attributes_type = ''
+    WHERE its.scope_id = $11 AND its.installation_hash = p.installation_hash
+        AND its.kind = $12 AND its.attributes_type = ''
         AND p.ruling IN ('no-update-token', 'dismissed', 'start-failed', 'start-unconfirmed', 'no-start-token') LIMIT 1
 ) AS dt ON true
-ORDER BY al.activity_number LIMIT $15;
+ORDER BY al.activity_key LIMIT $13;
 
--- plan, 2: $1 text[], $2 text[], $3 bigint, $4 text, $5 bytea, $6 bigint, $7 bigint
+-- plan, 2: $1 text[], $2 text[], $3 bigint, $4 bytea, $5 bigint, $6 bigint
 SELECT DISTINCT named.installation_hash
 FROM unnest($1, $2) AS q (kind, value)
 CROSS JOIN LATERAL (
     SELECT al.installation_hash FROM installation_aliases al
-    WHERE al.app_number = $3 AND al.environment = $4::apns_environment AND al.kind = q.kind AND al.value = q.value
-        AND al.installation_hash > $5
-    ORDER BY al.installation_hash LIMIT $6
+    WHERE al.scope_id = $3 AND al.kind = q.kind AND al.value = q.value
+        AND al.installation_hash > $4
+    ORDER BY al.installation_hash LIMIT $5
 ) AS named
-ORDER BY named.installation_hash LIMIT $7;
+ORDER BY named.installation_hash LIMIT $6;
 
--- plan, 3: $1 bytea[], $2 bigint, $3 text, $4 interval, $5 bigint, $6 text, $7 bigint, $8 text, $9 text, $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 text, $15 text, $16 text, $17 bigint, $18 bigint, $19 bigint, $20 text, $21 text, $22 text, $23 boolean, $24 interval, $25 text, $26 bigint, $27 bigint, $28 text, $29 text, $30 text, $31 text, $32 bytea, $33 text, $34 interval, $35 bigint, $36 bigint, $37 bigint, $38 bigint, $39 bigint, $40 bigint, $41 text, $42 text
+-- plan, 3: $1 bytea[], $2 bigint, $3 interval, $4 bigint, $5 bigint, $6 text, $7 text, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 text, $13 text, $14 bigint, $15 bigint, $16 bigint, $17 text, $18 text, $19 boolean, $20 interval, $21 text, $22 bigint, $23 bigint, $24 text, $25 text, $26 text, $27 bytea, $28 text, $29 interval, $30 bigint, $31 bigint, $32 bigint, $33 bigint, $34 bigint, $35 bigint, $36 text
 WITH found AS MATERIALIZED (SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
     CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
         WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling
 FROM unnest($1) AS q (installation_hash)
 LEFT JOIN LATERAL (
     SELECT its.removed_at, its.full_state_at FROM installations its
-    WHERE its.app_number = $2 AND its.environment = $3::apns_environment AND its.installation_hash = q.installation_hash LIMIT 1
+    WHERE its.scope_id = $2 AND its.installation_hash = q.installation_hash LIMIT 1
 ) AS phone ON true
 CROSS JOIN LATERAL (
-    SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
+    SELECT max(b.activity_key) FILTER (WHERE b.state = 'active') AS running,
         -- Of one that is over by the times, a late repetition says nothing.
         max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
             CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
                 WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
         coalesce((array_agg(b.end_reason = 'dismissed'
-                AND b.expires_at > now() - $4
-            ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
+                AND b.expires_at > now() - $3
+            ORDER BY b.started_at DESC, b.activity_key DESC))[1], false) AS was_dismissed
     FROM (
         SELECT own.*, activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
             phone.removed_at, phone.full_state_at) AS state
         FROM (VALUES (true), (false)) AS kept (runs) CROSS JOIN LATERAL (
             SELECT * FROM activities a
-            WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.installation_hash = q.installation_hash
+            WHERE a.scope_id = $4 AND a.installation_hash = q.installation_hash
                 AND (a.ended_at IS NULL) = kept.runs
-            ORDER BY a.activity_number DESC LIMIT $7
+            ORDER BY a.activity_key DESC LIMIT $5
         ) AS own
-        WHERE own.aliases -> $8 ? $9
+        WHERE own.aliases -> $6 ? $7
     ) AS b
 ) AS bearing
 LEFT JOIN LATERAL (
-    SELECT its.verdict, its.created_at, its.activity_number FROM (SELECT
+    SELECT its.verdict, its.created_at, its.activity_key FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
@@ -139,8 +136,8 @@ LEFT JOIN LATERAL (
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $10 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $8 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -159,17 +156,16 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $11 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $9 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its
-    WHERE its.app_number = $12 AND its.activity_number = bearing.running AND its.activity_number > 0 LIMIT 1
+    WHERE its.scope_id = $10 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.app_number = $13 AND its.environment = $14::apns_environment AND its.installation_hash = q.installation_hash
-        AND its.kind = $15 AND its.value = $16 LIMIT 1
+    WHERE its.scope_id = $11 AND its.installation_hash = q.installation_hash
+        AND its.kind = $12 AND its.value = $13 LIMIT 1
 ) AS l ON true
 LEFT JOIN LATERAL (
     SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
@@ -188,33 +184,31 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $17 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $14 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $18 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $15 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.app_number = $19 AND its.environment = $20::apns_environment AND its.installation_hash = q.installation_hash
-        AND its.kind = $21 AND its.attributes_type = $22 LIMIT 1
+    WHERE its.scope_id = $16 AND its.installation_hash = q.installation_hash
+        AND its.kind = $17 AND its.attributes_type = $18 LIMIT 1
 ) AS st ON true
-CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
+CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
-WHEN bearing.was_dismissed AND NOT $23 THEN 'dismissed'
+WHEN bearing.was_dismissed AND NOT $19 THEN 'dismissed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false))  THEN 'leased'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
-WHEN st.confirmed_at > now() - $24 THEN 'start'
+WHEN st.confirmed_at > now() - $20 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
-FROM (SELECT $25::text AS plan_id) AS asked) AS ruling) AS ruled
-WHERE coalesce(bearing.running > $26, true)), taken AS (
-    INSERT INTO start_leases AS stored (app_number, environment, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
-attempted_at, registered_at, touched_at) SELECT $27, $28::apns_environment, found.installation_hash, $29, $30,
-    $31, substr(sha256($32 || found.installation_hash), 1, 16), $33::text, now(),
-    now() + $34, ARRAY[now()], found.registered_at, now()
-FROM found WHERE found.ruling = 'start' ORDER BY found.installation_hash ON CONFLICT (installation_hash, app_number, environment, kind, value) DO UPDATE SET
+FROM (SELECT $21::text AS plan_id) AS asked) AS ruling) AS ruled
+WHERE coalesce(bearing.running > $22, true)), taken AS (
+    INSERT INTO start_leases AS stored (scope_id, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
+attempted_at, registered_at, touched_at) SELECT $23, found.installation_hash, $24, $25,
+    $26, substr(sha256($27 || found.installation_hash), 1, 16), $28::text, now(),
+    now() + $29, ARRAY[now()], found.registered_at, now()
+FROM found WHERE found.ruling = 'start' ORDER BY found.installation_hash ON CONFLICT (installation_hash, scope_id, kind, value) DO UPDATE SET
     attributes_type = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attributes_type ELSE excluded.attributes_type END,
     lease_id = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.lease_id ELSE excluded.lease_id END,
     leased_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_at ELSE excluded.leased_at END,
@@ -229,7 +223,7 @@ AND stored.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > excluded.l
     AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.retry_at > excluded.leased_at, false))
     RETURNING stored.installation_hash, stored.lease_id, stored.leased_at, stored.leased_until, stored.attempted_at
 )
-SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM found
 LEFT JOIN taken ON taken.installation_hash = found.installation_hash
 CROSS JOIN LATERAL (
@@ -250,8 +244,8 @@ LEFT JOIN LATERAL (
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $35 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $30 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -270,12 +264,11 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $36 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $31 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its
-    WHERE its.app_number = $37 AND its.activity_number = found.running AND its.activity_number > 0 LIMIT 1
+    WHERE its.scope_id = $32 AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT its.token FROM (SELECT * FROM (SELECT
@@ -294,37 +287,34 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $38 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $33 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $39 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $34 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.app_number = $40 AND its.environment = $41::apns_environment AND its.installation_hash = p.installation_hash
-        AND its.kind = $42 AND its.attributes_type = ''
+    WHERE its.scope_id = $35 AND its.installation_hash = p.installation_hash
+        AND its.kind = $36 AND its.attributes_type = ''
         AND p.ruling IN ('no-update-token', 'dismissed', 'start-failed', 'start-unconfirmed', 'no-start-token') LIMIT 1
 ) AS dt ON true
 ORDER BY found.installation_hash;
 
--- plan, 4: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea[], $9 bigint, $10 text, $11 text, $12 text, $13 bytea
+-- plan, 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bytea[], $7 bigint, $8 text, $9 text, $10 bytea
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, installation_hash, subject, aliases, lease_id
+    scope_id, drop_on, type, who, installation_hash, subject, aliases, lease_id
 )
 WITH given (
-    app_number, drop_on, environment, type, who, installation_hash, subject, aliases, lease_id
+    scope_id, drop_on, type, who, installation_hash, subject, aliases, lease_id
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1,
-    $3::apns_environment, $4, $5, l.installation_hash,
+SELECT $1, (now() + $2)::date + 1, $3, $4, l.installation_hash,
     (SELECT i.subject FROM installations i
-    WHERE i.app_number = $6 AND i.environment = $7::apns_environment AND i.installation_hash = l.installation_hash),
+    WHERE i.scope_id = $5 AND i.installation_hash = l.installation_hash),
     jsonb_build_object(l.kind, jsonb_build_array(l.value)), l.lease_id
-FROM unnest($8) AS q (installation_hash) CROSS JOIN LATERAL (
+FROM unnest($6) AS q (installation_hash) CROSS JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.app_number = $9 AND its.environment = $10::apns_environment AND its.installation_hash = q.installation_hash
-        AND its.kind = $11 AND its.value = $12
-        AND its.lease_id = substr(sha256($13 || q.installation_hash), 1, 16) LIMIT 1
+    WHERE its.scope_id = $7 AND its.installation_hash = q.installation_hash
+        AND its.kind = $8 AND its.value = $9
+        AND its.lease_id = substr(sha256($10 || q.installation_hash), 1, 16) LIMIT 1
 ) AS l
 )
 SELECT * FROM given;

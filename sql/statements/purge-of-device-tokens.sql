@@ -1,21 +1,20 @@
--- purge of device tokens, 1: $1 bigint[], $2 bigint, $3 text, $4 text, $5 text, $6 bigint, $7 text
+-- purge of device tokens, 1: $1 bigint[], $2 bigint, $3 text, $4 bigint
 SELECT FROM (
     SELECT DISTINCT held.it AS hash
     FROM (SELECT found.it FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
     SELECT its.installation_hash AS it FROM installation_tokens its
-    WHERE its.app_number = $2 AND its.token_number > 0
-AND its.environment = $3::apns_environment AND its.kind = $4 AND its.token_number = named.number
-        AND its.environment = $5::apns_environment LIMIT 1
+    WHERE its.scope_id = $2 AND its.token_number > 0
+AND its.kind = $3 AND its.token_number = named.number LIMIT 1
 ) AS found) AS held
     ORDER BY 1
 ) AS named CROSS JOIN LATERAL (
-    SELECT FROM installations i WHERE i.app_number = $6 AND i.environment = $7::apns_environment AND i.installation_hash = named.hash
+    SELECT FROM installations i WHERE i.scope_id = $4 AND i.installation_hash = named.hash
     LIMIT 1 FOR UPDATE
 ) AS locked;
 
--- purge of device tokens, 2: $1 bigint[], $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 text, $10 interval, $11 bigint, $12 text, $13 text, $14 interval
+-- purge of device tokens, 2: $1 bigint[], $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 interval, $9 bigint, $10 text, $11 interval
 SELECT r.number FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
-    SELECT s.app_number, s.environment, s.token_number AS number, s.installation_hash,
+    SELECT s.scope_id, s.token_number AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at,
 NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict
 FROM (SELECT
@@ -34,58 +33,53 @@ FROM (SELECT
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $2 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $2 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $3 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $3 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) s
-WHERE s.token IS NOT NULL AND s.kind = $4 AND s.app_number = $5 AND s.token_number > 0
-AND s.environment = $6::apns_environment AND s.kind = $7 AND s.token_number = named.number
+WHERE s.token IS NOT NULL AND s.kind = $4 AND s.scope_id = $5 AND s.token_number > 0
+AND s.kind = $6 AND s.token_number = named.number
     LIMIT 1
 ) AS r
-WHERE r.app_number = $8 AND r.environment = $9::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $10 OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.app_number = $11 AND q.environment = $12::apns_environment AND q.quarantined_kind = $13 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $14 OR r.verdict = 'quarantined')
+WHERE r.scope_id = $7 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $8 OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.scope_id = $9 AND q.quarantined_kind = $10 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $11 OR r.verdict = 'quarantined')
 AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
--- purge of device tokens, 3: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint[], $9 bigint, $10 text, $11 text, $12 text
+-- purge of device tokens, 3: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bigint, $6 bigint[], $7 bigint, $8 text
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
-    e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'purged' AS type,
+SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
+    e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
+FROM (SELECT given.*, $3::text AS who FROM (SELECT 'purged' AS type,
     NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
 r.token_digest, r.kind AS token_kind, nullif(r.attributes_type, '') AS attributes_type
-FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $5 AND its.environment = $6::apns_environment
+FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.scope_id = $4
 AND its.installation_hash = r.installation_hash LIMIT 1) AS i
-WHERE r.app_number = $7::numeric AND r.ctid = ANY(ARRAY(
-    SELECT found.it FROM unnest($8) AS named (number) CROSS JOIN LATERAL (
+WHERE r.scope_id = $5::numeric AND r.ctid = ANY(ARRAY(
+    SELECT found.it FROM unnest($6) AS named (number) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
-    WHERE its.app_number = $9 AND its.token_number > 0
-AND its.environment = $10::apns_environment AND its.kind = $11 AND its.token_number = named.number
-        AND its.environment = $12::apns_environment LIMIT 1
+    WHERE its.scope_id = $7 AND its.token_number > 0
+AND its.kind = $8 AND its.token_number = named.number LIMIT 1
 ) AS found
 ))) AS given) AS e
 )
 SELECT * FROM given;
 
--- purge of device tokens, 4: $1 bigint, $2 bigint[], $3 bigint, $4 text, $5 text, $6 text
+-- purge of device tokens, 4: $1 bigint, $2 bigint[], $3 bigint, $4 text
 UPDATE installation_tokens r SET token = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
     purged_at = greatest(r.deleted_at, r.observed_at), outcome = 'ended', touched_at = statement_timestamp()
-WHERE r.app_number = $1::numeric AND r.ctid = ANY(ARRAY(
+WHERE r.scope_id = $1::numeric AND r.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (number) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
-    WHERE its.app_number = $3 AND its.token_number > 0
-AND its.environment = $4::apns_environment AND its.kind = $5 AND its.token_number = named.number
-        AND its.environment = $6::apns_environment LIMIT 1
+    WHERE its.scope_id = $3 AND its.token_number > 0
+AND its.kind = $4 AND its.token_number = named.number LIMIT 1
 ) AS found
 ));

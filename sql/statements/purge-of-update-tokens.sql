@@ -1,29 +1,27 @@
--- purge of update tokens, 1: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
-SELECT FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
-    SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
+-- purge of update tokens, 1: $1 bigint, $2 bigint[], $3 bigint
+SELECT FROM activities a WHERE a.scope_id = $1 AND a.activity_id = ANY(ARRAY(
+    SELECT found.it FROM unnest($2) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $4 AND its.activity_number > 0
- AND its.activity_number = named.number
-        AND its.environment = $5::apns_environment LIMIT 1
+    WHERE its.scope_id = $3 AND its.activity_key > 0
+ AND its.activity_key = named.number LIMIT 1
 ) AS found
 )) ORDER BY a.activity_id FOR UPDATE;
 
--- purge of update tokens, 2: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint[], $6 bigint, $7 text
-SELECT FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
-    SELECT a.token_digest FROM activities a WHERE a.app_number = $3 AND a.environment = $4::apns_environment AND a.activity_id = ANY(ARRAY(
-    SELECT found.it FROM unnest($5) AS named (number) CROSS JOIN LATERAL (
+-- purge of update tokens, 2: $1 bigint, $2 bigint, $3 bigint[], $4 bigint
+SELECT FROM token_values t WHERE t.scope_id = $1 AND t.token_digest = ANY(ARRAY(
+    SELECT a.token_digest FROM activities a WHERE a.scope_id = $2 AND a.activity_id = ANY(ARRAY(
+    SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $6 AND its.activity_number > 0
- AND its.activity_number = named.number
-        AND its.environment = $7::apns_environment LIMIT 1
+    WHERE its.scope_id = $4 AND its.activity_key > 0
+ AND its.activity_key = named.number LIMIT 1
 ) AS found
 ))
 ))
 ORDER BY t.token_digest FOR UPDATE;
 
--- purge of update tokens, 3: $1 bigint[], $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 text, $7 interval, $8 bigint, $9 text, $10 text, $11 interval
+-- purge of update tokens, 3: $1 bigint[], $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 interval, $7 bigint, $8 text, $9 interval
 SELECT r.number FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
-    SELECT s.app_number, s.environment, s.activity_number AS number, s.installation_hash,
+    SELECT s.scope_id, s.activity_key AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
 s.value_verdict AS verdict
 FROM (SELECT
@@ -38,8 +36,8 @@ FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $2 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $2 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -58,57 +56,53 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $3 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $3 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) s
-WHERE s.token IS NOT NULL AND true AND s.app_number = $4 AND s.activity_number > 0
- AND s.activity_number = named.number
+WHERE s.token IS NOT NULL AND true AND s.scope_id = $4 AND s.activity_key > 0
+ AND s.activity_key = named.number
     LIMIT 1
 ) AS r
-WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $7 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.app_number = $8 AND q.environment = $9::apns_environment AND q.quarantined_kind = $10 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $11 OR r.expires_at <= now() OR r.verdict = 'quarantined')
+WHERE r.scope_id = $5 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $6 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.scope_id = $7 AND q.quarantined_kind = $8 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $9 OR r.expires_at <= now() OR r.verdict = 'quarantined')
 AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
--- purge of update tokens, 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 bigint[], $10 bigint, $11 text, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 text, $21 bigint
+-- purge of update tokens, 4: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bigint, $6 bigint[], $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
-    e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'purged' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest,
+SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
+    e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
+FROM (SELECT given.*, $3::text AS who FROM (SELECT 'purged' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest,
 nullif(h.kind, 'update') AS token_kind, nullif(h.attributes_type, '') AS attributes_type
 FROM (
     SELECT v.*, a.token_claimed_at AS purged_claim FROM activities a CROSS JOIN LATERAL (
         SELECT * FROM token_values held
-        WHERE held.app_number = $5 AND held.environment = $6::apns_environment AND held.token_digest = a.token_digest LIMIT 1
+        WHERE held.scope_id = $4 AND held.token_digest = a.token_digest LIMIT 1
     ) AS v
-    WHERE a.app_number = $7 AND a.environment = $8::apns_environment AND a.activity_id = ANY(ARRAY(
-    SELECT found.it FROM unnest($9) AS named (number) CROSS JOIN LATERAL (
+    WHERE a.scope_id = $5 AND a.activity_id = ANY(ARRAY(
+    SELECT found.it FROM unnest($6) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $10 AND its.activity_number > 0
- AND its.activity_number = named.number
-        AND its.environment = $11::apns_environment LIMIT 1
+    WHERE its.scope_id = $7 AND its.activity_key > 0
+ AND its.activity_key = named.number LIMIT 1
 ) AS found
 )) AND v.activity_id = a.activity_id OFFSET 0
 ) AS t CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
-    h.installation_hash, h.subject, h.aliases
+    SELECT * FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
-        a.subject, a.aliases
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at,
+        a.activity_id, a.installation_hash, a.subject, a.aliases
     FROM activities a
-    WHERE a.app_number = $12 AND a.environment = t.environment AND a.activity_id = t.activity_id
-        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
-        AND t.installation_hash IS NULL
+    WHERE a.scope_id = $8 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        AND a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -127,17 +121,14 @@ FROM token_values t CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $13 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $9 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $14 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $10 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $15 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
-        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $11 AND r.installation_hash = t.installation_hash AND r.kind = t.installation_kind
+        AND r.token_digest = t.token_digest AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
@@ -156,77 +147,70 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $16 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $12 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $17 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $13 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $18 AND r.environment = t.environment AND NOT r.has_one_owner
-        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    WHERE r.scope_id = $14 AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+        AND t.installation_hash IS NULL AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
 ) AS h) current
-    WHERE current.app_number = $19 AND current.environment = $20::apns_environment AND current.token_digest = t.token_digest
-    LIMIT $21
+    WHERE current.scope_id = $15 AND current.token_digest = t.token_digest
+    LIMIT $16
 ) AS h
 WHERE h.activity_id IS NULL AND h.claimed_at <= t.purged_claim
     AND h.claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity')) AS given) AS e
 )
 SELECT * FROM given;
 
--- purge of update tokens, 5: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint[], $6 bigint, $7 text, $8 bigint
+-- purge of update tokens, 5: $1 bigint, $2 bigint, $3 bigint[], $4 bigint, $5 bigint
 UPDATE token_values t SET dead_at = greatest(t.dead_at, its.token_claimed_at),
     purged_at = greatest(t.dead_at, its.token_claimed_at)
 FROM (
     SELECT v.ctid AS place, a.token_claimed_at FROM activities a CROSS JOIN LATERAL (
         SELECT held.ctid, held.activity_id FROM token_values held
-        WHERE held.app_number = $1 AND held.environment = $2::apns_environment AND held.token_digest = a.token_digest LIMIT 1
+        WHERE held.scope_id = $1 AND held.token_digest = a.token_digest LIMIT 1
     ) AS v
-    WHERE a.app_number = $3 AND a.environment = $4::apns_environment AND a.activity_id = ANY(ARRAY(
-    SELECT found.it FROM unnest($5) AS named (number) CROSS JOIN LATERAL (
+    WHERE a.scope_id = $2 AND a.activity_id = ANY(ARRAY(
+    SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $6 AND its.activity_number > 0
- AND its.activity_number = named.number
-        AND its.environment = $7::apns_environment LIMIT 1
+    WHERE its.scope_id = $4 AND its.activity_key > 0
+ AND its.activity_key = named.number LIMIT 1
 ) AS found
 )) AND v.activity_id = a.activity_id OFFSET 0
 ) AS its
-WHERE t.ctid = its.place AND t.app_number = $8::numeric;
+WHERE t.ctid = its.place AND t.scope_id = $5::numeric;
 
--- purge of update tokens, 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint[], $8 bigint, $9 text
+-- purge of update tokens, 6: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bigint[], $6 bigint
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
-    e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'purged' AS type, a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
+SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
+    e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
+FROM (SELECT given.*, $3::text AS who FROM (SELECT 'purged' AS type, a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
 NULL::text AS token_kind, NULL::text AS attributes_type FROM activities a
-WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_id = ANY(ARRAY(
-    SELECT found.it FROM unnest($7) AS named (number) CROSS JOIN LATERAL (
+WHERE a.scope_id = $4 AND a.activity_id = ANY(ARRAY(
+    SELECT found.it FROM unnest($5) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $8 AND its.activity_number > 0
- AND its.activity_number = named.number
-        AND its.environment = $9::apns_environment LIMIT 1
+    WHERE its.scope_id = $6 AND its.activity_key > 0
+ AND its.activity_key = named.number LIMIT 1
 ) AS found
 ))) AS given) AS e
 )
 SELECT * FROM given;
 
--- purge of update tokens, 7: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
+-- purge of update tokens, 7: $1 bigint, $2 bigint[], $3 bigint
 UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = statement_timestamp()
-WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
-    SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
+WHERE a.scope_id = $1 AND a.activity_id = ANY(ARRAY(
+    SELECT found.it FROM unnest($2) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $4 AND its.activity_number > 0
- AND its.activity_number = named.number
-        AND its.environment = $5::apns_environment LIMIT 1
+    WHERE its.scope_id = $3 AND its.activity_key > 0
+ AND its.activity_key = named.number LIMIT 1
 ) AS found
 ));

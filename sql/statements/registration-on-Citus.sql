@@ -2,9 +2,9 @@
 
 -- registration on Citus, 2: the same as registration, 2
 
--- registration on Citus, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 bytea[], $8 timestamp with time zone[], $9 timestamp with time zone[], $10 bytea[], $11 text[], $12 jsonb[], $13 timestamp with time zone[], $14 jsonb[], $15 text[], $16 boolean[], $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 bigint, $27 text, $28 interval, $29 bigint, $30 text
+-- registration on Citus, 3: $1 bigint, $2 bigint, $3 bigint, $4 text[], $5 bytea[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 interval, $23 bigint
 INSERT INTO activities AS stored (
-    app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
+    scope_id, activity_id, token, token_digest, token_observed_at, token_claimed_at,
 last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
 installation_hash, installation_observed_at, subject, subject_observed_at,
 attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
@@ -12,14 +12,14 @@ aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, o
 batch_number, installation_full_state_at, installation_removed_at
 )
 WITH given (
-    app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
+    scope_id, activity_id, token, token_digest, token_observed_at, token_claimed_at,
 last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
 installation_hash, installation_observed_at, subject, subject_observed_at,
 attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
 aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
 batch_number, installation_full_state_at, installation_removed_at
 ) AS MATERIALIZED (
-SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_digest,
+SELECT $1, r.activity_id, r.token, r.token_digest,
     CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
     CASE WHEN r.ends_quarantine THEN r.received_at
         WHEN r.token IS NOT NULL THEN least(r.claimed_at, r.received_at) END, r.claimed_at,
@@ -39,7 +39,7 @@ FROM apps app CROSS JOIN LATERAL (SELECT q.*, clock.received_at, CASE WHEN q.obs
 WHEN known.token_digest = q.token_digest THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
 q.observed_at IS NULL AND known.token_digest = q.token_digest
-AND EXISTS (SELECT FROM token_values held WHERE held.app_number = $3 AND held.environment = $4::apns_environment
+AND EXISTS (SELECT FROM token_values held WHERE held.scope_id = $3
 AND held.token_digest = known.token_digest
 AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
 AS ends_quarantine,
@@ -49,35 +49,35 @@ ELSE clock.received_at END AS given_at,
     its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
     NULL::timestamptz AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
+FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
     SELECT k.installation_hash, k.token_digest, k.token_observed_at, k.token_claimed_at FROM activities k
-    WHERE k.app_number = $17 AND k.environment = $18::apns_environment AND k.activity_id = q.activity_id
+    WHERE k.scope_id = $16 AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = $19 AND i.environment = $20::apns_environment
+    WHERE i.scope_id = $17
         AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
     LIMIT 1
 ) AS its ON true
 CROSS JOIN LATERAL (
     SELECT max(claims.observed_at) AS observed_at FROM (
         SELECT v.observed_at FROM token_values v
-        WHERE q.observed_at IS NULL AND v.app_number = $21 AND v.environment = $22::apns_environment AND v.token_digest = q.token_digest
+        WHERE q.observed_at IS NULL AND v.scope_id = $18 AND v.token_digest = q.token_digest
             AND v.activity_id = q.activity_id
         UNION ALL
         SELECT f.observed_at FROM former_claims f
-        WHERE q.observed_at IS NULL AND f.app_number = $23 AND f.environment = $24::apns_environment AND f.activity_id = q.activity_id
+        WHERE q.observed_at IS NULL AND f.scope_id = $19 AND f.activity_id = q.activity_id
             AND f.token_digest = q.token_digest
     ) AS claims
 ) AS retired) AS r
-WHERE app.app_number = $25 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $26 AND recent.environment = $27::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $28, false) AND EXISTS (
+WHERE app.app_id = $20 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.scope_id = $21 AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $22, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $29 AND erased.environment = $30::apns_environment
+    WHERE erased.scope_id = $23
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -88,7 +88,7 @@ FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text
 ORDER BY r.activity_id COLLATE "C"
 )
 SELECT * FROM given
-ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
+ON CONFLICT (scope_id, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
 WHEN stored.expiry_recorded_at IS NOT NULL AND ((greatest(least(stored.started_at, excluded.started_at), stored.starts_at) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0') <= excluded.touched_at THEN NULL
 WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
@@ -181,7 +181,7 @@ stored.token_claimed_at, stored.previous_claimed_at;
 
 -- registration on Citus, 4: the same as registration, 4
 
--- registration on Citus, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text[], $9 bytea[], $10 timestamp with time zone[], $11 text[], $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint
+-- registration on Citus, 5: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 text[], $7 bytea[], $8 timestamp with time zone[], $9 text[], $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 bigint
 UPDATE activities a SET (token_is_doubted, outcome, revision) = (
     SELECT a.token_is_doubted OR (t.owner IS DISTINCT FROM a.activity_id OR t.is_of_installation
 OR coalesce(a.token_claimed_at <= t.barred_at, false)),
@@ -195,28 +195,28 @@ AND coalesce(a.previous_claimed_at <= t.barred_at
 AND a.token_claimed_at > t.barred_at, false)) THEN 1 ELSE 0 END
     FROM (SELECT) AS one LEFT JOIN (
         SELECT v.token_digest, v.activity_id AS owner, v.displaced_activity_id, v.displaced_observed_at, v.is_newly_owned, v.dead_at,
-greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT NULL AS is_of_installation FROM token_values v WHERE v.app_number = $3 AND v.environment = $4::apns_environment
+greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT NULL AS is_of_installation FROM token_values v WHERE v.scope_id = $3
     ) AS t ON t.token_digest = a.token_digest
 )
-WHERE a.app_number = $5 AND a.environment = $6::apns_environment
+WHERE a.scope_id = $4
     AND a.activity_id = ANY(ARRAY(SELECT a.activity_id FROM (SELECT a.*, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
-    CASE WHEN (a.batch_number = $7 AND a.outcome IN ('refreshed', 'reactivated')
+    CASE WHEN (a.batch_number = $5 AND a.outcome IN ('refreshed', 'reactivated')
 AND t.owner = a.activity_id
 AND coalesce(a.previous_claimed_at <= t.barred_at
 AND a.token_claimed_at > t.barred_at, false)) THEN 'reactivated' ELSE a.outcome END AS effect
-FROM unnest($8, $9, $10, $11) AS q (activity_id, token_digest, observed_at, who)
+FROM unnest($6, $7, $8, $9) AS q (activity_id, token_digest, observed_at, who)
 CROSS JOIN LATERAL (
-    SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+    SELECT m.scope_id, m.activity_id, m.activity_key, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
 m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
 m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
-    WHERE m.app_number = $12 AND m.environment = $13::apns_environment
-        AND m.activity_id = q.activity_id AND m.batch_number = $14
+    WHERE m.scope_id = $10
+        AND m.activity_id = q.activity_id AND m.batch_number = $11
     LIMIT 1
 ) AS a
 LEFT JOIN LATERAL (
     SELECT v.activity_id AS owner, v.displaced_activity_id, v.displaced_observed_at, v.is_newly_owned, v.dead_at,
 greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT NULL AS is_of_installation FROM token_values v
-    WHERE v.app_number = $15 AND v.environment = $16::apns_environment
+    WHERE v.scope_id = $12
         AND v.token_digest = q.token_digest
     LIMIT 1
 ) AS t ON true) AS s
@@ -224,53 +224,53 @@ CROSS JOIN unnest(ARRAY[s.activity_id, s.displaced_activity_id]) AS named (activ
 CROSS JOIN LATERAL (
     SELECT n.activity_id, n.ended_at, n.token_claimed_at, n.previous_claimed_at, n.token_is_doubted, n.outcome, n.batch_number
     FROM activities n
-    WHERE n.app_number = $17 AND n.environment = $18::apns_environment
+    WHERE n.scope_id = $13
         AND n.activity_id = named.activity_id AND n.token_digest = s.claimed_digest
     LIMIT 1
 ) AS a
 WHERE (s.owner <> s.activity_id OR s.displaced_activity_id IS NOT NULL OR s.is_of_installation
     OR s.barred_at IS NOT NULL)
-    AND ((a.batch_number = $19 AND a.outcome IN ('refreshed', 'reactivated')
+    AND ((a.batch_number = $14 AND a.outcome IN ('refreshed', 'reactivated')
 AND s.owner = a.activity_id
 AND coalesce(a.previous_claimed_at <= s.barred_at
 AND a.token_claimed_at > s.barred_at, false))
         OR (NOT a.token_is_doubted AND a.ended_at IS NULL AND (s.owner IS DISTINCT FROM a.activity_id OR s.is_of_installation
 OR coalesce(a.token_claimed_at <= s.barred_at, false))))));
 
--- registration on Citus, 6: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint, $6 bigint, $7 text
-DELETE FROM activity_aliases al WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.row FROM (SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+-- registration on Citus, 6: $1 bigint, $2 bigint, $3 text[], $4 bigint, $5 bigint
+DELETE FROM activity_aliases al WHERE al.scope_id = $1::numeric AND al.ctid = ANY(ARRAY(
+    SELECT found.row FROM (SELECT m.scope_id, m.activity_id, m.activity_key, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
 m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
 m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
-WHERE m.app_number = $2 AND m.environment = $3::apns_environment
-    AND m.activity_id = ANY($4) AND m.batch_number = $5) AS a CROSS JOIN LATERAL jsonb_each(a.displaced_aliases) AS kinds
+WHERE m.scope_id = $2
+    AND m.activity_id = ANY($3) AND m.batch_number = $4) AS a CROSS JOIN LATERAL jsonb_each(a.displaced_aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
-        WHERE r.app_number = $6 AND r.environment = $7::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
-            AND r.activity_number = a.activity_number
+        WHERE r.scope_id = $5 AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+            AND r.activity_key = a.activity_key
         LIMIT 1
     ) AS found
     WHERE NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false)
 ));
 
--- registration on Citus, 7: $1 bigint, $2 text, $3 text[], $4 bigint
-INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
-SELECT a.app_number, a.environment, kinds.key, alias_values.value, a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL, a.activity_number
-FROM (SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+-- registration on Citus, 7: $1 bigint, $2 text[], $3 bigint
+INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
+SELECT a.scope_id, kinds.key, alias_values.value, a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL, a.activity_key
+FROM (SELECT m.scope_id, m.activity_id, m.activity_key, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
 m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
 m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
-WHERE m.app_number = $1 AND m.environment = $2::apns_environment
-    AND m.activity_id = ANY($3) AND m.batch_number = $4) AS a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
+WHERE m.scope_id = $1
+    AND m.activity_id = ANY($2) AND m.batch_number = $3) AS a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
 WHERE a.aliases_changed
 ON CONFLICT DO NOTHING;
 
--- registration on Citus, 8: $1 bigint, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 text[], $6 bigint, $7 text, $8 bigint, $9 bigint, $10 text
+-- registration on Citus, 8: $1 bigint, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 text[], $6 bigint, $7 bigint, $8 bigint
 INSERT INTO former_claims AS stored (
-    app_number, environment, activity_id, token_digest, observed_at
+    scope_id, activity_id, token_digest, observed_at
 )
 WITH given (
-    app_number, environment, activity_id, token_digest, observed_at
+    scope_id, activity_id, token_digest, observed_at
 ) AS MATERIALIZED (
 SELECT lost.* FROM (SELECT a.*, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
     CASE WHEN (a.batch_number = $1 AND a.outcome IN ('refreshed', 'reactivated')
@@ -279,65 +279,64 @@ AND coalesce(a.previous_claimed_at <= t.barred_at
 AND a.token_claimed_at > t.barred_at, false)) THEN 'reactivated' ELSE a.outcome END AS effect
 FROM unnest($2, $3, $4, $5) AS q (activity_id, token_digest, observed_at, who)
 CROSS JOIN LATERAL (
-    SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+    SELECT m.scope_id, m.activity_id, m.activity_key, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
 m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
 m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
-    WHERE m.app_number = $6 AND m.environment = $7::apns_environment
-        AND m.activity_id = q.activity_id AND m.batch_number = $8
+    WHERE m.scope_id = $6
+        AND m.activity_id = q.activity_id AND m.batch_number = $7
     LIMIT 1
 ) AS a
 LEFT JOIN LATERAL (
     SELECT v.activity_id AS owner, v.displaced_activity_id, v.displaced_observed_at, v.is_newly_owned, v.dead_at,
 greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT NULL AS is_of_installation FROM token_values v
-    WHERE v.app_number = $9 AND v.environment = $10::apns_environment
+    WHERE v.scope_id = $8
         AND v.token_digest = q.token_digest
     LIMIT 1
 ) AS t ON true) AS s
 CROSS JOIN LATERAL (
-    SELECT s.app_number, s.environment, s.activity_id, s.claimed_digest, coalesce(s.said_at, s.token_observed_at)
+    SELECT s.scope_id, s.activity_id, s.claimed_digest, coalesce(s.said_at, s.token_observed_at)
     WHERE s.owner <> s.activity_id
     UNION ALL
-    SELECT s.app_number, s.environment, s.displaced_activity_id, s.claimed_digest, s.displaced_observed_at
+    SELECT s.scope_id, s.displaced_activity_id, s.claimed_digest, s.displaced_observed_at
     WHERE s.displaced_activity_id IS NOT NULL
 ) AS lost
 WHERE (s.owner <> s.activity_id OR s.displaced_activity_id IS NOT NULL)
     AND (s.said_at IS NOT NULL OR s.token_digest = s.claimed_digest)
-ORDER BY 3, 4
+ORDER BY 2, 3
 )
 SELECT * FROM given
-ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
+ON CONFLICT (scope_id, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at);
 
--- registration on Citus, 9: $1 bigint, $2 interval, $3 text, $4 bigint, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 text[], $9 bigint, $10 text, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 text
+-- registration on Citus, 9: $1 bigint, $2 interval, $3 bigint, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 bigint, $10 bigint, $11 bigint
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+attributes_type
 ) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
-    e.token_kind, e.attributes_type
+SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
+    e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
 FROM (SELECT e.*, s.who FROM (SELECT a.*, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
-    CASE WHEN (a.batch_number = $4 AND a.outcome IN ('refreshed', 'reactivated')
+    CASE WHEN (a.batch_number = $3 AND a.outcome IN ('refreshed', 'reactivated')
 AND t.owner = a.activity_id
 AND coalesce(a.previous_claimed_at <= t.barred_at
 AND a.token_claimed_at > t.barred_at, false)) THEN 'reactivated' ELSE a.outcome END AS effect
-FROM unnest($5, $6, $7, $8) AS q (activity_id, token_digest, observed_at, who)
+FROM unnest($4, $5, $6, $7) AS q (activity_id, token_digest, observed_at, who)
 CROSS JOIN LATERAL (
-    SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+    SELECT m.scope_id, m.activity_id, m.activity_key, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
 m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
 m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
-    WHERE m.app_number = $9 AND m.environment = $10::apns_environment
-        AND m.activity_id = q.activity_id AND m.batch_number = $11
+    WHERE m.scope_id = $8
+        AND m.activity_id = q.activity_id AND m.batch_number = $9
     LIMIT 1
 ) AS a
 LEFT JOIN LATERAL (
     SELECT v.activity_id AS owner, v.displaced_activity_id, v.displaced_observed_at, v.is_newly_owned, v.dead_at,
 greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT NULL AS is_of_installation FROM token_values v
-    WHERE v.app_number = $12 AND v.environment = $13::apns_environment
+    WHERE v.scope_id = $10
         AND v.token_digest = q.token_digest
     LIMIT 1
 ) AS t ON true) AS s CROSS JOIN LATERAL (
@@ -350,7 +349,7 @@ NULL::text AS token_kind, NULL::text AS attributes_type
     FROM (SELECT * FROM activities other
 WHERE (s.displaced_activity_id IS NOT NULL OR s.owner <> s.activity_id)
     AND (s.said_at IS NOT NULL OR s.token_digest = s.claimed_digest)
-    AND other.app_number = $14 AND other.environment = $15::apns_environment
+    AND other.scope_id = $11
     AND other.activity_id = ANY(ARRAY[s.displaced_activity_id, s.activity_id])
     AND other.activity_id <> s.owner AND other.token_digest = s.claimed_digest AND other.ended_at IS NULL
 ) AS loser

@@ -1,12 +1,12 @@
--- resolve, 1: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint
-SELECT al.activity_number, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
+-- resolve, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint
+SELECT al.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
 c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision FROM (
-    SELECT al.activity_number FROM activity_aliases al
-    WHERE al.app_number = $1 AND al.environment = $2::apns_environment
-    AND al.kind = $3 AND al.value = $4 AND NOT al.ended AND al.activity_number > $5
-    ORDER BY al.activity_number LIMIT $6
+    SELECT al.activity_key FROM activity_aliases al
+    WHERE al.scope_id = $1
+    AND al.kind = $2 AND al.value = $3 AND NOT al.ended AND al.activity_key > $4
+    ORDER BY al.activity_key LIMIT $5
 ) AS al
-LEFT JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+LEFT JOIN LATERAL (SELECT cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -19,8 +19,8 @@ cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expi
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $7 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $6 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -39,17 +39,16 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $8 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $7 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) r WHERE r.verdict IS NULL) cur
-WHERE cur.app_number = $9 AND cur.activity_number = al.activity_number
-    AND cur.activity_number > 0 LIMIT 1) AS c ON true
-ORDER BY al.activity_number;
+WHERE cur.scope_id = $8 AND cur.activity_key = al.activity_key
+    AND cur.activity_key > 0 LIMIT 1) AS c ON true
+ORDER BY al.activity_key;
 
--- resolve, 2: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint, $9 bigint
-SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+-- resolve, 2: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 bigint, $8 bigint
+SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -62,8 +61,8 @@ cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expi
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $1 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -82,35 +81,34 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $2 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) r WHERE r.verdict IS NULL) cur
-WHERE cur.app_number = $3 AND cur.activity_number = al.activity_number
-    AND cur.activity_number > 0 LIMIT 1) AS c
-WHERE al.app_number = $4 AND al.environment = $5::apns_environment
-    AND al.kind = $6 AND al.value = $7 AND NOT al.ended AND al.activity_number > $8 AND al.activity_number <= $9
-ORDER BY al.activity_number;
+WHERE cur.scope_id = $3 AND cur.activity_key = al.activity_key
+    AND cur.activity_key > 0 LIMIT 1) AS c
+WHERE al.scope_id = $4
+    AND al.kind = $5 AND al.value = $6 AND NOT al.ended AND al.activity_key > $7 AND al.activity_key <= $8
+ORDER BY al.activity_key;
 
--- resolve, 3: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint
-SELECT al.activity_number FROM activity_aliases al
-WHERE al.app_number = $1 AND al.environment = $2::apns_environment
-    AND al.kind = $3 AND al.value = $4 AND NOT al.ended AND al.activity_number > $5
-ORDER BY al.activity_number LIMIT 1 OFFSET $6;
+-- resolve, 3: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint
+SELECT al.activity_key FROM activity_aliases al
+WHERE al.scope_id = $1
+    AND al.kind = $2 AND al.value = $3 AND NOT al.ended AND al.activity_key > $4
+ORDER BY al.activity_key LIMIT 1 OFFSET $5;
 
--- resolve, 4: $1 text[], $2 text[], $3 bigint, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint
+-- resolve, 4: $1 text[], $2 text[], $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint
 SELECT q.position, c.*
 FROM unnest($1, $2) WITH ORDINALITY AS q (kind, value, position)
 CROSS JOIN LATERAL (
-    SELECT al.activity_number, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
+    SELECT al.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
 c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision FROM (
-        SELECT al.activity_number FROM activity_aliases al
-        WHERE al.app_number = $3 AND al.environment = $4::apns_environment
+        SELECT al.activity_key FROM activity_aliases al
+        WHERE al.scope_id = $3
             AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
-        ORDER BY al.activity_number LIMIT $5
+        ORDER BY al.activity_key LIMIT $4
     ) AS al
-    LEFT JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+    LEFT JOIN LATERAL (SELECT cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -123,8 +121,8 @@ cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expi
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $6 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $5 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -143,18 +141,17 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $7 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $6 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) r WHERE r.verdict IS NULL) cur
-WHERE cur.app_number = $8 AND cur.activity_number = al.activity_number
-    AND cur.activity_number > 0 LIMIT 1) AS c ON true
+WHERE cur.scope_id = $7 AND cur.activity_key = al.activity_key
+    AND cur.activity_key > 0 LIMIT 1) AS c ON true
     OFFSET 0
 ) AS c
-LIMIT $9;
+LIMIT $8;
 
--- resolve, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text
+-- resolve, 5: $1 bigint, $2 bigint, $3 bigint, $4 text
 SELECT a.activity_id, a.end_reason::text, CASE a.verdict WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END, coalesce(a.token_observed_at, a.last_observed_at),
 a.confirmed_at, a.expires_at, a.revision, a.state, nullif(a.verdict, 'no-token'), CASE WHEN a.verdict IS NULL THEN a.token END, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled, a.started_at, a.starts_at
 FROM (
@@ -170,8 +167,8 @@ FROM (
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $1 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -190,15 +187,14 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $2 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its
-    WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.activity_id = $5 LIMIT 1
+    WHERE its.scope_id = $3 AND its.activity_id = $4 LIMIT 1
 ) AS a;
 
--- resolve, 6: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text, $6 bigint, $7 text, $8 text, $9 text, $10 bytea, $11 bytea, $12 text, $13 bigint
+-- resolve, 6: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bytea, $9 bytea, $10 text, $11 bigint
 SELECT c.* FROM installation_aliases al CROSS JOIN LATERAL (
     SELECT cur.token, cur.installation_hash, cur.attributes_type, cur.observed_at, cur.confirmed_at
     FROM (SELECT * FROM (SELECT
@@ -217,22 +213,20 @@ SELECT c.* FROM installation_aliases al CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
+    WHERE its.scope_id = $1 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
+    WHERE its.scope_id = $2 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) cur
-    WHERE cur.app_number = $3 AND cur.environment = $4::apns_environment
-        AND cur.installation_hash = al.installation_hash AND cur.kind = $5 AND true
+    WHERE cur.scope_id = $3
+        AND cur.installation_hash = al.installation_hash AND cur.kind = $4 AND true
     OFFSET 0
 ) AS c
-WHERE al.app_number = $6 AND al.environment = $7::apns_environment
-    AND al.kind = $8 AND al.value = $9
-    AND al.installation_hash >= $10
-    AND (al.installation_hash, c.attributes_type) > ($11, $12)
-ORDER BY al.installation_hash, c.attributes_type LIMIT $13;
+WHERE al.scope_id = $5
+    AND al.kind = $6 AND al.value = $7
+    AND al.installation_hash >= $8
+    AND (al.installation_hash, c.attributes_type) > ($9, $10)
+ORDER BY al.installation_hash, c.attributes_type LIMIT $11;
 
 -- resolve, 7: the same as resolve, 6

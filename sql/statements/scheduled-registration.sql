@@ -2,16 +2,16 @@
 
 -- scheduled registration, 2: the same as registration, 2
 
--- scheduled registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 bytea[], $8 timestamp with time zone[], $9 timestamp with time zone[], $10 bytea[], $11 text[], $12 jsonb[], $13 timestamp with time zone[], $14 jsonb[], $15 timestamp with time zone[], $16 boolean[], $17 text[], $18 boolean[], $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 text, $27 bigint, $28 bigint, $29 text, $30 interval, $31 bigint, $32 text
+-- scheduled registration, 3: $1 bigint, $2 bigint, $3 bigint, $4 text[], $5 bytea[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 bigint, $24 interval, $25 bigint
 INSERT INTO activities AS stored (
-    app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
+    scope_id, activity_id, token, token_digest, token_observed_at, token_claimed_at,
 last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
 installation_hash, installation_observed_at, subject, subject_observed_at,
 attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
 aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
 batch_number, installation_full_state_at, installation_removed_at
 )
-SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_digest,
+SELECT $1, r.activity_id, r.token, r.token_digest,
     CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
     CASE WHEN r.ends_quarantine THEN r.received_at
         WHEN r.token IS NOT NULL THEN least(r.claimed_at, r.received_at) END, r.claimed_at,
@@ -31,7 +31,7 @@ FROM apps app CROSS JOIN LATERAL (SELECT q.*, clock.received_at, CASE WHEN q.obs
 WHEN known.token_digest = q.token_digest THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
 q.observed_at IS NULL AND known.token_digest = q.token_digest
-AND EXISTS (SELECT FROM token_values held WHERE held.app_number = $3 AND held.environment = $4::apns_environment
+AND EXISTS (SELECT FROM token_values held WHERE held.scope_id = $3
 AND held.token_digest = known.token_digest
 AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
 AS ends_quarantine,
@@ -42,35 +42,35 @@ ELSE clock.received_at END AS given_at,
     CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
     OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
+FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
     SELECT k.installation_hash, k.token_digest, k.token_observed_at, k.token_claimed_at FROM activities k
-    WHERE k.app_number = $19 AND k.environment = $20::apns_environment AND k.activity_id = q.activity_id
+    WHERE k.scope_id = $18 AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = $21 AND i.environment = $22::apns_environment
+    WHERE i.scope_id = $19
         AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
     LIMIT 1
 ) AS its ON true
 CROSS JOIN LATERAL (
     SELECT max(claims.observed_at) AS observed_at FROM (
         SELECT v.observed_at FROM token_values v
-        WHERE q.observed_at IS NULL AND v.app_number = $23 AND v.environment = $24::apns_environment AND v.token_digest = q.token_digest
+        WHERE q.observed_at IS NULL AND v.scope_id = $20 AND v.token_digest = q.token_digest
             AND v.activity_id = q.activity_id
         UNION ALL
         SELECT f.observed_at FROM former_claims f
-        WHERE q.observed_at IS NULL AND f.app_number = $25 AND f.environment = $26::apns_environment AND f.activity_id = q.activity_id
+        WHERE q.observed_at IS NULL AND f.scope_id = $21 AND f.activity_id = q.activity_id
             AND f.token_digest = q.token_digest
     ) AS claims
 ) AS retired) AS r
-WHERE app.app_number = $27 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $28 AND recent.environment = $29::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $30, false) AND EXISTS (
+WHERE app.app_id = $22 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.scope_id = $23 AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $24, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $31 AND erased.environment = $32::apns_environment
+    WHERE erased.scope_id = $25
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -79,7 +79,7 @@ FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')) OR erased.erased_at >= r.claimed_at)
 )) IS TRUE
 ORDER BY r.activity_id COLLATE "C"
-ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
+ON CONFLICT (scope_id, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
 WHEN stored.expiry_recorded_at IS NOT NULL AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0') <= excluded.touched_at THEN NULL
@@ -191,17 +191,17 @@ stored.token_claimed_at, stored.previous_claimed_at;
 
 -- scheduled registration, 4: the same as registration, 4
 
--- scheduled registration, 5: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint, $6 bigint, $7 text
-UPDATE activity_aliases al SET ended = false WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.row FROM (SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+-- scheduled registration, 5: $1 bigint, $2 bigint, $3 text[], $4 bigint, $5 bigint
+UPDATE activity_aliases al SET ended = false WHERE al.scope_id = $1::numeric AND al.ctid = ANY(ARRAY(
+    SELECT found.row FROM (SELECT m.scope_id, m.activity_id, m.activity_key, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
 m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
 m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
-WHERE m.app_number = $2 AND m.environment = $3::apns_environment
-    AND m.activity_id = ANY($4) AND m.batch_number = $5) AS a CROSS JOIN LATERAL jsonb_each(coalesce(a.displaced_aliases, a.aliases)) AS kinds
+WHERE m.scope_id = $2
+    AND m.activity_id = ANY($3) AND m.batch_number = $4) AS a CROSS JOIN LATERAL jsonb_each(coalesce(a.displaced_aliases, a.aliases)) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
-        WHERE r.app_number = $6 AND r.environment = $7::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (true)
-            AND r.activity_number = a.activity_number
+        WHERE r.scope_id = $5 AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (true)
+            AND r.activity_key = a.activity_key
         LIMIT 1
     ) AS found
     WHERE (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE
@@ -209,13 +209,13 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
 
 -- scheduled registration, 6: the same as registration, 5
 
--- scheduled registration, 7: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 text, $29 interval, $30 bigint, $31 text
-SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
+-- scheduled registration, 7: $1 bigint, $2 bigint, $3 text[], $4 bytea[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 text[], $16 boolean[], $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 interval, $24 bigint
+SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_id = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = q.token_digest THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
 q.observed_at IS NULL AND known.token_digest = q.token_digest
-AND EXISTS (SELECT FROM token_values held WHERE held.app_number = $2 AND held.environment = $3::apns_environment
+AND EXISTS (SELECT FROM token_values held WHERE held.scope_id = $2
 AND held.token_digest = known.token_digest
 AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
 AS ends_quarantine,
@@ -226,34 +226,34 @@ ELSE clock.received_at END AS given_at,
     CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
     OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
+FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
     SELECT k.installation_hash, k.token_digest, k.token_observed_at, k.token_claimed_at FROM activities k
-    WHERE k.app_number = $18 AND k.environment = $19::apns_environment AND k.activity_id = q.activity_id
+    WHERE k.scope_id = $17 AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = $20 AND i.environment = $21::apns_environment
+    WHERE i.scope_id = $18
         AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
     LIMIT 1
 ) AS its ON true
 CROSS JOIN LATERAL (
     SELECT max(claims.observed_at) AS observed_at FROM (
         SELECT v.observed_at FROM token_values v
-        WHERE q.observed_at IS NULL AND v.app_number = $22 AND v.environment = $23::apns_environment AND v.token_digest = q.token_digest
+        WHERE q.observed_at IS NULL AND v.scope_id = $19 AND v.token_digest = q.token_digest
             AND v.activity_id = q.activity_id
         UNION ALL
         SELECT f.observed_at FROM former_claims f
-        WHERE q.observed_at IS NULL AND f.app_number = $24 AND f.environment = $25::apns_environment AND f.activity_id = q.activity_id
+        WHERE q.observed_at IS NULL AND f.scope_id = $20 AND f.activity_id = q.activity_id
             AND f.token_digest = q.token_digest
     ) AS claims
 ) AS retired) AS r
-    WHERE app.app_number = $26 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $27 AND recent.environment = $28::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $29, false) AND EXISTS (
+    WHERE app.app_id = $21 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.scope_id = $22 AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $23, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $30 AND erased.environment = $31::apns_environment
+    WHERE erased.scope_id = $24
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(

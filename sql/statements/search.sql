@@ -1,11 +1,11 @@
--- search, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
-SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+-- search, 1: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint
+SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
     WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
-FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
-WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.activity_id = $3 LIMIT $4) al
+FROM (SELECT s.activity_key, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
+WHERE s.scope_id = $1 AND s.activity_id = $2 LIMIT $3) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -18,8 +18,8 @@ CROSS JOIN LATERAL (SELECT * FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $5 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $4 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -38,24 +38,23 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $6 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $5 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) bearer
-    WHERE bearer.app_number = $7 AND bearer.activity_number = al.activity_number
-        AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $8 AND its.environment = $9::apns_environment
+    WHERE bearer.scope_id = $6 AND bearer.activity_key = al.activity_key
+        AND bearer.activity_key > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $7
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-ORDER BY al.ended, al.activity_number DESC;
+ORDER BY al.ended, al.activity_key DESC;
 
--- search, 2: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 text
-SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+-- search, 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint
+SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
     WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
-FROM (SELECT s.app_number, s.activity_number, s.ended FROM activity_aliases s WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.value = $3 AND s.kind = $4 LIMIT $5) al
+FROM (SELECT s.activity_key, s.ended FROM activity_aliases s WHERE s.scope_id = $1 AND s.value = $2 AND s.kind = $3 LIMIT $4) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -68,8 +67,8 @@ CROSS JOIN LATERAL (SELECT * FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $6 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $5 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -88,24 +87,23 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $7 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $6 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) bearer
-    WHERE bearer.app_number = $8 AND bearer.activity_number = al.activity_number
-        AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $9 AND its.environment = $10::apns_environment
+    WHERE bearer.scope_id = $7 AND bearer.activity_key = al.activity_key
+        AND bearer.activity_key > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $8
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-ORDER BY al.ended, al.activity_number DESC;
+ORDER BY al.ended, al.activity_key DESC;
 
--- search, 3: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
-SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+-- search, 3: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint
+SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
     WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
-FROM (SELECT s.app_number, s.activity_number, s.ended FROM activity_aliases s WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.value = $3 LIMIT $4) al
+FROM (SELECT s.activity_key, s.ended FROM activity_aliases s WHERE s.scope_id = $1 AND s.value = $2 LIMIT $3) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -118,8 +116,8 @@ CROSS JOIN LATERAL (SELECT * FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $5 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $4 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -138,29 +136,28 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $6 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $5 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) bearer
-    WHERE bearer.app_number = $7 AND bearer.activity_number = al.activity_number
-        AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $8 AND its.environment = $9::apns_environment
+    WHERE bearer.scope_id = $6 AND bearer.activity_key = al.activity_key
+        AND bearer.activity_key > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $7
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-ORDER BY al.ended, al.activity_number DESC;
+ORDER BY al.ended, al.activity_key DESC;
 
--- search, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bytea, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 text
-SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+-- search, 4: $1 bigint, $2 bigint, $3 bytea, $4 bytea, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint
+SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
     WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
-FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM token_values v
+FROM (SELECT s.activity_key, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM token_values v
 CROSS JOIN LATERAL (
-    SELECT * FROM activities own WHERE own.app_number = $1 AND own.environment = $2::apns_environment
+    SELECT * FROM activities own WHERE own.scope_id = $1
         AND own.activity_id = v.activity_id LIMIT 1
 ) AS s
-WHERE v.app_number = $3 AND v.environment = $4::apns_environment AND v.token_digest >= $5 AND v.token_digest <= $6 LIMIT $7) al
+WHERE v.scope_id = $2 AND v.token_digest >= $3 AND v.token_digest <= $4 LIMIT $5) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -173,8 +170,8 @@ CROSS JOIN LATERAL (SELECT * FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $8 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $6 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -193,26 +190,25 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $9 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $7 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) bearer
-    WHERE bearer.app_number = $10 AND bearer.activity_number = al.activity_number
-        AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $11 AND its.environment = $12::apns_environment
+    WHERE bearer.scope_id = $8 AND bearer.activity_key = al.activity_key
+        AND bearer.activity_key > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $9
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-ORDER BY al.ended, al.activity_number DESC;
+ORDER BY al.ended, al.activity_key DESC;
 
--- search, 5: $1 bigint, $2 text, $3 bytea, $4 bytea, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 text
-SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+-- search, 5: $1 bigint, $2 bytea, $3 bytea, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint
+SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
     WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
-FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
-WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.ended_at IS NULL AND s.installation_hash IS NOT NULL
-    AND s.installation_hash >= $3 AND s.installation_hash <= $4 LIMIT $5) al
+FROM (SELECT s.activity_key, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
+WHERE s.scope_id = $1 AND s.ended_at IS NULL AND s.installation_hash IS NOT NULL
+    AND s.installation_hash >= $2 AND s.installation_hash <= $3 LIMIT $4) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -225,8 +221,8 @@ CROSS JOIN LATERAL (SELECT * FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $6 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $5 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -245,30 +241,29 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $7 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $6 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) bearer
-    WHERE bearer.app_number = $8 AND bearer.activity_number = al.activity_number
-        AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $9 AND its.environment = $10::apns_environment
+    WHERE bearer.scope_id = $7 AND bearer.activity_key = al.activity_key
+        AND bearer.activity_key > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $8
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-ORDER BY al.ended, al.activity_number DESC;
+ORDER BY al.ended, al.activity_key DESC;
 
--- search, 6: $1 bigint, $2 text, $3 bytea, $4 bytea, $5 bigint, $6 bigint, $7 text, $8 bytea, $9 bytea, $10 bigint, $11 bigint, $12 text, $13 bytea, $14 bytea, $15 bigint, $16 bigint
+-- search, 6: $1 bigint, $2 bytea, $3 bytea, $4 bigint, $5 bigint, $6 bytea, $7 bytea, $8 bigint, $9 bigint, $10 bytea, $11 bytea, $12 bigint, $13 bigint
 (SELECT i.installation_hash FROM installations i
-WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.installation_hash >= $3 AND i.installation_hash <= $4 LIMIT $5)
+WHERE i.scope_id = $1 AND i.installation_hash >= $2 AND i.installation_hash <= $3 LIMIT $4)
 UNION
 (SELECT r.installation_hash FROM installation_tokens r
-WHERE r.app_number = $6 AND r.environment = $7::apns_environment AND NOT r.has_one_owner AND r.token_digest >= $8 AND r.token_digest <= $9
-LIMIT $10)
+WHERE r.scope_id = $5 AND NOT r.has_one_owner AND r.token_digest >= $6 AND r.token_digest <= $7
+LIMIT $8)
 UNION
 (SELECT v.installation_hash FROM token_values v
-WHERE v.app_number = $11 AND v.environment = $12::apns_environment AND v.installation_hash IS NOT NULL AND v.token_digest >= $13 AND v.token_digest <= $14
-LIMIT $15)
-LIMIT $16;
+WHERE v.scope_id = $9 AND v.installation_hash IS NOT NULL AND v.token_digest >= $10 AND v.token_digest <= $11
+LIMIT $12)
+LIMIT $13;
 
--- search, 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint
+-- search, 7: $1 bigint, $2 text, $3 text, $4 bigint
 SELECT al.installation_hash FROM installation_aliases al
-WHERE al.app_number = $1 AND al.environment = $2::apns_environment AND al.kind = $3 AND al.value = $4 LIMIT $5;
+WHERE al.scope_id = $1 AND al.kind = $2 AND al.value = $3 LIMIT $4;

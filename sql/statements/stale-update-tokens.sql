@@ -1,15 +1,15 @@
 -- stale update tokens, 1: $1 bigint, $2 bigint, $3 bigint
 SELECT max(s.number) AS last, count(*) AS count FROM (
-    SELECT r.activity_number AS number FROM activities r
-    WHERE r.app_number = $1 AND r.activity_number > 0
- AND r.activity_number > $2
-    ORDER BY r.activity_number LIMIT $3
+    SELECT r.activity_key AS number FROM activities r
+    WHERE r.scope_id = $1 AND r.activity_key > 0
+ AND r.activity_key > $2
+    ORDER BY r.activity_key LIMIT $3
 ) AS s;
 
--- stale update tokens, 2: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text, $9 text, $10 interval, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 text
+-- stale update tokens, 2: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 interval, $6 bigint, $7 text, $8 interval, $9 bigint, $10 bigint, $11 bigint, $12 bigint
 SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id, s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
 FROM (
-    SELECT r.*, array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.expires_at <= now() THEN 'expired' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END], NULL) AS reasons FROM (SELECT s.app_number, s.environment, s.activity_number AS number, s.installation_hash,
+    SELECT r.*, array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.expires_at <= now() THEN 'expired' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END], NULL) AS reasons FROM (SELECT s.scope_id, s.activity_key AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
 s.value_verdict AS verdict
 FROM (SELECT
@@ -24,8 +24,8 @@ FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $2 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $2 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -44,22 +44,21 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $3 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $3 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) s
 WHERE s.token IS NOT NULL AND true) AS r
-    WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $6 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.app_number = $7 AND q.environment = $8::apns_environment AND q.quarantined_kind = $9 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $10 OR r.expires_at <= now() OR r.verdict = 'quarantined')
-AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $11 AND r.number <= $12 ORDER BY r.number LIMIT $13
+    WHERE r.scope_id = $4 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $5 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.scope_id = $6 AND q.quarantined_kind = $7 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $8 OR r.expires_at <= now() OR r.verdict = 'quarantined')
+AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $9 AND r.number <= $10 ORDER BY r.number LIMIT $11
 ) AS s
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $14 AND its.environment = $15::apns_environment
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $12
     AND its.token_digest = s.token_digest LIMIT 1) AS t ON true
 ORDER BY s.number;
 
--- stale update tokens, 3: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text, $9 text, $10 interval, $11 bigint, $12 bigint
-SELECT array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.expires_at <= now() THEN 'expired' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END], NULL) AS reasons, count(*) FROM (SELECT s.app_number, s.environment, s.activity_number AS number, s.installation_hash,
+-- stale update tokens, 3: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 interval, $6 bigint, $7 text, $8 interval, $9 bigint, $10 bigint
+SELECT array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.expires_at <= now() THEN 'expired' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END], NULL) AS reasons, count(*) FROM (SELECT s.scope_id, s.activity_key AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
 s.value_verdict AS verdict
 FROM (SELECT
@@ -74,8 +73,8 @@ FROM (SELECT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $2 AND its.environment = a.environment
-        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    WHERE its.scope_id = $2 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+        AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
 CROSS JOIN LATERAL (
@@ -94,13 +93,12 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $3 AND its.environment = a.environment AND its.token_digest = a.token_digest
-            LIMIT 1
+            WHERE its.scope_id = $3 AND its.token_digest = a.token_digest LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) s
 WHERE s.token IS NOT NULL AND true) AS r
-WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $6 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.app_number = $7 AND q.environment = $8::apns_environment AND q.quarantined_kind = $9 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $10 OR r.expires_at <= now() OR r.verdict = 'quarantined')
-AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $11 AND r.number <= $12
+WHERE r.scope_id = $4 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $5 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.scope_id = $6 AND q.quarantined_kind = $7 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $8 OR r.expires_at <= now() OR r.verdict = 'quarantined')
+AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $9 AND r.number <= $10
 GROUP BY 1;

@@ -1,19 +1,18 @@
 -- totals, 1
-SELECT e.environment::text, greatest(now() - coalesce(latest.counted_at, p.created_at), '0'), latest.ages
-FROM apps p CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environment)
+SELECT s.environment::text, greatest(now() - coalesce(latest.counted_at, app.created_at), '0'), latest.ages
+FROM scopes s JOIN apps app ON app.app_id = s.app_id
 LEFT JOIN LATERAL (
     SELECT c.counted_at, c.ages FROM counts c
-    WHERE c.app_number = p.app_number AND c.environment = e.environment
+    WHERE c.scope_id = s.scope_id
     ORDER BY c.counted_at DESC LIMIT 1
 ) AS latest ON true
 WHERE true;
 
 -- totals, 2
-SELECT now() - min(oldest.expires_at) FROM apps p CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environment)
+SELECT now() - min(oldest.expires_at) FROM scopes s JOIN apps app ON app.app_id = s.app_id
 CROSS JOIN LATERAL (
     SELECT a.expires_at FROM activities a
-    WHERE a.app_number = p.app_number AND a.environment = e.environment AND a.ended_at IS NULL
-        AND a.expiry_recorded_at IS NULL
+    WHERE a.scope_id = s.scope_id AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL
     ORDER BY a.expires_at LIMIT 1
 ) AS oldest
 WHERE true AND oldest.expires_at <= now();
