@@ -58,16 +58,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "Migrations",
+            name: "Queries",
             path: "sql",
             exclude: ["statements"],
-            resources: [.embedInCode("migrations")],
+            resources: [.embedInCode("migrations"), .embedInCode("queries")],
             swiftSettings: strict
         ),
         .target(
             name: "RegistryStore",
             dependencies: [
-                "RegistryCore", "PostgresDriver", "Migrations",
+                "RegistryCore", "PostgresDriver", "Queries",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],

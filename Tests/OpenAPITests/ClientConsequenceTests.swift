@@ -56,7 +56,7 @@ private struct AnsweredReport {
     init(_ verdict: Verdict, runs: Bool) {
         var outbox = Outbox()
         let registration = RegistryClient.ActivityRegistration(activityID: "a-1", token: Token([1]))
-        let now = Timestamp(milliseconds: 1_790_000_000_000)
+        let now = RegistryClient.Timestamp(milliseconds: 1_790_000_000_000)
         _ = outbox.add(.registration(registration), observedAt: now, owner: .user("u-7"), id: 1)
         _ = outbox.next(at: .zero)
         effects = outbox.settle(

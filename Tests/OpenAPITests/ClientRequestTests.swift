@@ -21,7 +21,7 @@ import Testing
         return configuration
     }()
 
-    private static let time = Timestamp(Date.minutesAgo(1))
+    private static let time = RegistryClient.Timestamp(Date.minutesAgo(1))
     private static let base = "/base/v1/apps/com.example.food/production/"
 
     /// A report as it is sent, after its way through the file.

@@ -163,8 +163,9 @@ struct PlannedStatements {
         let profile = InstallationProfile(aliases: try AliasSet([alias]), observedAt: .minutesAgo(1))
         let logOut = LogOutStatements(rows: phone, who: "test")
         // The statement that counts an app's channels reads them all, ten thousand at most, and is left out.
-        let channels = ChannelStatements(alias: alias, scope: scope, who: "test")
-        let channel = try BroadcastChannel(id: "AAAA", storagePolicy: .none)
+        let values: QueryValues = ["scope": scope.id]
+        let key = values + ["kind": alias.kind, "value": alias.value]
+        let put = key + ["channel": "AAAA", "policy": BroadcastChannel.StoragePolicy.none]
         return [
             Self(
                 name: "installation",
@@ -181,8 +182,8 @@ struct PlannedStatements {
             ),
             Self(
                 name: "channels",
-                statements: [channels.lock, channels.put(channel), channels.deletion]
-                    + [ResolveStatements.channels(of: [alias], in: scope)]
+                statements: [Query.lockChannels(values), Query.readChannel(key), Query.putChannel(put)]
+                    + [Query.deleteChannel(key), ResolveStatements.channels(of: [alias], in: scope)]
             ),
         ] + tokens(scope)
     }

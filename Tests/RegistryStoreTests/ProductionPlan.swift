@@ -107,6 +107,11 @@ struct ProductionPlan {
     }
 }
 
+extension SQL {
+    /// Whether the server infers the types of its parameters.
+    var isQuery: Bool { identity?.types.isEmpty == true }
+}
+
 /// A statement that is prepared by its name, and so planned once.
 private struct PreparedPlan: Sendable {
     let statement: SQL
@@ -118,7 +123,8 @@ private struct PreparedPlan: Sendable {
 
     /// Prepares it, and makes its plan. A setting is set at once: later statements of its transaction are planned with it.
     func prepare(_ transaction: borrowing PostgresTransaction) throws {
-        let (types, values) = try literals(transaction)
+        let (declared, values) = try literals(transaction)
+        let types = statement.isQuery ? [] : declared
         let results = try transaction.pipeline([
             "SELECT current_setting('plan_cache_mode')",
             "PREPARE \(unescaped: name) \(unescaped: Self.list(types)) AS \(unescaped: statement.text)",

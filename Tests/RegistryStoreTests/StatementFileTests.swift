@@ -40,7 +40,7 @@ import Testing
         var places: [String: String] = [:]
         var files: [String: String] = [:]
         for group in groups.sorted(by: { $0.name < $1.name }) {
-            let texts = group.statements.enumerated().map { index, statement in
+            let texts = group.statements.filter { !$0.isQuery }.enumerated().map { index, statement in
                 let title = "\(group.name), \(index + 1)"
                 let parameters = statement.parameters.enumerated().map { number, parameter in
                     "$\(number + 1) \(types[parameter.type.rawValue] ?? "?")"

@@ -59,7 +59,7 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
 }
 
 extension PostgresError {
-    static func mismatch<Value>(_ type: PostgresType, _ target: Value.Type) -> PostgresError {
+    package static func mismatch<Value>(_ type: PostgresType, _ target: Value.Type) -> PostgresError {
         PostgresError(.decoding, "type \(type.rawValue) does not fit \(target)")
     }
 

@@ -4,24 +4,24 @@ struct PreparedStatements {
     struct Key: Hashable {
         let text: String
         let types: [UInt32]
-        /// Retained, so that no other template can get its address.
-        private let template: SQLTemplate.Identity?
+        /// Retained, so that no other identity can get its address.
+        private let identity: SQL.Identity?
 
         init(_ sql: SQL) {
-            template = sql.template
+            identity = sql.identity
             text = sql.text
-            types = sql.template?.types ?? sql.parameters.map(\.type.rawValue)
+            types = sql.identity?.types ?? sql.parameters.map(\.type.rawValue)
         }
 
         static func == (left: Key, right: Key) -> Bool {
-            guard left.template == nil, right.template == nil else { return left.template === right.template }
+            guard left.identity == nil, right.identity == nil else { return left.identity === right.identity }
             return left.text == right.text && left.types == right.types
         }
 
-        /// The text of a template is long, and not needed.
+        /// An identity stands for its text, which is long.
         func hash(into hasher: inout Hasher) {
-            if let template {
-                hasher.combine(ObjectIdentifier(template))
+            if let identity {
+                hasher.combine(ObjectIdentifier(identity))
             } else {
                 hasher.combine(text)
                 hasher.combine(types)

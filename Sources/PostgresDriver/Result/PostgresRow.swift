@@ -45,7 +45,8 @@ public struct PostgresRow {
             let bytes = UnsafeRawBufferPointer(start: PQgetvalue(storage.pointer, index, field), count: length)
             return try Value(postgres: bytes, type: type)
         } catch {
-            throw PostgresError(.decoding, "column \(column): \(error.message ?? "")", at: site)
+            let name = PQfname(storage.pointer, field).map { String(cString: $0) } ?? ""
+            throw PostgresError(.decoding, "column \(column) (\(name)): \(error.message ?? "")", at: site)
         }
     }
 }

@@ -12,20 +12,34 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     public let parameters: [PostgresParameter]
     /// The text around the parameters: one piece more than parameters.
     let pieces: [String]
-    /// A statement from a template is prepared once, whatever the values are.
-    let template: SQLTemplate.Identity?
+    /// Nil for a statement that is compared by its text.
+    let identity: Identity?
 
-    init(_ template: SQLTemplate.Identity, _ parameters: [PostgresParameter]) {
-        text = template.text
-        pieces = template.pieces
+    /// The shared part of all statements of a query or a template, which are prepared once, whatever the values are.
+    final class Identity: Sendable {
+        let text: String
+        let pieces: [String]
+        /// Empty if the server infers them.
+        let types: [UInt32]
+
+        init(text: String, pieces: [String], types: [UInt32]) {
+            self.text = text
+            self.pieces = pieces
+            self.types = types
+        }
+    }
+
+    init(_ identity: Identity, _ parameters: [PostgresParameter]) {
+        text = identity.text
+        pieces = identity.pieces
         self.parameters = parameters
-        self.template = template
+        self.identity = identity
     }
 
     private init(pieces: [String], parameters: [PostgresParameter]) {
         self.pieces = pieces
         self.parameters = parameters
-        template = nil
+        identity = nil
         var text = pieces[0]
         for (index, piece) in pieces.dropFirst().enumerated() {
             text += "$\(index + 1)"
@@ -85,6 +99,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
 
         /// Inserts another statement; its parameters are renumbered after the previous ones.
         public mutating func appendInterpolation(sql: SQL) {
+            precondition(sql.pieces.count == sql.parameters.count + 1, "a query is no part of another statement")
             pieces[pieces.count - 1] += sql.pieces[0]
             pieces.append(contentsOf: sql.pieces.dropFirst())
             parameters.append(contentsOf: sql.parameters)

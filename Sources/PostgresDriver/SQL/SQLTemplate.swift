@@ -3,20 +3,7 @@
 /// It is made from a sample, a statement built in the usual way from distinct values, so that each parameter's value
 /// identifies it.
 public struct SQLTemplate: Sendable {
-    /// The shared part of all statements of a template, and their identity.
-    final class Identity: Sendable {
-        let text: String
-        let pieces: [String]
-        let types: [UInt32]
-
-        init(_ sample: SQL) {
-            text = sample.text
-            pieces = sample.pieces
-            types = sample.parameters.map(\.type.rawValue)
-        }
-    }
-
-    private let identity: Identity
+    private let identity: SQL.Identity
     /// The index of the value in each parameter.
     public let places: [Int]
     /// The statement's text, with `$1`, `$2`, … for its parameters.
@@ -38,7 +25,8 @@ public struct SQLTemplate: Sendable {
             )
             return found[0]
         }
-        identity = Identity(sample)
+        let types = sample.parameters.map(\.type.rawValue)
+        identity = SQL.Identity(text: sample.text, pieces: sample.pieces, types: types)
     }
 
     /// The values have the same number, order and types as the sample's.

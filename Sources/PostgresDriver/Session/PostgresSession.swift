@@ -39,6 +39,16 @@ package struct PostgresSession: ~Copyable {
         try pipeline([sql], file: file, line: line)[0]
     }
 
+    /// Runs one query in its own transaction.
+    package func run(
+        _ query: Query,
+        _ values: QueryValues = [:],
+        file: String = #fileID,
+        line: Int = #line
+    ) throws(PostgresError) -> PostgresResult {
+        try execute(query(values), file: file, line: line)
+    }
+
     /// Runs statements in one round trip and one transaction: all of them take effect, or none.
     ///
     /// Reads (``RetryPolicy/idempotentRead``) need no transaction, and get none from a distributed server.

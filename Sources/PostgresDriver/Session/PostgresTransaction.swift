@@ -27,6 +27,15 @@ package struct PostgresTransaction: ~Copyable {
         try pipeline([sql], file: file, line: line)[0]
     }
 
+    package func run(
+        _ query: Query,
+        _ values: QueryValues = [:],
+        file: String = #fileID,
+        line: Int = #line
+    ) throws(PostgresError) -> PostgresResult {
+        try execute(query(values), file: file, line: line)
+    }
+
     /// - Parameter finishing: send COMMIT in the same round trip; nothing can run in the transaction after that.
     /// - Throws: the error of the first failed statement, or of COMMIT.
     package func pipeline(

@@ -1,6 +1,6 @@
 import Foundation
-import Migrations
 import PostgresDriver
+import Queries
 
 package struct Migration: Sendable, Hashable {
     /// From the file's name; migrations are applied in its order.

@@ -57,6 +57,19 @@ extension LeaseID: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     }
 }
 
+extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
+    package static var postgresType: PostgresType { .timestamptz }
+    package func encode(into buffer: inout [UInt8]) { microseconds.encode(into: &buffer) }
+
+    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+        guard type == .timestamptz else { throw .mismatch(type, Self.self) }
+        self.init(microseconds: try Int64(postgres: bytes, type: .int8))
+    }
+}
+
+extension APNSEnvironment: PostgresEncodable {}
+extension BroadcastChannel.StoragePolicy: PostgresEncodable, PostgresDecodable {}
+
 extension Columns where Value: RawRepresentable & Sendable, Value.RawValue: PostgresDecodable & Sendable {
     /// One column of a raw value; an unknown one throws ``UnreadableRow``.
     static func raw(_ sql: String) -> Columns { Columns(sql: sql) { try Value(stored: $0.next()) } }

@@ -1,0 +1,23 @@
+import PostgresDriver
+import Queries
+import RegistryCore
+
+/// A query is found by its name: `static let putChannel: Query = "channels.put"`.
+extension Query: ExpressibleByStringLiteral {
+    static let all: [UTF8Text: Query] = {
+        let queries = QueryFiles.files.flatMap { file in
+            do {
+                let subject = String(file.name.prefix { $0 != "." })
+                return try parse(String(decoding: file.content, as: UTF8.self), subject: subject)
+            } catch {
+                preconditionFailure("\(error)")
+            }
+        }
+        return Dictionary(uniqueKeysWithValues: queries.map { (UTF8Text($0.name), $0) })
+    }()
+
+    package init(stringLiteral name: String) {
+        guard let query = Self.all[UTF8Text(name)] else { preconditionFailure("sql/queries has no query \(name)") }
+        self = query
+    }
+}

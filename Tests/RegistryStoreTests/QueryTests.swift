@@ -1,0 +1,60 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// The queries of `sql/queries`.
+@Suite(.timeLimit(.minutes(15))) struct QueryTests {
+    private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private static var queries: [Query] { Query.all.values.sorted { $0.name < $1.name } }
+
+    private static func files(in folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: repository.appendingPathComponent(folder).path).sorted()
+    }
+
+    @Test func `Every file is embedded`() throws {
+        #expect(try Self.files(in: "sql/migrations") == Migration.all.map(\.name))
+        let subjects = Set(Self.queries.map { $0.name.prefix { $0 != "." } + ".sql" })
+        #expect(try Self.files(in: "sql/queries") == subjects.map(String.init).sorted())
+    }
+
+    @Test func `Every query is used and fits on a screen`() throws {
+        let sources = Self.repository.appendingPathComponent("Sources")
+        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+        var code = ""
+        for case let file as URL in files where file.pathExtension == "swift" {
+            code += try String(contentsOf: file, encoding: .utf8)
+        }
+        for query in Self.queries {
+            #expect(code.contains("\"\(query.name)\""), "no code uses \(query.name)")
+            #expect(query.text.split(separator: "\n").count <= 40, "\(query.name) is too long")
+        }
+    }
+
+    /// The binary formats that the driver writes.
+    private static let boundTypes: Set<String> = [
+        "boolean", "smallint", "integer", "bigint", "double precision", "text", "bytea", "jsonb", "interval",
+        "timestamp with time zone",
+    ]
+
+    @Test func `Every query fits the schema, and its parameters have types that Swift binds`() async throws {
+        let database = try await TestDatabase.make()
+        try await database.pool.withSession { session in
+            for query in Self.queries {
+                do {
+                    for (name, type) in zip(query.parameters, try session.parameterTypes(of: query)) {
+                        let element = type.hasSuffix("[]") ? String(type.dropLast(2)) : type
+                        #expect(Self.boundTypes.contains(element), "\(query.name): cast :\(name), of type \(type)")
+                    }
+                } catch let error as PostgresError {
+                    Issue.record("\(query.name): \(error)")
+                }
+            }
+        }
+    }
+}
