@@ -33,12 +33,7 @@ extension APNsModel {
     }
 
     /// Notes an answer that a fault gave.
-    mutating func record(
-        _ request: PushRequest,
-        _ payload: [String: JSONText]?,
-        _ answer: PushAnswer,
-        _ now: Date
-    ) {
+    mutating func record(_ request: PushRequest, _ payload: [String: JSONText]?, _ answer: PushAnswer, _ now: Date) {
         records.append(
             Record(
                 token: request.token ?? "",

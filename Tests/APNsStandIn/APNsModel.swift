@@ -30,7 +30,7 @@ package struct APNsModel: Sendable {
         let isProduction: Bool
         var deadAt: Date?
         var budget: Double
-        var budgetAt: Date
+        var budgetAt = Date.distantPast
     }
 
     package static let largestPayload = 4096
@@ -52,13 +52,7 @@ package struct APNsModel: Sendable {
     /// Makes a token lead somewhere; the phone comes into being with its first one.
     package mutating func add(_ token: String, _ target: PushTarget, topic: String, isProduction: Bool = false) {
         if phones[target.phone] == nil { phones[target.phone] = Phone(id: target.phone) }
-        tokens[token] = Entry(
-            target: target,
-            topic: topic,
-            isProduction: isProduction,
-            budget: budget.burst,
-            budgetAt: .distantPast
-        )
+        tokens[token] = Entry(target: target, topic: topic, isProduction: isProduction, budget: budget.burst)
     }
 
     /// Makes APNs answer 410 for a token; the time is what it will say.

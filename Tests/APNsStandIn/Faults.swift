@@ -22,6 +22,5 @@ package struct Faults: Sendable {
     }
 
     func resets(_ number: Int) -> Bool { Self.isTurn(resetEvery, number) }
-
     private static func isTurn(_ every: Int?, _ number: Int) -> Bool { every.map { number % $0 == 0 } ?? false }
 }

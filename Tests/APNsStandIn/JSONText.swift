@@ -22,7 +22,6 @@ struct JSONText: Sendable, Equatable {
 extension Push {
     /// The attribute by which an example app knows what its activity is about.
     static let aliasAttribute = "alias"
-
     var timestamp: Int? { payload["timestamp"]?.value as? Int }
     var event: String? { payload["event"]?.value as? String }
     var alias: String? { (payload["attributes"]?.value as? [String: Any])?[Self.aliasAttribute] as? String }

@@ -67,7 +67,6 @@ package struct Phone: Sendable {
     }
 
     mutating func show(_ activity: ShownActivity) { activities[activity.id] = activity }
-
     mutating func remove(_ id: String) { activities[id] = nil }
 
     /// Shows what a push says.

@@ -12,7 +12,6 @@ package struct ProviderTokens: Sendable {
     static let lifetime: TimeInterval = 60 * 60
     /// Apple: refresh the token no more than once every 20 minutes.
     static let shortestInterval: TimeInterval = 20 * 60
-
     let key: ProviderKey
     /// Each JWT once, in the order in which they came.
     package private(set) var seen: [Seen] = []

@@ -21,12 +21,10 @@ public final class ActivityParts: Sendable {
 /// The system behind ActivityKit, for one type of attributes: tests make it say things.
 public final class SystemStandIn: Sendable {
     private static let all = Mutex<[ObjectIdentifier: SystemStandIn]>([:])
-
     let startToken = Broadcast<Data?>(nil)
     let startTokens = Broadcast(Data())
     let news = Broadcast<ActivityParts?>(nil)
     private let activities = Mutex<[ActivityParts]>([])
-
     var parts: [ActivityParts] { activities.withLock { $0 } }
 
     public static func of<Attributes: ActivityAttributes>(_ type: Attributes.Type) -> SystemStandIn {

@@ -38,7 +38,6 @@ package final class FakePhone: Phone {
 
     /// The switch was moved while no app ran.
     package func keepsSwitch(on: Bool) { state.withLock { $0.areActivitiesEnabled = on } }
-
     package func lock() { state.withLock { $0.isLocked = true } }
 
     package func unlock() {

@@ -31,7 +31,6 @@ package final class FakeType: Sendable {
 
     /// All that there is, whatever the app is shown.
     package var activities: [FakeActivity] { state.withLock { $0.listed } }
-
     package var startToken: Data? { state.withLock { $0.startToken } }
 
     /// The list is empty for a moment after a launch, as ActivityKit's is.

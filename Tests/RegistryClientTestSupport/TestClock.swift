@@ -36,7 +36,6 @@ package final class TestClock: ClientClock {
         beginning + .milliseconds(Int64(state.withLock { $0.seconds } * 1000))
     }
 
-    /// Sets the wall clock so many seconds ahead of the right time.
     package func set(ahead: Double) { state.withLock { $0.ahead = ahead } }
 
     /// The device is started anew: its monotonic clock begins again.
@@ -46,8 +45,6 @@ package final class TestClock: ClientClock {
 
     /// When the next sleeper wakes, by the monotonic clock; nil when nobody sleeps.
     package var nextWaking: Duration? { state.withLock { $0.sleepers.values.map(\.until).min() } }
-
-    /// How many sleep.
     package var sleepers: Int { state.withLock { $0.sleepers.count } }
 
     /// How many wake when so much time from now is over.

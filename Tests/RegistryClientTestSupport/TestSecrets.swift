@@ -41,6 +41,5 @@ package final class Numbers: Sendable {
     private let rest: Guarded<[UInt64]>
 
     package init(_ numbers: [UInt64]) { rest = Guarded(numbers) }
-
     @Sendable package func next() -> UInt64 { rest.withLock { $0.isEmpty ? 0 : $0.removeFirst() } }
 }

@@ -11,7 +11,6 @@ package final class TestStreams<Element: Sendable>: Sendable {
 
     package init() {}
 
-    /// How many listen now.
     package var listeners: Int { state.withLock { $0.listeners.count } }
 
     package func subscribe() -> AsyncStream<Element> {

@@ -6,7 +6,6 @@ import RegistryClient
 package final class TestTransport: Transport {
     private let calls: AsyncStream<Call>
     private let continuation: AsyncStream<Call>.Continuation
-
     private let isOffline = Guarded(false)
     private let given = Guarded<[[TransportRequest]]>([])
 
@@ -25,7 +24,6 @@ package final class TestTransport: Transport {
     /// Nobody answers from now on, or somebody does again.
     package func goesOffline(_ isOffline: Bool = true) { self.isOffline.withLock { $0 = isOffline } }
 
-    /// The next request, when it comes.
     package func next() async -> Call {
         for await call in calls { return call }
         fatalError("the network has gone")

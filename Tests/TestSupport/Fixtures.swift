@@ -1,5 +1,6 @@
 import Foundation
 import RegistryCore
+import RegistryStore
 
 extension PushToken {
     /// An invented token with this number in it.
@@ -55,5 +56,18 @@ extension Date {
             timeIntervalSinceReferenceDate: (Date().timeIntervalSinceReferenceDate * 1000).rounded() / 1000 - minutes
                 * 60
         )
+    }
+}
+
+extension Registry {
+    /// Registers an activity with an invented token.
+    package func registerSample(_ id: String, token: Int, minutesAgo minutes: Double? = nil, in scope: Scope)
+        async throws
+    {
+        let registration = ActivityRegistration.sample(
+            token: .sample(token),
+            observedAt: minutes.map { .minutesAgo($0) }
+        )
+        _ = try await register(registration, as: .sample(id), in: scope, by: "test")
     }
 }

@@ -20,9 +20,7 @@ package struct OwnCluster: Sendable {
         // With the owner, who differs from root.
         try await Shell.run(
             #"cp -a "$from" "$to" && cp -a "$to/data/PG_VERSION" "$to/data/standby.signal""#,
-            [
-                "from": directory.path, "to": copy.directory.path,
-            ]
+            ["from": directory.path, "to": copy.directory.path]
         )
         return copy
     }
@@ -38,13 +36,7 @@ package struct OwnCluster: Sendable {
         let logger = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
         let all = ["fsync": "off"].merging(settings) { $1 }
         let postgres = try await EmbeddedPostgres.open(directory.path, settings: all, logger: logger)
-        let pool = PostgresPool(
-            databaseURL: postgres.connectionString,
-            maximumConnections: 4,
-            requestTimeout: .seconds(60),
-            allowsUnsafeDurability: true,
-            logger: logger
-        )
+        let pool = TestDatabase.pool(postgres.connectionString, connections: 4, timeout: .seconds(60))
         let result: Result<Value, any Error>
         do {
             if let location { try await Self.promote(pool, at: UTF8Text(location)) }

@@ -44,7 +44,6 @@ private struct ServedApplication<Base: ApplicationProtocol>: ApplicationProtocol
     let base: Base
     let host: String
     let serving: AsyncStream<Int>.Continuation
-
     var responder: Base.Responder { get async throws { try await base.responder } }
     var server: HTTPServerBuilder { base.server }
     var eventLoopGroup: any EventLoopGroup { base.eventLoopGroup }

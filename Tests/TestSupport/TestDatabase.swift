@@ -4,7 +4,6 @@ import Logging
 import PostgresDriver
 import RegistryCore
 import RegistryStore
-import Synchronization
 
 /// A schema for one test, in temporary servers shared by the test process.
 package struct TestDatabase: Sendable {
@@ -27,12 +26,9 @@ package struct TestDatabase: Sendable {
     ) async throws -> Self {
         let name = "test_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
         let connectionString = try await cluster.make(name, isAlone: isAlone)
-        let pool = Self.pool(
-            connectionString,
-            connections: maximumConnections,
-            timeout: requestTimeout,
-            planLifetime: keepsPlans ? nil : .seconds(10)
-        )
+        let lifetime = keepsPlans ? nil : Duration.seconds(10)
+        let (url, connections) = (connectionString, maximumConnections)
+        let pool = Self.pool(url, connections: connections, timeout: requestTimeout, planLifetime: lifetime)
         // For tests that let time pass: as a difference it would depend on the time zone, which Citus rejects in
         // assignments.
         try await pool.withSession { session in
@@ -43,11 +39,7 @@ package struct TestDatabase: Sendable {
                 """
             )
         }
-        return Self(
-            connectionString: connectionString,
-            pool: pool,
-            registry: Registry(pool: pool)
-        )
+        return Self(connectionString: connectionString, pool: pool, registry: Registry(pool: pool))
     }
 
     /// Simulates another instance of the service.
@@ -57,6 +49,12 @@ package struct TestDatabase: Sendable {
         let pool = Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(240))
         let logger = isSilent ? Logger(label: "store") { _ in SwiftLogNoOpLogHandler() } : Logger(label: "store")
         return Registry(pool: pool, logger: logger)
+    }
+
+    /// Makes a migrated schema with the app `com.example.food`.
+    package static func withScope() async throws -> (TestDatabase, Scope) {
+        let database = try await make()
+        return (database, try await database.scope())
     }
 
     package func scope(
@@ -74,7 +72,7 @@ package struct TestDatabase: Sendable {
         }
     }
 
-    static func pool(
+    package static func pool(
         _ url: String,
         connections: Int,
         timeout: Duration = .seconds(240),
