@@ -1,6 +1,5 @@
 import HTTPTypes
 import RegistryCore
-import TestSupport
 import Testing
 
 @testable import RegistryServer
@@ -12,8 +11,7 @@ import Testing
         (["application/x-ndjson"], true), (["Application/X-NDJSON"], true), ([" application/x-ndjson "], true),
         // The field that openapi-generator's Kotlin client sends.
         (["application/json, application/x-ndjson, application/problem+json"], false),
-        (["application/x-ndjson, application/json"], false),
-        (["application/x-ndjson;q=0.5, application/json"], false),
+        (["application/x-ndjson, application/json"], false), (["application/x-ndjson;q=0.5, application/json"], false),
         (["application/json, application/x-ndjson;q=0.5"], false),
         (["application/json;q=0.5, application/x-ndjson"], true),
         (["application/json;q=0.5,application/x-ndjson;q=0.501"], true),
@@ -38,10 +36,7 @@ import Testing
         (["application/x-ndjson;a=" + String(repeating: "b", count: 1002)], false),
     ]
 
-    @Test("Accept is weighed as RFC 9110 says", arguments: fields) func isWeighed(
-        _ accept: [String],
-        _ prefersLines: Bool
-    ) {
+    @Test(arguments: fields) func `Accept is weighed as RFC 9110 says`(_ accept: [String], _ prefersLines: Bool) {
         var fields = HTTPFields()
         for value in accept { fields.append(HTTPField(name: .accept, value: value)) }
         #expect(AcceptField.prefersLines(fields) == prefersLines)

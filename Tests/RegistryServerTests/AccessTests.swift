@@ -1,5 +1,4 @@
 import HTTPTypes
-import Logging
 import PostgresDriver
 import RegistryCore
 import RegistryStore
@@ -19,11 +18,8 @@ import Testing
         #expect(throws: Never.self) { try Access.everyone.check(.anonymous) }
     }
 
-    @Test(
-        "Credentials are checked even without authentication",
-        arguments: ["Bearer prr_x_y", "Basic dTpw", "Bearer", "", "Bearer  ", "Bearer a.b.c", "Bearer prc_é"]
-    )
-    func credentialsAreCheckedEvenWithoutAuthentication(_ credentials: String) async {
+    @Test(arguments: ["Bearer prr_x_y", "Basic dTpw", "Bearer", "", "Bearer  ", "Bearer a.b.c", "Bearer prc_é"])
+    func `Credentials are checked even without authentication`(_ credentials: String) async {
         for insecure in [true, false] {
             let problem = await #expect(throws: Problem.self) {
                 try await Authenticator.inTheDark(insecure).principal(for: [.authorization: credentials])
@@ -59,35 +55,25 @@ extension Authenticator {
 }
 
 @Suite struct LoopbackHostTests {
-    @Test(
-        "A loopback name or address is this machine",
-        arguments: [
-            "localhost", "LocalHost", "localhost:8080", "127.0.0.1", "127.0.0.1:1", "127.255.1.2", "[::1]",
-            "[::1]:65535",
-            "localhost:",
-        ]
-    )
-    func isThisMachine(_ host: String) { #expect(LoopbackHost.matches(host)) }
+    @Test(arguments: [
+        "localhost", "LocalHost", "localhost:8080", "127.0.0.1", "127.0.0.1:1", "127.255.1.2", "[::1]", "[::1]:65535",
+        "localhost:",
+    ])
+    func `A loopback name or address is this machine`(_ host: String) { #expect(LoopbackHost.matches(host)) }
 
-    @Test(
-        "Other names and addresses are not this machine",
-        arguments: [
-            "", "example.com", "localhost.example.com", "localhost.", "127.0.0.1.example.com", "128.0.0.1", "127.0.0",
-            "127.0.0.256", "127.0.0.1.1", "127.0.0.x", "127..0.1", "::1", "[::2]", "[::1", "[::1]x", "[::1]:x",
-            "localhost:65536", "localhost:80:80", "user@localhost", "0.0.0.0", "localhost:-1", "localhost:8a",
-            "2130706433",
-        ]
-    )
-    func isNot(_ host: String) { #expect(!LoopbackHost.matches(host)) }
+    @Test(arguments: [
+        "", "example.com", "localhost.example.com", "localhost.", "127.0.0.1.example.com", "128.0.0.1", "127.0.0",
+        "127.0.0.256", "127.0.0.1.1", "127.0.0.x", "127..0.1", "::1", "[::2]", "[::1", "[::1]x", "[::1]:x",
+        "localhost:65536", "localhost:80:80", "user@localhost", "0.0.0.0", "localhost:-1", "localhost:8a",
+        "2130706433",
+    ])
+    func `Other names and addresses are not this machine`(_ host: String) { #expect(!LoopbackHost.matches(host)) }
 
-    @Test(
-        "Whether the server listens on loopback alone is told by its address",
-        arguments: [
-            ("127.0.0.1", true), ("::1", true), ("localhost", true), ("0.0.0.0", false), ("::", false),
-            ("10.0.0.1", false),
-        ]
-    )
-    func tellsWhetherTheServerListensThere(_ host: String, _ isLoopback: Bool) {
+    @Test(arguments: [
+        ("127.0.0.1", true), ("::1", true), ("localhost", true), ("0.0.0.0", false), ("::", false),
+        ("10.0.0.1", false),
+    ])
+    func `Whether the server listens on loopback alone is told by its address`(_ host: String, _ isLoopback: Bool) {
         #expect(ServerConfiguration(host: host).listensOnLoopback == isLoopback)
     }
 

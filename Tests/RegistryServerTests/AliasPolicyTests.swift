@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
 import TestSupport
@@ -12,26 +11,15 @@ import Testing
     private static let backends = [Role.sender, .admin, .root].map { Principal(role: $0, who: "k") }
 
     /// The table of section 5: the kind, its value, whether a publishable key may set it, and whether the user u-1 may.
-    @Test(
-        "Who may set an alias follows the rules",
-        arguments: [
-            ("liveactivityId", "order-42", true, true), ("userId", "u-1", false, true), ("userId", "u-2", false, false),
-            ("userId", "U-1", false, false), ("orderId", "o", false, true), ("free", "x", true, true),
-            ("signed", "x", false, true), ("mine", "u-1", false, true), ("mine", "u-10", false, false),
-            ("ours", "u-1", false, false),
-        ]
-    )
-    func followsTheRules(_ kind: String, _ value: String, _ keyMay: Bool, _ userMay: Bool) throws {
+    @Test(arguments: [
+        ("liveactivityId", "order-42", true, true), ("userId", "u-1", false, true), ("userId", "u-2", false, false),
+        ("userId", "U-1", false, false), ("orderId", "o", false, true), ("free", "x", true, true),
+        ("signed", "x", false, true), ("mine", "u-1", false, true), ("mine", "u-10", false, false),
+        ("ours", "u-1", false, false),
+    ])
+    func `Rules say who may set an alias`(_ kind: String, _ value: String, _ keyMay: Bool, _ userMay: Bool) throws {
         let rules: [UTF8Text: AliasRule] = ["free": .any, "signed": .signedIn, "mine": .subject, "ours": .backend]
-        let settings = AppSettings(aliasRules: rules)
-        let app = App(
-            id: 1,
-            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
-            bundleID: try BundleID("a"),
-            settings: settings,
-            createdAt: Date(),
-            updatedAt: Date()
-        )
+        let app = App.sample(aliasRules: rules)
         func allows(_ principal: Principal) -> Bool {
             do {
                 try AliasPolicy(app).check([.sample("liveactivityId", "x"), .sample(kind, value)], by: principal)
@@ -45,14 +33,7 @@ import Testing
 
     /// "é" in one character and in two is the same text to Swift, and not the same user.
     @Test("Subjects are compared byte by byte") func subjectsAreComparedByteByByte() throws {
-        let app = App(
-            id: 1,
-            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
-            bundleID: try BundleID("a"),
-            settings: AppSettings(),
-            createdAt: Date(),
-            updatedAt: Date()
-        )
+        let app = App.sample()
         let user = Principal(role: .client, who: "user:\u{E9}", subject: "\u{E9}")
         #expect(throws: Never.self) { try AliasPolicy(app).check([.sample("userId", "\u{E9}")], by: user) }
         #expect(throws: Problem.self) { try AliasPolicy(app).check([.sample("userId", "e\u{301}")], by: user) }

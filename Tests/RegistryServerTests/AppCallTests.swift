@@ -1,7 +1,5 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
-import TestSupport
 import Testing
 
 @testable import RegistryServer

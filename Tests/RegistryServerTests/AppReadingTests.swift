@@ -38,7 +38,6 @@ import Testing
     }
 
     @Test(
-        "Every fault of an app's settings is named",
         arguments: [
             (["name": ""], "/name"), (["name": 5], "/name"), (["name": "a\u{0}b"], "/name"),
             (["activityLifetime": "PT0S"], "/activityLifetime"), (["activityLifetime": "P8D"], "/activityLifetime"),
@@ -46,8 +45,8 @@ import Testing
             (["tombstoneRetention": "P999999999999D"], "/tombstoneRetention"),
             (["activityLifetime": "PT8H", "tombstoneRetention": "PT8H59M"], "/tombstoneRetention"),
             (["aliasRules": ["userId": "everyone"]], "/aliasRules/userId"),
-            (["aliasRules": ["1": "any"]], "/aliasRules/1"),
-            (["aliasRules": []], "/aliasRules"), (["jwt": "x"], "/jwt"),
+            (["aliasRules": ["1": "any"]], "/aliasRules/1"), (["aliasRules": []], "/aliasRules"),
+            (["jwt": "x"], "/jwt"),
             (["jwt": ["issuer": "i", "audience": "a"]], "/jwt"),
             (["jwt": ["issuer": "i", "audience": "a", "jwksUrl": "https://x.y/z", "jwks": ["keys": []]]], "/jwt"),
             (["jwt": ["issuer": "i", "audience": "a", "jwksUrl": "ftp://x.y/z"]], "/jwt/jwksUrl"),
@@ -58,7 +57,7 @@ import Testing
             (["jwt": ["issuer": "i", "jwks": ["keys": []]]], "/jwt/audience"),
         ] as [(JSONValue, String)]
     )
-    func faults(_ value: JSONValue, _ pointer: String) {
+    func `Every fault of an app's settings is named`(_ value: JSONValue, _ pointer: String) {
         #expect(changes(value).1.map(\.pointer) == [pointer])
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import PostgresDriver
 import RegistryCore
@@ -12,8 +11,7 @@ import Testing
     private static let alias = "kind=liveactivityId&value=order-42"
 
     @Test func `The audit explains, purges, and tells who did what`() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
             let (auditor, admin) = (try await server.key(.auditor).fields, try await server.key(.admin))
             let phone = try await server.key(.client).fields

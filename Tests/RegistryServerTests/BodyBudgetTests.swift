@@ -69,8 +69,7 @@ import Testing
 
     /// Both ways: a batch of 2 MiB, and a registration that the direct way would take.
     @Test("Without room nothing is read") func withoutRoomNothingIsRead() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 100_000 }
         let budget = service.responder.bodies.budget
         try await service.run(database.registry) { server in
@@ -103,8 +102,7 @@ import Testing
     }
 
     @Test("Chunks are counted as they come") func chunksAreCountedAsTheyCome() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 80_000 }
         let budget = service.responder.bodies.budget
         try await service.run(database.registry) { server in
@@ -122,16 +120,13 @@ import Testing
 
     /// While Postgres is waited for, nothing is held of the body.
     @Test("Decoded bodies are let go") func decodedBodiesAreLetGo() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry, insecureNoAuth: true)
         try await service.run(database.registry) { server in
             let held = try await HeldTransaction("LOCK TABLE installations, activities", in: database)
-            async let reply = server.call(
-                .put,
-                "…/installations/phone/activities",
-                ["observedAt": .minutesAgo(1), "activities": [["activityId": "a", "token": .token(1)]]]
-            )
+            let items: JSONValue = [["activityId": "a", "token": .token(1)]]
+            let state: JSONValue = ["observedAt": .minutesAgo(1), "activities": items]
+            async let reply = server.call(.put, "…/installations/phone/activities", state)
             try await held.waitUntilSomebodyWaits()
             #expect(service.responder.bodies.budget.used == 0)
             #expect(service.responder.heavyCalls.count == 1)
@@ -157,7 +152,6 @@ import Testing
         }
     }
 
-    /// The cost of the largest batch that is permitted, in time and memory.
     @Test("The worst permitted body stays within its cost") func worstPermittedBody() throws {
         let item = "{\"\":0},"
         let objects = 49_998
@@ -177,9 +171,7 @@ import Testing
             sizes.append(MemoryReturn.residentBytes - before)
         }
         let (time, size) = (try #require(times.min()), try #require(sizes.min()))
-        print(
-            "figure: worst permitted body, \(bytes.count) bytes and 100,000 values: \(time), \(size >> 20) MiB as JSON"
-        )
+        print("figure: worst body, \(bytes.count) bytes and 100,000 values: \(time), \(size >> 20) MiB as JSON")
         #expect(time < .seconds(10) && size < 100 << 20)
         #expect(values.count == 3)
     }

@@ -50,11 +50,8 @@ import Testing
         )
     }
 
-    @Test(
-        "Bad tokens are never repeated",
-        arguments: ["", "0", "xy", "0g", String(repeating: "ab", count: 513), "de ad"]
-    )
-    func badTokensAreNeverRepeated(_ token: String) {
+    @Test(arguments: ["", "0", "xy", "0g", String(repeating: "ab", count: 513), "de ad"])
+    func `Bad tokens are never repeated`(_ token: String) {
         let faults = registration(["token": .string(token)]).1
         #expect(faults.map(\.pointer) == ["/token"])
         #expect(token.isEmpty || faults.allSatisfy { !$0.detail.contains(token) || token.count < 3 })
@@ -136,14 +133,13 @@ import Testing
     }
 
     @Test(
-        "Envelopes of resolve are checked",
         arguments: [
             (["aliases": [], "limitPerAlias": 0], "/limitPerAlias"),
             (["aliases": [], "limitPerAlias": 1001], "/limitPerAlias"),
             (["aliases": [], "limitPerAlias": "5"], "/limitPerAlias"), (["limitPerAlias": 1], "/aliases"),
         ] as [(JSONValue, String)]
     )
-    func envelopesOfResolve(_ value: JSONValue, _ pointer: String) {
+    func `Envelopes of resolve are checked`(_ value: JSONValue, _ pointer: String) {
         var json = JSONReader(value)
         _ = ResolveBody.read(&json)
         #expect(json.faults.map(\.pointer) == [pointer])

@@ -13,8 +13,7 @@ import Testing
         [site: "same-site"], [site: "cross-site", .origin: "http://localhost"],
     ]
 
-    @Test("Changes from elsewhere are refused", arguments: foreign)
-    func changesFromElsewhereAreRefused(_ fields: HTTPFields) async throws {
+    @Test(arguments: foreign) func `Changes from elsewhere are refused`(_ fields: HTTPFields) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let changes: [(HTTPRequest.Method, String, JSONValue?)] = [
                 (.post, "…/release", nil), (.post, "…/activities/a/release", nil), (.delete, "…/activities/a", nil),
@@ -29,11 +28,8 @@ import Testing
         }
     }
 
-    @Test(
-        "Own pages and programs may make changes",
-        arguments: [[:], [.origin: "http://localhost"], [site: "same-origin"], [site: "same-origin", .origin: "x"]]
-    )
-    func ownPagesAndProgramsMayMakeThem(_ fields: HTTPFields) async throws {
+    @Test(arguments: [[:], [.origin: "http://localhost"], [site: "same-origin"], [site: "same-origin", .origin: "x"]])
+    func `Own pages and programs may make changes`(_ fields: HTTPFields) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             #expect(try await server.call(.post, "…/release", nil, fields).status == 200)
             #expect(try await server.call(.put, "…/activities/a", ["token": .token(1)], fields).status == 201)

@@ -28,13 +28,11 @@ import Testing
     }
 
     private static func position(_ server: LiveServer) async throws -> String {
-        guard case .string(let after) = try await server.call(.get, "…/changes")["after"] else { return "" }
-        return after
+        try #require(try await server.call(.get, "…/changes")["after"].string)
     }
 
-    @Test("A position is answered at once, and what changed since it by one that goes on from there") func pages()
-        async throws
-    {
+    @Test
+    func `A position is answered at once, and what changed since it by one that goes on from there`() async throws {
         try await LiveServer.run { server in
             let start = try await server.call(.get, "…/changes?wait=60")
             #expect(start.status == 200 && start["changes"] == [] && start["more"] == false)
@@ -125,8 +123,7 @@ import Testing
     }
 
     @Test("A position that is of no use is a 410 also where a stream is asked for") func gone() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry) { server in
             let after = try await Self.position(server)
             _ = try await database.pool.withSession { session in
@@ -148,9 +145,7 @@ import Testing
         }
     }
 
-    @Test("An instance takes 64 streams, and refuses one more with Retry-After until one ends") func mostStreams()
-        async throws
-    {
+    @Test func `An instance takes 64 streams, and refuses one more with Retry-After until one ends`() async throws {
         try await LiveServer.run { server in
             var streams: [RawConnection] = []
             for _ in 0..<FollowerCount.limit {
@@ -172,8 +167,7 @@ import Testing
     }
 
     @Test("A stream that stops reading is closed, and makes room for others") func stoppedStreams() async throws {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
+        let (database, scope) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry, { $0.stalledReader = .milliseconds(300) }) { server in
             var streams: [RawConnection] = []
             for _ in 0..<FollowerCount.limit {
@@ -203,8 +197,7 @@ import Testing
 
     @Test("All who follow a scope share one reader, whatever its app's settings become; it ends with the last of them")
     func oneReader() async throws {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
+        let (database, scope) = try await TestDatabase.withScope()
         var changes = AppChanges()
         changes.eventRetention = .seconds(40 * 86_400)
         let changed = try await database.scope("com.example.food", .sandbox, changes)
@@ -222,8 +215,7 @@ import Testing
     /// Rather than a time, which says little on a shared machine: how often the feed asks Postgres before all have heard.
     @Test("Whatever their number, those who follow a scope cost one read a round, and hear of a change by the next one")
     func oneReadARound() async throws {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
+        let (database, scope) = try await TestDatabase.withScope()
         let registry = database.anotherRegistry()
         let feed = ChangeFeed(registry: registry, shutdownNotice: ShutdownNotice(), logger: .silent)
         var followers = (0..<FollowerCount.limit).map { _ in
@@ -232,12 +224,7 @@ import Testing
         for index in followers.indices { _ = await followers[index].next() }
         func reads() -> Int { registry.measures.statements[.reads]?.snapshot.count ?? 0 }
         for number in 0..<5 {
-            _ = try await database.registry.register(
-                .sample(token: .sample(number), observedAt: .minutesAgo(1)),
-                as: .sample("a-\(number)"),
-                in: scope,
-                by: "test"
-            )
+            try await database.registry.registerSample("a-\(number)", token: number, minutesAgo: 1, in: scope)
             let before = reads()
             for index in followers.indices {
                 var isTold = false
@@ -253,8 +240,7 @@ import Testing
     }
 
     @Test("Streams end with the service, and at their deadline, by a last message") func ends() async throws {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
+        let (database, scope) = try await TestDatabase.withScope()
         let notice = ShutdownNotice()
         let feed = ChangeFeed(registry: database.registry, shutdownNotice: notice, logger: .silent)
         func last(_ stream: AsyncStream<ChangeFeed.Message>) async -> Bool {
@@ -268,22 +254,14 @@ import Testing
         #expect(await last(stream))
     }
 
-    @Test("A follower that does not take its messages is let go, and nobody else waits") func aSlowFollower()
-        async throws
-    {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
+    @Test func `A follower that does not take its messages is let go, and nobody else waits`() async throws {
+        let (database, scope) = try await TestDatabase.withScope()
         let feed = ChangeFeed(registry: database.registry, shutdownNotice: ShutdownNotice(), logger: .silent)
         let slow = feed.follow(scope, until: .now + .seconds(3600))
         var quick = feed.follow(scope, until: .now + .seconds(3600)).makeAsyncIterator()
         _ = await quick.next()
         for number in 0..<30 {
-            _ = try await database.registry.register(
-                .sample(token: .sample(number), observedAt: .minutesAgo(1)),
-                as: .sample("a-\(number)"),
-                in: scope,
-                by: "test"
-            )
+            try await database.registry.registerSample("a-\(number)", token: number, minutesAgo: 1, in: scope)
             var isTold = false
             while !isTold, case .batch(let batch)? = await quick.next() { isTold = !batch.changes.isEmpty }
             #expect(isTold)

@@ -41,8 +41,7 @@ import Testing
         channel.writeAndFlush(part, promise: nil)
     }
 
-    @Test("A connection outlives a large answer that was written as bytes")
-    func aConnectionOutlivesALargeDirectAnswer() throws {
+    @Test func `A connection outlives a large answer that was written as bytes`() throws {
         let channel = try Self.connection()
         Self.setWritable(false, channel)
         // The bytes went past the guard; only their end is told.
@@ -53,8 +52,7 @@ import Testing
         _ = try channel.finish()
     }
 
-    @Test("A connection outlives an answer whose end alone did not fit")
-    func aConnectionOutlivesALateEnd() throws {
+    @Test func `A connection outlives an answer whose end alone did not fit`() throws {
         let channel = try Self.connection()
         Self.write(.head(HTTPResponse(status: .ok)), to: channel)
         Self.write(.end(nil), to: channel)
@@ -65,8 +63,7 @@ import Testing
         _ = try channel.finish()
     }
 
-    @Test("A reader who stops is cut off", arguments: [false, true])
-    func aStalledReaderIsCutOff(isDirect: Bool) throws {
+    @Test(arguments: [false, true]) func `A reader who stops is cut off`(isDirect: Bool) throws {
         let channel = try Self.connection()
         if !isDirect { Self.write(.head(HTTPResponse(status: .ok)), to: channel) }
         Self.setWritable(false, channel)
@@ -106,8 +103,7 @@ import Testing
         _ = try? channel.finish()
     }
 
-    @Test("When the server stops, a connection over which nothing comes is closed soon") func nothingMoreComes() throws
-    {
+    @Test func `When the server stops, a connection over which nothing comes is closed soon`() throws {
         let channel = try Self.connection()
         try channel.pipeline.syncOperations.addHandler(ClosingHandler())
         Self.write(.end(nil), to: channel)

@@ -23,7 +23,6 @@ import Testing
         /// The methods of requests, once their heads are there.
         let heads: AsyncStream<HTTPRequest.Method>
 
-        /// Waits until a request's body is asked for.
         func awaitPut() async { _ = await heads.first { $0 == .put } }
     }
 
@@ -42,13 +41,8 @@ import Testing
             for try await _ in request.body {}
             return Response(status: .noContent)
         }
-        let application = makeApplication(
-            responder: responder,
-            configuration: configuration,
-            local: local,
-            logger: logger
-        )
-        try await application.serve { port in try await test(Service(port: port, heads: heads)) }
+        let service = makeApplication(responder: responder, configuration: configuration, local: local, logger: logger)
+        try await service.serve { port in try await test(Service(port: port, heads: heads)) }
     }
 
     private static func isServed(_ connection: RawConnection) async -> Bool {
@@ -159,7 +153,6 @@ import Testing
         }
     }
 
-    /// A connection of HTTP/2 is at work as long as one of its streams is.
     @Test("Streams keep their connection busy") func streamsKeepTheirConnectionBusy() async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
@@ -191,9 +184,7 @@ import Testing
         }
     }
 
-    @Test("A connection that cannot be served is closed", arguments: [false, true]) func whatCannotBeServedIsClosed(
-        _ isLate: Bool
-    ) async throws {
+    @Test(arguments: [false, true]) func `A connection that cannot be served is closed`(_ isLate: Bool) async throws {
         let limits = RegistryServer.ServerConfiguration.Limits()
         let count = ConnectionCount(limits, trusted: [], logger: .silent)
         let responder = CallbackResponder<ConnectionContext> { _, _ in Response(status: .noContent) }

@@ -11,7 +11,6 @@ import Testing
         CallerNetwork(of: try #require(IPAddress(text)))
     }
 
-    /// Lets a connection in.
     private static func admit(
         _ connection: Int,
         from network: String,
@@ -38,29 +37,21 @@ import Testing
         #expect(try Self.admit(1003, from: "192.0.2.1", to: &table) == nil)
     }
 
-    @Test(
-        "Networks are 64 bits of IPv6",
-        arguments: [
-            ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
-            ("::ffff:192.0.2.1", "192.0.2.1", true),
-            ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
-        ]
-    )
-    func networksAre64BitsOfIPv6(_ one: String, _ other: String, _ isSame: Bool) throws {
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false), ("::ffff:192.0.2.1", "192.0.2.1", true),
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
+    ])
+    func `Networks are 64 bits of IPv6`(_ one: String, _ other: String, _ isSame: Bool) throws {
         #expect(try (Self.network(one) == Self.network(other)) == isSame)
     }
 
-    @Test(
-        "Networks are written as ranges are",
-        arguments: [("192.0.2.1", "192.0.2.1"), ("2001:db8:1:2::1", "2001:db8:1:2::/64")]
-    )
-    func networksAreWrittenAsRangesAre(_ address: String, _ text: String) throws {
+    @Test(arguments: [("192.0.2.1", "192.0.2.1"), ("2001:db8:1:2::1", "2001:db8:1:2::/64")])
+    func `Networks are written as ranges are`(_ address: String, _ text: String) throws {
         #expect(try Self.network(address).description == text)
     }
 
     /// Of the three networks the second holds the most.
-    @Test("Who holds the most gives up the one that is idle the longest")
-    func whoHoldsTheMostGivesUpTheOneThatIsIdleTheLongest() throws {
+    @Test func `Who holds the most gives up the one that is idle the longest`() throws {
         var table = Table(most: 6, mostOfNetwork: 5)
         _ = try Self.admit(0, from: "192.0.2.1", to: &table)
         let slots = try (1...4).map { try #require(try Self.admit($0, from: "192.0.2.2", to: &table)).slot }
@@ -92,8 +83,7 @@ import Testing
     }
 
     /// Behind a proxy are many, and behind those who hold the most there may be one.
-    @Test("The trusted may have any number and give up idle ones only")
-    func theTrustedMayHaveAnyNumberAndGiveUpIdleOnesOnly() throws {
+    @Test func `The trusted may have any number and give up idle ones only`() throws {
         var table = Table(most: 4, mostOfNetwork: 1)
         let slots = try (0..<4).map {
             try #require(try Self.admit($0, from: "10.0.0.1", isTrusted: true, to: &table)).slot
@@ -111,9 +101,7 @@ import Testing
         #expect(try Self.admit(1, from: "192.0.2.1", to: &busy) == nil && busy.count == 1)
     }
 
-    @Test("Any series of connections ends as with plain lists", arguments: 0..<20) func anyLifeIsThatOfPlainLists(
-        _ seed: UInt64
-    ) throws {
+    @Test(arguments: 0..<20) func `Any series of connections ends as with plain lists`(_ seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var table = Table(most: 12, mostOfNetwork: 5)
         var model = PlainConnections(most: 12, mostOfNetwork: 5)
@@ -132,13 +120,9 @@ import Testing
                 table.note(known.slot, isIdle: isIdle)
                 model.note(known.name, isIdle: isIdle)
             default:
-                let admitted = try Self.admit(
-                    connection,
-                    from: "10.0.0.\(network)",
-                    isTrusted: network == 0,
-                    to: &table
-                )
-                let expected = model.admit(connection, from: network, isTrusted: network == 0)
+                let isTrusted = network == 0
+                let admitted = try Self.admit(connection, from: "10.0.0.\(network)", isTrusted: isTrusted, to: &table)
+                let expected = model.admit(connection, from: network, isTrusted: isTrusted)
                 #expect((admitted != nil) == expected.isAdmitted && admitted?.closing == expected.closing)
                 if let admitted { slots = slots.suffix(20) + [(connection, admitted.slot)] }
             }

@@ -11,24 +11,14 @@ import Testing
 
     init() throws {
         alias = try Alias(kind: "userId", value: "u-7")
-        scope = try Self.scope("com.example.food", .sandbox)
+        scope = Self.scope("com.example.food", .sandbox)
     }
 
-    private static func scope(_ bundleID: String, _ environment: APNSEnvironment) throws -> Scope {
-        let now = Date()
-        let app = App(
-            id: 1,
-            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
-            bundleID: try BundleID(bundleID),
-            settings: AppSettings(),
-            createdAt: now,
-            updatedAt: now
-        )
-        return Scope(app: app, environment: environment)
+    private static func scope(_ bundleID: String, _ environment: APNSEnvironment) -> Scope {
+        Scope(app: .sample(bundleID), environment: environment)
     }
 
-    @Test("A cursor comes back as it was", arguments: [0, 1, 42, 1 << 40, Int64.max])
-    func comesBack(_ number: Int64) throws {
+    @Test(arguments: [0, 1, 42, 1 << 40, Int64.max]) func `A cursor comes back as it was`(_ number: Int64) throws {
         let text = Cursor.encode(after: number, of: alias, in: scope)
         #expect(try Cursor.decode(text, of: alias, in: scope) == number)
         #expect(text.utf8.allSatisfy { $0.isUnreserved })
@@ -46,13 +36,10 @@ import Testing
         }
     }
 
-    @Test(
-        "A text that is no cursor shows",
-        arguments: [
-            "", "x", "MTAw", "====", "null", String(repeating: "A", count: 34), String(repeating: "A", count: 4096),
-        ]
-    )
-    func whatIsNoneShows(_ text: String) {
+    @Test(arguments: [
+        "", "x", "MTAw", "====", "null", String(repeating: "A", count: 34), String(repeating: "A", count: 4096),
+    ])
+    func `A text that is no cursor shows`(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try Cursor.decode(text, of: alias, in: scope) }
     }
 
@@ -67,8 +54,8 @@ import Testing
         let text = Cursor.encode(after: 7, of: alias, in: scope)
         let others = [
             (try Alias(kind: "userId", value: "u-8"), scope), (try Alias(kind: "userid", value: "u-7"), scope),
-            (alias, try Self.scope("com.example.food", .production)),
-            (alias, try Self.scope("com.example.foo", .sandbox)),
+            (alias, Self.scope("com.example.food", .production)),
+            (alias, Self.scope("com.example.foo", .sandbox)),
         ]
         for (alias, scope) in others {
             #expect(throws: JSONFaultReason.self) { try Cursor.decode(text, of: alias, in: scope) }

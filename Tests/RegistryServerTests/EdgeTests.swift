@@ -19,18 +19,15 @@ import Testing
     }
 
     /// At the limit, and one more.
-    @Test(
-        "Header fields have limits",
-        arguments: [
-            // Host, Connection and as many more.
-            (String(repeating: "X: y\r\n", count: 98), "200 "), (String(repeating: "X: y\r\n", count: 99), "431 "),
-            ("X: \(String(repeating: "y", count: 16_384))\r\n", "200 "),
-            ("X: \(String(repeating: "y", count: 16_385))\r\n", "431 "),
-            (String(repeating: "X: \(String(repeating: "y", count: 15_000))\r\n", count: 2), "200 "),
-            (String(repeating: "X: \(String(repeating: "y", count: 15_000))\r\n", count: 3), "431 "),
-        ]
-    )
-    func headersHaveLimits(_ fields: String, _ status: String) async throws {
+    @Test(arguments: [
+        // Host, Connection and as many more.
+        (String(repeating: "X: y\r\n", count: 98), "200 "), (String(repeating: "X: y\r\n", count: 99), "431 "),
+        ("X: \(String(repeating: "y", count: 16_384))\r\n", "200 "),
+        ("X: \(String(repeating: "y", count: 16_385))\r\n", "431 "),
+        (String(repeating: "X: \(String(repeating: "y", count: 15_000))\r\n", count: 2), "200 "),
+        (String(repeating: "X: \(String(repeating: "y", count: 15_000))\r\n", count: 3), "431 "),
+    ])
+    func `Header fields have limits`(_ fields: String, _ status: String) async throws {
         try await Self.run { _, connection in
             connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(fields)\r\n")
             let answer = await connection.read()
@@ -51,21 +48,14 @@ import Testing
         }
     }
 
-    @Test("Input that is no HTTP is told so") func whatIsNoHTTPIsToldSo() async throws {
-        try await Self.run { _, connection in
-            connection.send("NONSENSE\r\n\r\n")
-            let answer = await connection.read()
-            #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.contains(#""code":"malformed-request""#))
-            #expect(answer.contains("Request-Id: ") && answer.hasSuffix("}"))
-        }
-    }
-
     /// A fault in the second of two requests does not touch the answer to the first.
-    @Test("The answer before a fault is whole") func theAnswerBeforeIsWhole() async throws {
+    @Test func `Input that is no HTTP is told so, and the answer before it is whole`() async throws {
         try await Self.run { _, connection in
             connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nNONSENSE\r\n\r\n")
             let answers = await connection.read().components(separatedBy: "HTTP/1.1 ")
-            #expect(answers.count == 3 && answers[1].hasPrefix("200 ") && answers[2].hasPrefix("400 "))
+            #expect(answers.count == 3 && answers[1].hasPrefix("200 "))
+            #expect(answers[2].hasPrefix("400 ") && answers[2].contains(#""code":"malformed-request""#))
+            #expect(answers[2].contains("Request-Id: ") && answers[2].hasSuffix("}"))
         }
     }
 
@@ -81,11 +71,8 @@ import Testing
     }
 
     /// 1 GB: answered at its head, and hung up on long before it came.
-    @Test(
-        "A body that nobody reads is not taken",
-        arguments: ["/v1/apps/com.example.food/sandbox/activities/a-1", "/livez", "/nowhere"]
-    )
-    func whatNobodyReadsIsNotTaken(_ path: String) async throws {
+    @Test(arguments: ["/v1/apps/com.example.food/sandbox/activities/a-1", "/livez", "/nowhere"])
+    func `A body that nobody reads is not taken`(_ path: String) async throws {
         try await Self.run { (server: LiveServer, connection: RawConnection) async throws in
             let length = 1 << 30
             async let answer = connection.read()

@@ -9,11 +9,9 @@ import Testing
 
 /// Names that callers give are bytes: ids that `String` takes for the same are two, wherever they meet.
 @Suite(.timeLimit(.minutes(15))) struct EqualBytesTests {
-    /// Two texts that `String` takes for the same.
     struct Pair: Sendable, CustomTestStringConvertible {
         let one: String
         let other: String
-
         var both: [String] { [one, other] }
         var testDescription: String { both.map { Hexadecimal.encode(Array($0.utf8)) }.joined(separator: " ") }
 
@@ -25,7 +23,6 @@ import Testing
 
     private static func path(_ id: String) -> String { "…/activities/\(ConsoleLink.encoded(id))" }
 
-    /// Registers both under one alias, with the tokens 1 and 2.
     private static func register(_ pair: Pair, on server: LiveServer) async throws {
         for (index, id) in pair.both.enumerated() {
             let body: JSONValue = [
@@ -40,14 +37,8 @@ import Testing
         return try await server.call(.get, "…/aliases/liveactivityId/\(alias)/activities")["activities"].all("token")
     }
 
-    // MARK: Feedback
-
-    @Test(
-        "Both tokens of one batch are withdrawn",
-        arguments: Pair.all,
-        [(410, "Unregistered", "dropped"), (400, "BadDeviceToken", "quarantined")]
-    )
-    func bothTokensOfOneBatchAreWithdrawn(_ pair: Pair, _ report: (Int, String, String)) async throws {
+    @Test(arguments: Pair.all, [(410, "Unregistered", "dropped"), (400, "BadDeviceToken", "quarantined")])
+    func `Both tokens of one batch are withdrawn`(_ pair: Pair, _ report: (Int, String, String)) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await Self.register(pair, on: server)
             #expect(try await Self.resolve(on: server).count == 2)
@@ -63,10 +54,7 @@ import Testing
         }
     }
 
-    // MARK: Registrations
-
-    @Test("Each of many at once gets its own answer", arguments: Pair.all)
-    func eachOfManyAtOnceGetsItsOwnAnswer(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `Each of many at once gets its own answer`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let ids = (0..<20).flatMap { number in pair.both.map { "\($0)\(number)" } }
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -85,8 +73,7 @@ import Testing
         }
     }
 
-    @Test("A token is taken over by an activity of an alike ID", arguments: Pair.all)
-    func aTokenIsTakenOverByAnActivityOfAnAlikeId(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `A token is taken over by an activity of an alike ID`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let later: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(1)]
             let earlier: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(2)]
@@ -98,26 +85,18 @@ import Testing
         }
     }
 
-    @Test("One full state lists two ids that look alike", arguments: Pair.all)
-    func oneFullStateListsBoth(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `One full state lists two ids that look alike`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let items = pair.both.enumerated().map { index, id -> JSONValue in
                 ["activityId": .string(id), "token": .token(index + 1), "aliases": ["liveactivityId": "both"]]
             }
             let path = "…/installations/phone/activities"
-            let both = try await server.call(
-                .put,
-                path,
-                ["observedAt": .minutesAgo(5), "activities": .array(items)]
-            )
+            let both = try await server.call(.put, path, ["observedAt": .minutesAgo(5), "activities": .array(items)])
             #expect(both["results"].all("activityId") == pair.both.map { .string($0) })
             #expect(both["results"].all("outcome") == ["registered", "registered"])
             #expect(try await Self.resolve(on: server).count == 2)
-            let rest = try await server.call(
-                .put,
-                path,
-                ["observedAt": .minutesAgo(4), "activities": .array([items[0]])]
-            )
+            let one: JSONValue = ["observedAt": .minutesAgo(4), "activities": [items[0]]]
+            let rest = try await server.call(.put, path, one)
             #expect(rest["ended"] == .array([.string(pair.other)]))
             #expect(try await Self.resolve(on: server) == [.token(1)])
         }
@@ -141,21 +120,14 @@ import Testing
                 ["activityId": .string(pair.other)],
                 ["activityId": .string(pair.one), "token": .token(2), "aliases": ["liveactivityId": "gone"]],
             ]
-            let answer = try await server.call(
-                .put,
-                "…/installations/ours/activities",
-                ["observedAt": .minutesAgo(1), "activities": items],
-                phone("ours")
-            )
+            let state: JSONValue = ["observedAt": .minutesAgo(1), "activities": items]
+            let answer = try await server.call(.put, "…/installations/ours/activities", state, phone("ours"))
             let codes = answer["results"].all("problem").map { $0["code"] ?? .null }
             #expect(codes == ["not-yours", "activity-ended"])
         }
     }
 
-    // MARK: Names
-
-    @Test("Aliases of one request are resolved apart", arguments: Pair.all)
-    func aliasesOfOneRequestAreResolvedApart(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `Aliases of one request are resolved apart`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for (index, value) in pair.both.enumerated() {
                 try await server.register("a-\(index)", token: index, alias: value)
@@ -173,8 +145,7 @@ import Testing
         }
     }
 
-    @Test("Names that look alike are apart without ids", arguments: Pair.all)
-    func namesWithoutIdsAreApart(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `Names that look alike are apart without ids`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             var ids: [JSONValue] = []
             for (index, name) in pair.both.enumerated() {
@@ -191,23 +162,15 @@ import Testing
         }
     }
 
-    @Test("Users that look alike are apart", arguments: Pair.all)
-    func usersAreApart(_ pair: Pair) async throws {
-        let app = App(
-            id: 1,
-            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
-            bundleID: try BundleID("a"),
-            settings: AppSettings(),
-            createdAt: .now,
-            updatedAt: .now
-        )
+    @Test(arguments: Pair.all) func `Users that look alike are apart`(_ pair: Pair) async throws {
         let (user, name) = (UTF8Text(pair.one), UTF8Text(pair.other))
         let principal = Principal(role: .client, who: user, subject: user)
-        #expect(throws: Problem.self) { try AliasPolicy(app).check([.sample("userId", pair.other)], by: principal) }
-        #expect(throws: Never.self) { try AliasPolicy(app).check([.sample("userId", pair.one)], by: principal) }
+        #expect(throws: Problem.self) {
+            try AliasPolicy(.sample()).check([.sample("userId", pair.other)], by: principal)
+        }
+        #expect(throws: Never.self) { try AliasPolicy(.sample()).check([.sample("userId", pair.one)], by: principal) }
         #expect(Claimant.subject(user, nil) != .subject(name, nil))
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
+        let (database, scope) = try await TestDatabase.withScope()
         for (index, user) in [user, name].enumerated() {
             _ = try await database.registry.register(
                 .sample(token: .sample(index)),
@@ -218,11 +181,8 @@ import Testing
                 claimant: .subject(user, nil)
             )
         }
-        let found = try await database.registry.activities(
-            under: .sample("liveactivityId", "match-7"),
-            limit: 10,
-            in: scope
-        )
+        let alias = Alias.sample("liveactivityId", "match-7")
+        let found = try await database.registry.activities(under: alias, limit: 10, in: scope)
         #expect(found.map(\.token) == [.sample(0), .sample(1)])
         for user in [user, name] {
             var filter = EventFilter()
@@ -232,8 +192,7 @@ import Testing
         }
     }
 
-    @Test("Installations and types that look alike are apart", arguments: Pair.all)
-    func installationsAndTypesAreApart(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `Installations and types that look alike are apart`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             func path(_ installation: String, _ type: String) -> String {
                 let parts = [installation, type].map(ConsoleLink.encoded)
@@ -259,8 +218,7 @@ import Testing
         }
     }
 
-    @Test("Events are those of their own activity", arguments: Pair.all)
-    func eventsAreThoseOfTheirActivity(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `Events are those of their own activity`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await Self.register(pair, on: server)
             for id in pair.both {

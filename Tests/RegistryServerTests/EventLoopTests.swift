@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import NIOPosix
 import RegistryCore
@@ -23,11 +22,8 @@ import Testing
     /// By HTTP/2 a body may come without a word on its length.
     @Test("A batch whose length nobody knows does not run there") func aBatchWithoutALength() async throws {
         let database = try await TestDatabase.make()
-        let responder = RegistryResponder(
-            registry: database.registry,
-            configuration: ServerConfiguration(port: 0, insecureNoAuth: true),
-            logger: .silent
-        )
+        let settings = ServerConfiguration(port: 0, insecureNoAuth: true)
+        let responder = RegistryResponder(registry: database.registry, configuration: settings, logger: .silent)
         for (method, path, isBrief) in [
             (HTTPRequest.Method.post, "resolve", false), (.get, "aliases/orderId/1/activities", true),
             (.put, "activities/a-1", true),
@@ -38,10 +34,8 @@ import Testing
         }
     }
 
-    @Test("Only hot calls with small bodies run on the event loop's thread") func onlyBriefCallsRunThere() async throws
-    {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+    @Test func `Only hot calls with small bodies run on the event loop's thread`() async throws {
+        let (database, _) = try await TestDatabase.withScope()
         let threads = Threads()
         func hot(_ method: HTTPRequest.Method, _ name: String, _ body: Route.Body) -> Route {
             Route.hot(method, "…/\(name)", for: .clientCalls, body: body) { call in

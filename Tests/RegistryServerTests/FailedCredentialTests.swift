@@ -14,29 +14,20 @@ import Testing
     private static let policy = HTTPField.Name("RateLimit-Policy")!
 
     private static func bearer(_ text: String) -> HTTPFields { [.authorization: "Bearer \(text)"] }
-
     private static func madeUp(_ role: Role = .sender) -> HTTPFields { bearer(APIKey(random: role).text.revealed) }
 
-    private static func run(
-        _ clock: ServiceClock,
-        _ test: @Sendable (LiveServer) async throws -> Void
-    ) async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+    private static func run(_ clock: ServiceClock, _ test: @Sendable (LiveServer) async throws -> Void) async throws {
+        let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry, clock: clock) {
             $0.failedCredentialRate = RateLimit(rate: 1, burst: 3)
         }
         try await service.run(database.registry, test)
     }
 
-    @Test("Networks are limited and their valid keys are not") func networksAreLimitedAndTheirValidKeysAreNot()
-        async throws
-    {
+    @Test func `Networks are limited and their valid keys are not`() async throws {
         let clock = ManualClock()
         try await Self.run(clock.clock) { server in
-            let (known, new, admin) = (
-                try await server.key(.sender), try await server.key(.sender), try await server.key(.admin)
-            )
+            let (known, new, admin) = try await (server.key(.sender), server.key(.sender), server.key(.admin))
             func call(_ fields: HTTPFields, from address: String = "9.9.9.9") async throws -> Reply {
                 try await server.call(.get, Self.path, nil, fields.from(address))
             }
@@ -185,10 +176,8 @@ import Testing
 
     /// The answer is not there before the time that is the same for all, and is not kept longer; others need not wait.
     @Test("No app is given away by time") func noAppIsGivenAwayByTime() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
         let waits = Waits()
-        try await LiveServer.run(on: database.registry, insecureNoAuth: false, clock: waits.clock) { server in
+        try await LiveServer.run(insecureNoAuth: false, clock: waits.clock) { server in
             let root = try await server.key(.root)
             for app in ["com.example.food", "com.example.none", "com.example.none"] {
                 for fields in [Self.bearer(TestIssuer.stranger.token(at: Date())), Self.madeUp(), Self.bearer("x")] {
@@ -206,9 +195,7 @@ import Testing
     }
 
     @Test("Made-up names keep nobody waiting") func madeUpNamesKeepNobodyWaiting() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
+        try await LiveServer.run(insecureNoAuth: false) { server in
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<300 {
                     let path = number % 2 == 0 ? Self.path : "/v1/apps/com.example.n\(number)/sandbox/activities/a"

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import NIOCore
 import RegistryCore
@@ -115,9 +114,7 @@ import Testing
 }
 
 @Suite struct LineSplitterTests {
-    @Test("Parts of any size give the same lines", arguments: [1, 2, 3, 7, 100]) func partsOfAnySizeGiveTheSameLines(
-        _ size: Int
-    ) {
+    @Test(arguments: [1, 2, 3, 7, 100]) func `Parts of any size give the same lines`(_ size: Int) {
         var splitter = LineSplitter()
         let bytes = Array("one\n\n  \r\ntwo\r\nthree".utf8)
         var lines: [BodyLine] = []

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
 import TestSupport
@@ -75,10 +74,7 @@ import Testing
             #expect(try await post(2).problem == "activity-ended")
             let second = try await post(3)
             #expect(second.status == 201 && second["activityId"] != first["activityId"])
-            guard case .string(let id) = second["activityId"] else {
-                Issue.record("no activityId")
-                return
-            }
+            let id = try #require(second["activityId"].string)
             #expect(try await server.call(.delete, "…/activities/\(id)?reason=dismissed").status == 204)
             let dismissed = try await server.call(.get, "…/activities/\(id)")
             #expect(dismissed["state"] == "ended" && dismissed["reason"] == "dismissed")

@@ -13,7 +13,6 @@ struct FrameConnection: Sendable {
     enum End: Equatable {
         case answer(status: String, body: String)
         case reset(HTTP2ErrorCode)
-        /// The connection ended.
         case connection
     }
 
@@ -56,7 +55,6 @@ struct FrameConnection: Sendable {
         }
     }
 
-    /// Sends the header of a request.
     func send(_ id: HTTP2StreamID, _ method: String, _ path: String, length: Int? = nil, isLast: Bool) async throws {
         var fields: HPACKHeaders = [
             ":method": method, ":scheme": "https", ":authority": "localhost", ":path": path,
@@ -69,7 +67,6 @@ struct FrameConnection: Sendable {
         try await send(id, .headers(.init(headers: fields, endStream: isLast)))
     }
 
-    /// Sends a part of a body.
     func send(_ id: HTTP2StreamID, _ text: String, isLast: Bool) async throws {
         try await send(id, .data(.init(data: .byteBuffer(ByteBuffer(string: text)), endStream: isLast)))
     }
@@ -78,8 +75,6 @@ struct FrameConnection: Sendable {
         try await outbound.write(HTTP2Frame(streamID: id, payload: payload))
     }
 
-    /// Reads until as many streams have ended.
-    ///
     /// - Returns: how each ended; those that had begun to be answered before a reset are reset.
     func ends(_ count: Int) async throws -> [HTTP2StreamID: End] {
         var ends: [HTTP2StreamID: End] = [:]

@@ -33,39 +33,26 @@ import Testing
     }
 
     @Test(
-        "A connection whose caller says close is closed",
         arguments: [
-            "Connection: close", "Connection: Close", "connection: CLOSE", "Connection: keep-alive, cLose",
-            "Connection: x-mine ,close , y", "Connection: keep-alive\r\nConnection: close",
+            "1.1 Connection: close", "1.1 Connection: Close", "1.1 connection: CLOSE", "1.0 Connection: close",
+            "1.1 Connection: x-mine ,close , y", "1.1 Connection: keep-alive\r\nConnection: close", "1.0 X: y",
+            "1.1 Connection: keep-alive, cLose", "1.0 Connection: keep-alive",
         ],
         [true, false]
     )
-    func whoSaysCloseIsClosed(_ field: String, _ isDirect: Bool) async throws {
-        let answers = try await Self.answers("GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\(field)", isDirect)
-        #expect(answers.count == 1 && answers.first?.hasPrefix("HTTP/1.1 200 ") == true, "\(answers)")
+    func `HTTP/1.0 connections, and all that say close, are closed`(_ text: String, _ isDirect: Bool) async throws {
+        let (version, field) = (text.prefix(3), text.dropFirst(4))
+        let head = "GET \(Self.path) HTTP/\(version)\r\nHost: localhost\r\n\(field)"
+        let answers = try await Self.answers(head, isDirect)
+        #expect(answers.count == 1 && answers.first?.hasPrefix("HTTP/\(version) 200 ") == true, "\(answers)")
         #expect(Self.closes(answers.first))
     }
 
-    @Test(
-        "Other connections stay",
-        arguments: ["X: y", "Connection: keep-alive", "Connection: closed", "Connection: x-close"],
-        [true, false]
-    )
-    func whoDoesNotStays(_ field: String, _ isDirect: Bool) async throws {
+    @Test(arguments: ["X: y", "Connection: keep-alive", "Connection: closed", "Connection: x-close"], [true, false])
+    func `Other connections stay`(_ field: String, _ isDirect: Bool) async throws {
         let head = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\(field)"
         let answers = try await Self.answers(head, isDirect, last: true)
         #expect(answers.count == 2 && !answers.contains(where: Self.closes), "\(answers)")
-    }
-
-    @Test(
-        "HTTP/1.0 connections are closed",
-        arguments: ["X: y", "Connection: keep-alive", "Connection: close"],
-        [true, false]
-    )
-    func oldOnesAreClosed(_ field: String, _ isDirect: Bool) async throws {
-        let answers = try await Self.answers("GET \(Self.path) HTTP/1.0\r\nHost: localhost\r\n\(field)", isDirect)
-        #expect(answers.count == 1 && answers.first?.hasPrefix("HTTP/1.0 200 ") == true, "\(answers)")
-        #expect(Self.closes(answers.first))
     }
 
     /// Of the end of a stream the older version knows by its last line and the connection's end.
@@ -79,16 +66,14 @@ import Testing
 
     /// Before anything else is looked at, the host that only `--insecure-no-auth` is about among it.
     @Test(
-        "A request that does not name one host is refused",
         arguments: [
             "", "Host:", "Host: localhost\r\nHost: localhost", "Host: localhost\r\nhost: evil.example", "Host: a b",
             "Host: a/b", "Host: user@localhost", "Host: localhost:x", "Host: localhost:123456", "Host: [::1",
-            "Host: []",
-            "Host: [::g]", "Host: ::1", "Host: caf\u{e9}", "Host: :80", "Host: a,b c",
+            "Host: []", "Host: [::g]", "Host: ::1", "Host: caf\u{e9}", "Host: :80", "Host: a,b c",
         ],
         [true, false]
     )
-    func whoDoesNotNameOneHostIsRefused(_ field: String, _ isDirect: Bool) async throws {
+    func `A request that does not name one host is refused`(_ field: String, _ isDirect: Bool) async throws {
         let head = "GET \(Self.path) HTTP/1.1\r\n\(field.isEmpty ? "X: y" : field)"
         let answers = try await Self.answers(head, isDirect)
         #expect(answers.count == 1 && answers.first?.hasPrefix("HTTP/1.1 400 ") == true, "\(answers)")
@@ -97,24 +82,18 @@ import Testing
         #expect(answers.first?.contains("Host") == true)
     }
 
-    /// The answer to what came before on the connection is whole, and comes first.
-    @Test("The answer before a fault of framing is whole", arguments: [true, false]) func theAnswerBeforeIsWhole(
-        _ isDirect: Bool
-    ) async throws {
+    @Test(arguments: [true, false])
+    func `The answer before a fault of framing is whole`(_ isDirect: Bool) async throws {
         let good = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
         let answers = try await Self.answers("\(good)GET \(Self.path) HTTP/1.1\r\nX: y", isDirect)
         #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 200", "HTTP/1.1 400"])
     }
 
-    @Test(
-        "A host is a name or address, with a port or without",
-        arguments: [
-            "localhost", "LOCALHOST:8080", "a_b.example", "[::1]:80", "[::ffff:10.0.0.1]", "x:", "a%20b", "x ",
-        ]
-    )
-    func hosts(_ host: String) { #expect(HostField.isValid(host)) }
+    @Test(arguments: [
+        "localhost", "LOCALHOST:8080", "a_b.example", "[::1]:80", "[::ffff:10.0.0.1]", "x:", "a%20b", "x ",
+    ])
+    func `A host is a name or address, with a port or without`(_ host: String) { #expect(HostField.isValid(host)) }
 
-    /// Without a host only the older version does.
     @Test("HTTP/1.0 requests need no host") func oldOnesNeedNoHost() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             for (fields, status) in [("", "HTTP/1.0 200 "), ("Host: a\r\nHost: a\r\n", "HTTP/1.1 400 ")] {
@@ -124,8 +103,6 @@ import Testing
             }
         }
     }
-
-    // MARK: HTTP/2
 
     @Test("A stream of HTTP/2 has as many fields as a request of HTTP/1") func streamsHaveAsManyFields() async throws {
         let files = try TLSTests.Files()

@@ -77,8 +77,7 @@ import Testing
 
     /// The usual way and the direct one: full states wait for their table, and resolutions of many for theirs.
     @Test("Heavy calls count while they are under way") func whileTheyAreUnderWay() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry) { $0.heavyCalls.key = 1 }
         try await service.run(database.registry) { server in
             let (client, sender) = (try await server.key(.client), try await server.key(.sender))
@@ -100,9 +99,7 @@ import Testing
             async let second = server.call(.post, "…/resolve", many, sender.fields)
             while service.responder.heavyCalls.count < 2 { await Task.yield() }
             #expect(try await server.call(.post, "…/resolve", many, sender.fields).problem == "too-many-requests")
-            #expect(
-                try await server.call(.post, "…/resolve", many, slow(sender.fields)).problem == "too-many-requests"
-            )
+            #expect(try await server.call(.post, "…/resolve", many, slow(sender.fields)).problem == "too-many-requests")
             // A light call is done meanwhile.
             #expect(try await server.call(.get, "…/aliases/userId/u/channel", nil, sender.fields).status == 404)
             try await held.release()
@@ -137,14 +134,11 @@ import Testing
     }
 
     /// Those who have read all may call again at once, so the last piece of a known size goes out when the call is over.
-    @Test(
-        "Heavy calls are under way until their answers are read",
-        arguments: [
-            (Answer.Body.stream(Lines()), [1, 1]), (.bytes([UInt8](repeating: 0, count: 100_000)), [1, 1, 1, 0, 0]),
-            (.bytes([1, 2, 3]), [0, 0]),
-        ]
-    )
-    func areUnderWay(body: Answer.Body, expected: [Int]) async throws {
+    @Test(arguments: [
+        (Answer.Body.stream(Lines()), [1, 1]), (.bytes([UInt8](repeating: 0, count: 100_000)), [1, 1, 1, 0, 0]),
+        (.bytes([1, 2, 3]), [0, 0]),
+    ])
+    func `Heavy calls are under way until their answers are read`(body: Answer.Body, expected: [Int]) async throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         func response() throws -> Response {
             let call = try calls.begin(Self.sender, Caller(), in: "a")

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import TestSupport
 import Testing
@@ -17,100 +16,61 @@ import Testing
 
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
+    private static func get(_ path: String, _ fields: String = "", isLast: Bool = true) -> [UInt8] {
+        bytes("GET \(path) HTTP/1.1\r\n\(host)\(fields)\(isLast ? "Connection: close\r\n" : "")\r\n")
+    }
+
+    private static func head(_ fields: String, _ body: String) -> [UInt8] {
+        bytes("PUT \(path) HTTP/1.1\r\n\(host)\(fields)\r\n\r\n\(body)")
+    }
+
+    private static func many(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
+
     /// The bytes that are sent, whole, and then nothing more.
-    static let inputs: [(name: String, bytes: @Sendable () -> [UInt8])] = [
-        (
-            "100,000 header lines",
-            {
-                let lines = (0..<100_000).map { "X-\($0): y\r\n" }.joined()
-                return bytes("GET /livez HTTP/1.1\r\n\(host)\(lines)\r\n")
-            }
-        ),
-        (
-            "a header of a megabyte",
-            { bytes("GET /livez HTTP/1.1\r\n\(host)X: \(String(repeating: "y", count: 1 << 20))\r\n\r\n") }
-        ),
-        ("a path of a megabyte", { bytes("GET /\(String(repeating: "y", count: 1 << 20)) HTTP/1.1\r\n\(host)\r\n") }),
-        (
-            "a path of escapes",
-            { bytes("GET /\(String(repeating: "%41/", count: 15_000)) HTTP/1.1\r\n\(host)Connection: close\r\n\r\n") }
-        ),
-        (
-            "a query of escapes",
-            {
-                bytes(
-                    "GET /livez?\(String(repeating: "a=%41&", count: 12_000)) HTTP/1.1\r\n\(host)Connection: close\r\n\r\n"
-                )
-            }
-        ),
-        (
-            "arrays 30,000 deep",
-            { put(bytes(String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000))) }
-        ),
-        ("objects 10,000 deep", { put(bytes(String(repeating: #"{"a":"#, count: 10_000))) }),
-        ("a body that is no UTF-8", { put(bytes(#"{"token":""#) + [0xFF, 0xFE, 0xC0, 0x80] + bytes(#""}"#)) }),
-        (
-            "a path that is no UTF-8",
-            { bytes("GET /") + [0xFF, 0xFE] + bytes(" HTTP/1.1\r\n\(host)Connection: close\r\n\r\n") }
-        ),
-        (
-            "a header that is no UTF-8",
-            { bytes("GET /livez HTTP/1.1\r\n\(host)X: ") + [0xFF, 0xC0] + bytes("\r\nConnection: close\r\n\r\n") }
-        ),
-        ("NUL bytes", { bytes("GET /\0 HTTP/1.1\r\n\(host)X: \0\r\n\r\n") }),
-        ("a bare line feed", { bytes("GET /livez HTTP/1.1\nHost: localhost\nConnection: close\n\n") }),
-        ("two lengths", { bytes("PUT \(path) HTTP/1.1\r\n\(host)Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}") }),
-        (
-            "length and chunks",
-            {
-                bytes("PUT \(path) HTTP/1.1\r\n\(host)Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
-            }
-        ),
-        ("a negative length", { bytes("PUT \(path) HTTP/1.1\r\n\(host)Content-Length: -1\r\n\r\n{}") }),
-        (
-            "a chunk without end",
-            { bytes("PUT \(path) HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n{") }
-        ),
-        ("HTTP/2 without TLS", { bytes("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + [0, 0, 0, 4, 0, 0, 0, 0, 0] }),
+    static let inputs: [(name: String, bytes: [UInt8])] = [
+        ("100,000 header lines", get("/livez", (0..<100_000).map { "X-\($0): y\r\n" }.joined())),
+        ("a header of a megabyte", get("/livez", "X: \(many("y", 1 << 20))\r\n")),
+        ("a path of a megabyte", get("/" + many("y", 1 << 20))), ("a path of escapes", get("/" + many("%41/", 15_000))),
+        ("a query of escapes", get("/livez?" + many("a=%41&", 12_000))),
+        ("arrays 30,000 deep", put(bytes(many("[", 30_000) + many("]", 30_000)))),
+        ("objects 10,000 deep", put(bytes(many(#"{"a":"#, 10_000)))),
+        ("a body that is no UTF-8", put(bytes(#"{"token":""#) + [0xFF, 0xFE, 0xC0, 0x80] + bytes(#""}"#))),
+        ("a path that is no UTF-8", bytes("GET /") + [0xFF, 0xFE] + get("").dropFirst(4)),
+        ("a header that is no UTF-8", get("/livez", "X: ", isLast: false).dropLast(2) + [0xFF, 0xC0] + closing),
+        ("NUL bytes", get("/\0", "X: \0\r\n", isLast: false)),
+        ("a bare line feed", bytes("GET /livez HTTP/1.1\nHost: localhost\nConnection: close\n\n")),
+        ("two lengths", head("Content-Length: 2\r\nContent-Length: 40", "{}")),
+        ("length and chunks", head("Content-Length: 4\r\nTransfer-Encoding: chunked", "0\r\n\r\n")),
+        ("a negative length", head("Content-Length: -1", "{}")),
+        ("a chunk without end", head("Transfer-Encoding: chunked", "FFFFFFFFFFFFFFFFF\r\n{")),
+        ("HTTP/2 without TLS", bytes("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + [0, 0, 0, 4, 0, 0, 0, 0, 0]),
         (
             "a TLS hello",
-            { [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03] + [UInt8](repeating: 7, count: 600) }
+            [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03] + [UInt8](repeating: 7, count: 600)
         ),
         (
             "an upgrade",
-            {
-                bytes(
-                    "GET /livez HTTP/1.1\r\n\(host)Connection: Upgrade, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n"
-                )
-            }
+            get("/livez", "Connection: Upgrade, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n", isLast: false)
         ),
-        ("a version that there is not", { bytes("GET /livez HTTP/9.9\r\n\(host)\r\n") }),
-        ("no version", { bytes("GET /livez\r\n\r\n") }),
-        ("CONNECT", { bytes("CONNECT evil.example:443 HTTP/1.1\r\n\(host)Connection: close\r\n\r\n") }),
-        ("an absolute target", { bytes("GET http://evil.example/livez HTTP/1.1\r\n\(host)Connection: close\r\n\r\n") }),
-        (
-            "500 pipelined requests",
-            {
-                bytes(
-                    String(repeating: "GET /none HTTP/1.1\r\n\(host)\r\n", count: 499)
-                        + "GET /none HTTP/1.1\r\n\(host)Connection: close\r\n\r\n"
-                )
-            }
-        ),
-        ("a smuggled request", { put(bytes("{}GET /livez HTTP/1.1\r\n\(host)\r\n")) }),
-        ("noise", { (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) } }),
+        ("a version that there is not", bytes("GET /livez HTTP/9.9\r\n\(host)\r\n")),
+        ("no version", bytes("GET /livez\r\n\r\n")),
+        ("CONNECT", bytes("CONNECT evil.example:443 HTTP/1.1\r\n\(host)Connection: close\r\n\r\n")),
+        ("an absolute target", get("http://evil.example/livez")),
+        ("500 pipelined requests", bytes(many("GET /none HTTP/1.1\r\n\(host)\r\n", 499)) + get("/none")),
+        ("a smuggled request", put(bytes("{}GET /livez HTTP/1.1\r\n\(host)\r\n"))),
+        ("noise", (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }),
     ]
 
-    @Test("Hostile input is answered or hung up on", arguments: inputs.indices) func isAnsweredOrHungUpOn(index: Int)
-        async throws
-    {
+    private static let closing = bytes("\r\nConnection: close\r\n\r\n")
+
+    @Test(arguments: inputs.indices) func `Hostile input is answered or hung up on`(index: Int) async throws {
         let limits = { (limits: inout ServerConfiguration.Limits) in
             limits.requestDeadline = .seconds(1)
             limits.idleTimeout = .seconds(1)
         }
         try await LiveServer.run(insecureNoAuth: true, limits) { (server: LiveServer) async throws in
             let connection = try RawConnection(port: server.port)
-            connection.send(Self.inputs[index].bytes())
+            connection.send(Self.inputs[index].bytes)
             let answer = await connection.read()
             let statuses = answer.matches(of: #/HTTP/1\.1 (\d)\d\d /#).map { String($0.output.1) }
             #expect(!statuses.contains("5"), "\(Self.inputs[index].name): \(answer.prefix(300))")

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -18,10 +17,7 @@ import Testing
             let made = try await server.call(.post, Self.path, body, admin.fields)
             #expect(made.status == 201 && made.fields[.cacheControl] == "no-store")
             #expect(made["role"] == "sender" && made["app"] == "com.example.food" && made["name"] == "Push")
-            guard case .string(let text) = made["key"], case .string(let id) = made["id"] else {
-                Issue.record("no key: \(made.json)")
-                return
-            }
+            let (text, id) = (try #require(made["key"].string), try #require(made["id"].string))
             let sender: HTTPFields = [.authorization: "bearer  \(text)"]
             #expect(try await server.call(.get, "…/activities/none", nil, sender).problem == "activity-not-found")
             let listed = try await server.call(.get, Self.path, nil, admin.fields)
@@ -40,11 +36,8 @@ import Testing
         }
     }
 
-    @Test("A key that was revoked on another instance or expired lets nobody in") func revokedElsewhereAndExpired()
-        async throws
-    {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+    @Test func `A key that was revoked on another instance or expired lets nobody in`() async throws {
+        let (database, _) = try await TestDatabase.withScope()
         let clock = ManualClock()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false, clock: clock.clock) { here in
             let (sender, admin) = (try await here.key(.sender), try await here.key(.admin))
@@ -69,8 +62,7 @@ import Testing
 
     @Test("Last use is written once a minute") func lastUseIsWrittenOnceAMinute() async throws {
         let clock = ManualClock()
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
+        let (database, scope) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false, clock: clock.clock) { server in
             let admin = try await server.key(.admin)
             func use() async throws { _ = try await server.call(.get, Self.path, nil, admin.fields) }
@@ -93,8 +85,7 @@ import Testing
 
     /// An id that nobody has is looked up once in a while, and known keys go on working meanwhile.
     @Test("Unknown ids are remembered") func unknownIdsAreRemembered() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, scope) = try await TestDatabase.withScope()
         let (clock, key) = (ManualClock(), APIKey(random: .client))
         let directory = KeyDirectory(registry: database.registry, clock: clock.clock)
         func isValid(_ key: APIKey) async throws -> Bool {
@@ -102,13 +93,8 @@ import Testing
         }
         func lookups() -> Int { database.registry.measures.statements[.reads]?.snapshot.count ?? 0 }
         let request = APIKeyRequest(role: .client)
-        _ = try await database.registry.createKey(
-            key.id,
-            digest: key.secretDigest,
-            request,
-            of: database.scope().app,
-            by: "test"
-        )
+        let app = scope.app
+        _ = try await database.registry.createKey(key.id, digest: key.secretDigest, request, of: app, by: "test")
         let (before, unknown) = (lookups(), APIKey(random: .client))
         for _ in 0..<1000 {
             #expect(try await isValid(key))

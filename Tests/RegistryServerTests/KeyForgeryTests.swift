@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import RegistryStore
-import TestSupport
 import Testing
 
 @testable import RegistryCore

@@ -10,10 +10,8 @@ import TestSupport
 /// Times are minutes ago. Who says nothing else means activity `a-1` of `phone-1`, which bears `order-42`.
 struct Life {
     let server: LiveServer
-
     static let alias = "order-42"
 
-    /// Plays a story on a service of its own.
     static func play(_ story: @Sendable (Life) async throws -> Void) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in try await story(Life(server: server)) }
     }
@@ -21,8 +19,6 @@ struct Life {
     private func path(_ rest: String, _ environment: APNSEnvironment) -> String {
         "/v1/apps/com.example.food/\(environment.rawValue)/\(rest)"
     }
-
-    // MARK: The phone
 
     /// `pushTokenUpdates` delivered a token; its upload arrives now.
     @discardableResult
@@ -47,10 +43,7 @@ struct Life {
     @discardableResult
     func relaunch(_ phone: String = "phone-1", at minutes: Double, running: [String: Int]) async throws -> Reply {
         let activities = running.sorted { $0.key < $1.key }.map { id, token -> JSONValue in
-            [
-                "activityId": .string(id), "token": .token(token),
-                "aliases": ["liveactivityId": .string(Self.alias)],
-            ]
+            ["activityId": .string(id), "token": .token(token), "aliases": ["liveactivityId": .string(Self.alias)]]
         }
         let body: JSONValue = ["observedAt": .minutesAgo(minutes), "activities": .array(activities)]
         return try await server.call(.put, "…/installations/\(phone)/activities", body)
@@ -62,15 +55,11 @@ struct Life {
         _ = try await server.call(.delete, "…/activities/\(id)?observedAt=\(time)")
     }
 
-    // MARK: The sender
-
-    /// The tokens that a sender would push to now.
     func tokens(in environment: APNSEnvironment = .sandbox) async throws -> [JSONValue] {
         let list = path("aliases/liveactivityId/\(Self.alias)/activities", environment)
         return try await server.call(.get, list)["activities"].all("token")
     }
 
-    /// The activity's state, as the service gives it.
     func state(of id: String = "a-1") async throws -> JSONValue {
         try await server.call(.get, "…/activities/\(id)")["state"]
     }

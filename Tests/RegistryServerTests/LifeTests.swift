@@ -1,13 +1,11 @@
 import RegistryCore
-import TestSupport
 import Testing
 
 @testable import RegistryServer
 
 /// Lives that have happened to real backends, with their real times. Minutes are minutes ago.
 @Suite(.timeLimit(.minutes(15))) struct LifeTests {
-    @Test("A token rotates while the old one's 410 is in flight")
-    func rotationWithA410InFlight() async throws {
+    @Test func `A token rotates while the old one's 410 is in flight`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, observed: 60)
             // A push to token 1 fails at APNs; before the sender has reported it, the app has uploaded the next token.
@@ -53,8 +51,7 @@ import Testing
         }
     }
 
-    @Test("The app is deleted, installed again, and follows the same order")
-    func reinstallUnderTheSameAlias() async throws {
+    @Test func `The app is deleted, installed again, and follows the same order`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, of: "a-1", on: "phone-1", observed: 60)
             // The new install knows nothing of the old one's id, and nobody ended what the old one had.
@@ -68,8 +65,7 @@ import Testing
         }
     }
 
-    @Test("A backup is restored to a second phone, which then has the first one's installation id")
-    func clonedInstallation() async throws {
+    @Test func `A backup is restored to a second phone, which then has the first one's installation id`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.relaunch("phone-1", at: 50, running: ["a-1": 1])
             // Each phone's full state makes the other's activities fall out, and its next word brings them back.
@@ -80,8 +76,7 @@ import Testing
         }
     }
 
-    @Test("iOS retries the old token's upload for hours: after the rotation, and after the end")
-    func lateRetries() async throws {
+    @Test func `iOS retries the old token's upload for hours: after the rotation, and after the end`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, observed: 150)
             try await life.register(2, observed: 120)
@@ -98,8 +93,7 @@ import Testing
         }
     }
 
-    @Test("The end overtakes the registration, which a background upload brings two hours later")
-    func endBeforeItsRegistration() async throws {
+    @Test func `The end overtakes the registration, which a background upload brings two hours later`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.end(observed: 10)
             #expect(try await life.register(1, observed: 120).problem == "activity-ended")
@@ -107,8 +101,7 @@ import Testing
         }
     }
 
-    @Test("A 410 arrives that is older than the token's latest registration")
-    func a410OlderThanAReregistration() async throws {
+    @Test func `A 410 arrives that is older than the token's latest registration`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, observed: 60)
             try await life.register(1, observed: 30)
@@ -129,8 +122,7 @@ import Testing
         }
     }
 
-    @Test("A 410 overtakes the registration of its token")
-    func a410OvertakesItsRegistration() async throws {
+    @Test func `A 410 overtakes the registration of its token`() async throws {
         try await Life.play { (life: Life) async throws in
             #expect(try await life.unregistered(1, since: 15) == "unknown")
             // Uploaded two hours late; it was dead before the service heard of it.
@@ -141,25 +133,23 @@ import Testing
         }
     }
 
-    @Test("A sender takes a development build's token to production's APNs")
-    func sandboxTokenReportedForProduction() async throws {
+    @Test func `A sender takes a development build's token to production's APNs`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, observed: 10, in: .sandbox)
             let report: JSONValue = ["token": .token(1), "status": 400, "reason": "BadDeviceToken"]
             let stray = try await life.report(report, in: .production)
-            #expect(stray["action"] == "unknown" && stray["detail"]?.text.contains("sandbox") == true)
+            #expect(stray["action"] == "unknown" && stray["detail"]?.string?.contains("sandbox") == true)
             #expect(try await life.tokens(in: .sandbox) == [.token(1)])
             // The app names the wrong environment: what is quarantined there says where the token is known.
             try await life.register(1, observed: 5, in: .production)
             let wrong = try await life.report(report, in: .production)
-            #expect(wrong["action"] == "quarantined" && wrong["detail"]?.text.contains("sandbox") == true)
+            #expect(wrong["action"] == "quarantined" && wrong["detail"]?.string?.contains("sandbox") == true)
             #expect(try await life.tokens(in: .production) == [])
             #expect(try await life.tokens(in: .sandbox) == [.token(1)])
         }
     }
 
-    @Test("Nobody ever reports the end")
-    func nobodyReportsTheEnd() async throws {
+    @Test func `Nobody ever reports the end`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, observed: 60)
             #expect(try await life.tokens() == [.token(1)])
@@ -171,13 +161,5 @@ import Testing
             #expect(try await life.register(3, of: "a-2", observed: 9 * 60).problem == "activity-expired")
             #expect(try await life.tokens() == [])
         }
-    }
-}
-
-extension JSONValue {
-    /// The text of a string, empty for all else.
-    fileprivate var text: String {
-        guard case .string(let text) = self else { return "" }
-        return text
     }
 }

@@ -4,6 +4,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
+import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -23,12 +24,10 @@ struct LiveServer {
         _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
         _ test: @Sendable (LiveServer) async throws -> Void
     ) async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         try await run(on: database.registry, insecureNoAuth: insecureNoAuth, clock: clock, adjust, test)
     }
 
-    /// Runs the service on a registry.
     static func run(
         on registry: Registry,
         insecureNoAuth: Bool = true,
@@ -41,24 +40,17 @@ struct LiveServer {
         try await run(on: registry, configuration, clock: clock, test)
     }
 
-    /// Runs the service with any configuration.
     static func run(
         on registry: Registry,
         _ configuration: ServerConfiguration,
         clock: ServiceClock = .system,
         _ test: @Sendable (LiveServer) async throws -> Void
     ) async throws {
-        let responder = RegistryResponder(
-            registry: registry,
-            configuration: configuration,
-            clock: clock,
-            logger: .silent
-        )
-        let application = makeApplication(direct: responder, configuration: configuration, logger: .silent)
+        let direct = RegistryResponder(registry: registry, configuration: configuration, clock: clock, logger: .silent)
+        let application = makeApplication(direct: direct, configuration: configuration, logger: .silent)
         try await run(application, registry, test)
     }
 
-    /// Runs any application.
     static func run(
         _ application: some ApplicationProtocol,
         _ registry: Registry,
@@ -95,7 +87,6 @@ struct LiveServer {
         }
     }
 
-    /// Registers an activity that bears an alias.
     @discardableResult
     func register(_ id: String, token: Int, alias: String = "order-42") async throws -> Reply {
         let body: JSONValue = ["token": .token(token), "aliases": ["liveactivityId": .string(alias)]]
@@ -120,33 +111,19 @@ struct Reply: Sendable {
 
     subscript(_ key: String) -> JSONValue { json[key] ?? .null }
 
-    /// The lines of NDJSON.
     var lines: [JSONValue] {
         bytes.split(separator: 0x0A, omittingEmptySubsequences: true).map { (try? JSONParser.parse($0)) ?? .null }
     }
 
     /// The code of a problem and the pointers of its errors, such as `invalid-request /token`.
     var problem: String {
-        guard case .string(let code) = self["code"], fields[.contentType] == "application/problem+json" else {
-            return ""
-        }
-        return ([code] + pointers).joined(separator: " ")
-    }
-
-    private var pointers: [String] {
-        guard case .array(let errors) = self["errors"] else { return [] }
-        return errors.compactMap { error in
-            guard case .string(let pointer)? = error["pointer"] else { return nil }
-            return pointer
-        }
+        guard let code = self["code"].string, fields[.contentType] == "application/problem+json" else { return "" }
+        return ([code] + self["errors"].all("pointer").compactMap(\.string)).joined(separator: " ")
     }
 }
 
 extension JSONValue {
-    /// The hex of a made-up token.
     static func token(_ number: Int) -> JSONValue { .string(Hexadecimal.encode(PushToken.sample(number).bytes)) }
-
-    /// Some minutes ago, as a time.
     static func minutesAgo(_ minutes: Double) -> JSONValue { .string(RFC3339.format(.minutesAgo(minutes))) }
 
     /// The element of an array; `null` when there is none.
@@ -164,4 +141,29 @@ extension JSONValue {
 
 extension Logger {
     static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+extension App {
+    static func sample(
+        _ bundleID: String = "com.example.food",
+        jwt: JSONObject? = nil,
+        aliasRules: [UTF8Text: AliasRule] = [:],
+        updatedAt: Date = .distantPast
+    ) -> App {
+        App(
+            number: 1,
+            bundleID: try! BundleID(bundleID),
+            settings: AppSettings(aliasRules: aliasRules, jwt: jwt),
+            createdAt: .distantPast,
+            updatedAt: updatedAt
+        )
+    }
+}
+
+extension Registry {
+    /// A registry whose Postgres is away, unless there is one at the address.
+    static func away(_ address: String = "host=/nonexistent dbname=none", within timeout: Duration) -> Registry {
+        let pool = TestDatabase.pool(address, connections: 2, timeout: timeout)
+        return Registry(pool: pool, logger: .silent)
+    }
 }

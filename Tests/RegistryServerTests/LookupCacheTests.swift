@@ -19,18 +19,13 @@ import Testing
             }
         }
 
-        /// Waits until a look has begun.
-        ///
         /// - Returns: the value that it was told.
         func next() async -> Int? { await begun.first { _ in true } ?? nil }
-
         func answer(_ value: Int?) { waiting.withLock { $0.removeFirst() }.resume(returning: value) }
-
         func fail() { waiting.withLock { $0.removeFirst() }.resume(throwing: Missing()) }
     }
 
-    @Test("All who ask at once wait for one look, and its answer is remembered")
-    func looksAreShared() async throws {
+    @Test func `All who ask at once wait for one look, and its answer is remembered`() async throws {
         let source = Source()
         let cache = source.cache
         let (first, second) = (cache.look(for: "a", at: .seconds(1)), cache.look(for: "a", at: .seconds(2)))
@@ -45,8 +40,7 @@ import Testing
         #expect(try await other.task.value.readAt == .seconds(2) && cache.latest("a")?.value == 7)
     }
 
-    @Test("A look that began before a change brings nothing back")
-    func forgottenStaysForgotten() async throws {
+    @Test func `A look that began before a change brings nothing back`() async throws {
         let source = Source()
         let cache = source.cache
         let old = cache.look(for: "a", at: .seconds(1))
@@ -62,8 +56,7 @@ import Testing
         #expect(cache.latest("a")?.value == 2 && cache.latest("a")?.readAt == .seconds(2))
     }
 
-    @Test("A name that nobody has is remembered until somebody has it")
-    func unknownNames() async throws {
+    @Test func `A name that nobody has is remembered until somebody has it`() async throws {
         let source = Source()
         let cache = source.cache
         for (answer, time) in [(nil, 1), (5, 2), (nil, 3)] as [(Int?, Int)] {
@@ -76,8 +69,7 @@ import Testing
         }
     }
 
-    @Test("A look that fails is remembered by nobody")
-    func failuresAreNotRemembered() async throws {
+    @Test func `A look that fails is remembered by nobody`() async throws {
         let source = Source()
         let cache = source.cache
         let failed = cache.look(for: "a", at: .seconds(1))

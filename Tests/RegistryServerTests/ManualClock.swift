@@ -9,7 +9,6 @@ final class ManualClock: Sendable {
     private let start: Date
 
     init() { start = Date(timeIntervalSinceReferenceDate: Date().timeIntervalSinceReferenceDate.rounded()) }
-
     func advance(by duration: Duration) { passed.withLock { $0 += duration } }
 
     var now: Date { start.addingTimeInterval(passed.withLock { $0 } / .seconds(1)) }

@@ -5,80 +5,58 @@ import Testing
 @testable import RegistryServer
 
 @Suite struct NetworkTests {
-    @Test(
-        "Addresses of special use are not public",
-        arguments: [
-            "0.0.0.0", "10.1.2.3", "100.64.0.1", "127.0.0.1", "127.9.9.9", "169.254.169.254", "172.16.0.1",
-            "172.31.255.255",
-            "192.0.0.1", "192.168.1.1", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "::", "::1",
-            "fe80::1",
-            "fc00::1", "fdff::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::127.0.0.1", "64:ff9b::10.0.0.1",
-            "2002:7f00:1::", "2002:a00:1::1", "2001:db8::1", "fec0::1", "203.0.113.9",
-        ]
-    )
-    func isNotPublic(_ text: String) throws { #expect(try !#require(IPAddress(text)).isPublic) }
+    @Test(arguments: [
+        "0.0.0.0", "10.1.2.3", "100.64.0.1", "127.0.0.1", "127.9.9.9", "169.254.169.254", "172.16.0.1",
+        "172.31.255.255", "192.0.0.1", "192.168.1.1", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "::",
+        "::1", "fe80::1", "fc00::1", "fdff::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::127.0.0.1",
+        "64:ff9b::10.0.0.1", "2002:7f00:1::", "2002:a00:1::1", "2001:db8::1", "fec0::1", "203.0.113.9",
+    ])
+    func `Addresses of special use are not public`(_ text: String) throws {
+        #expect(try !#require(IPAddress(text)).isPublic)
+    }
 
-    @Test(
-        "Other addresses are public",
-        arguments: [
-            "8.8.8.8", "100.63.255.255", "100.128.0.0", "172.15.0.1", "172.32.0.1", "192.169.0.1", "198.20.0.0",
-            "223.255.255.1",
-            "2606:4700::1111", "2a00:1450::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1", "fb00::1",
-        ]
-    )
-    func isPublic(_ text: String) throws { #expect(try #require(IPAddress(text)).isPublic) }
+    @Test(arguments: [
+        "8.8.8.8", "100.63.255.255", "100.128.0.0", "172.15.0.1", "172.32.0.1", "192.169.0.1", "198.20.0.0",
+        "223.255.255.1",
+        "2606:4700::1111", "2a00:1450::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1", "fb00::1",
+    ])
+    func `Other addresses are public`(_ text: String) throws { #expect(try #require(IPAddress(text)).isPublic) }
 
-    @Test(
-        "Other texts are no addresses",
-        arguments: [
-            "", "localhost", "1.2.3", "1.2.3.4.5", "0x7f.0.0.1", "2130706433", "1.2.3.256", "[::1]", "fe80::1%1",
-            " 1.2.3.4",
-        ]
-    )
-    func isNoAddress(_ text: String) { #expect(IPAddress(text) == nil) }
+    @Test(arguments: [
+        "", "localhost", "1.2.3", "1.2.3.4.5", "0x7f.0.0.1", "2130706433", "1.2.3.256", "[::1]", "fe80::1%1",
+        " 1.2.3.4",
+    ])
+    func `Other texts are no addresses`(_ text: String) { #expect(IPAddress(text) == nil) }
 
-    @Test(
-        "A range holds its addresses and no others",
-        arguments: [
-            ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.1", false), ("10.0.0.0/9", "10.128.0.0", false),
-            ("1.2.3.4", "1.2.3.4", true), ("1.2.3.4", "1.2.3.5", false), ("0.0.0.0/0", "9.9.9.9", true),
-            ("::/0", "9.9.9.9", false), ("fd00::/8", "fd12::1", true), ("fd00::/8", "fe00::1", false),
-            ("10.0.0.0/8", "::ffff:10.1.1.1", true),
-        ]
-    )
-    func ranges(_ range: String, _ address: String, _ isIn: Bool) throws {
+    @Test(arguments: [
+        ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.1", false), ("10.0.0.0/9", "10.128.0.0", false),
+        ("1.2.3.4", "1.2.3.4", true), ("1.2.3.4", "1.2.3.5", false), ("0.0.0.0/0", "9.9.9.9", true),
+        ("::/0", "9.9.9.9", false), ("fd00::/8", "fd12::1", true), ("fd00::/8", "fe00::1", false),
+        ("10.0.0.0/8", "::ffff:10.1.1.1", true),
+    ])
+    func `A range holds its addresses and no others`(_ range: String, _ address: String, _ isIn: Bool) throws {
         #expect(try #require(AddressRange(range)).contains(#require(IPAddress(address))) == isIn)
     }
 
-    @Test(
-        "Other texts are no ranges",
-        arguments: ["", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "x/8", "::1/129", "10.0.0.0/8/8", "10.0.0.0/+8"]
-    )
-    func noRange(_ text: String) { #expect(AddressRange(text) == nil) }
+    @Test(arguments: ["", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "x/8", "::1/129", "10.0.0.0/8/8", "10.0.0.0/+8"])
+    func `Other texts are no ranges`(_ text: String) { #expect(AddressRange(text) == nil) }
 
-    @Test(
-        "A URL that leads inside is refused as a source of keys",
-        arguments: [
-            "http://login.example.com/k", "https://localhost/k", "https://LOCALHOST./k", "https://a.localhost/k",
-            "https://127.0.0.1/k", "https://[::1]/k", "https://10.0.0.1:8443/k", "https://169.254.169.254/latest",
-            "https://[::ffff:10.0.0.1]/k", "https://metadata/k", "https://user:pw@login.example.com/k",
-            "ftp://x.example/k",
-            "file:///etc/passwd", "https:///k", "//x.example/k", "", "https://[fd00::1]/",
-        ]
-    )
-    func noURLForKeys(_ text: String) {
+    @Test(arguments: [
+        "http://login.example.com/k", "https://localhost/k", "https://LOCALHOST./k", "https://a.localhost/k",
+        "https://127.0.0.1/k", "https://[::1]/k", "https://10.0.0.1:8443/k", "https://169.254.169.254/latest",
+        "https://[::ffff:10.0.0.1]/k", "https://metadata/k", "https://user:pw@login.example.com/k",
+        "ftp://x.example/k",
+        "file:///etc/passwd", "https:///k", "//x.example/k", "", "https://[fd00::1]/",
+    ])
+    func `A URL that leads inside is refused as a source of keys`(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try KeySetURL(text, allowsInternal: false) }
     }
 
-    @Test(
-        "A public URL is taken as a source of keys",
-        arguments: [
-            ("https://login.example.com/keys?x=1", false), ("https://8.8.8.8:444/k", false),
-            ("http://127.0.0.1:99/k", true),
-            ("https://keycloak/realms/food", true),
-        ]
-    )
-    func urlForKeys(_ text: String, _ onlyInside: Bool) throws {
+    @Test(arguments: [
+        ("https://login.example.com/keys?x=1", false), ("https://8.8.8.8:444/k", false),
+        ("http://127.0.0.1:99/k", true), ("https://keycloak/realms/food", true),
+    ])
+    func `A public URL is taken as a source of keys`(_ text: String, _ onlyInside: Bool) throws {
         #expect(try KeySetURL(text, allowsInternal: true).text == text)
         guard onlyInside else {
             _ = try KeySetURL(text, allowsInternal: false)

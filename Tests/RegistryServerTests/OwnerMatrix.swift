@@ -73,7 +73,6 @@ enum OwnerMatrix {
         (row.caller, row.cells.map { ($0.owner, $0.outcome == "n" ? Character("t") : $0.outcome) })
     }
 
-    /// The user and the installation of a caller or an owner.
     static func parts(of name: String) -> (user: String?, installation: String?) {
         let parts = name.split(separator: "@").map(String.init)
         let user = parts.first { ["u1", "u2"].contains($0) }
@@ -115,7 +114,6 @@ extension OwnerMatrix {
         }
     }
 
-    /// One call about one record.
     struct Cell: CustomStringConvertible {
         let call: Call
         let caller: String
@@ -123,7 +121,6 @@ extension OwnerMatrix {
         let expected: Character
         /// Makes its ids and tokens its own.
         let number: Int
-
         var id: String { "cell-\(number)" }
         var token: Int { number * 4 }
         var isRefused: Bool { "ni2".contains(expected) }

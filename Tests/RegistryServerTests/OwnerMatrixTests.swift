@@ -12,7 +12,6 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct OwnerMatrixTests {
     private typealias Cell = OwnerMatrix.Cell
 
-    /// The service, and a key or JWT for each caller.
     private struct World {
         let database: TestDatabase
         let scope: Scope
@@ -33,8 +32,6 @@ import Testing
             }
         }
 
-        /// The header fields of a caller.
-        ///
         /// - Parameter suffix: of the installation's id.
         func fields(_ caller: String, _ suffix: String = "") -> HTTPFields {
             let installation = OwnerMatrix.parts(of: caller).installation
@@ -46,8 +43,6 @@ import Testing
         private func hash(_ installation: String) -> InstallationHash {
             InstallationHash(of: try! InstallationID(installation), in: scope.app.bundleID)
         }
-
-        // MARK: The record
 
         func prepare(_ cell: Cell) async throws {
             let owner = OwnerMatrix.parts(of: cell.owner)
@@ -113,8 +108,6 @@ import Testing
             }
         }
 
-        // MARK: The call
-
         func send(_ cell: Cell) async throws -> Reply {
             let (activity, phone) = ("…/activities/\(cell.id)", "…/installations/\(cell.phone)")
             func send(_ method: HTTPRequest.Method, _ path: String, _ body: JSONValue? = nil) async throws -> Reply {
@@ -153,8 +146,6 @@ import Testing
             }
         }
 
-        // MARK: The outcome
-
         /// The outcome as the table has it; in words if it is none of the table's.
         func outcome(_ reply: Reply, _ cell: Cell) async throws -> String {
             let item = reply["results"][0]["problem"]?["code"] ?? reply["code"]
@@ -185,7 +176,6 @@ import Testing
             }
         }
 
-        /// All rows, as text.
         func contents() async throws -> Set<String> {
             let tables = [
                 "activities", "activity_aliases", "alias_identities", "alias_registrations", "former_claims", "events",

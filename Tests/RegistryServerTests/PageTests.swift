@@ -1,6 +1,5 @@
 import HTTPTypes
 import RegistryCore
-import TestSupport
 import Testing
 
 @testable import RegistryServer

@@ -14,8 +14,7 @@ import Testing
         return (answer.fields, answer.status.code, try JSONParser.parse(answer.body))
     }
 
-    @Test("Every code has its members", arguments: Problem.Code.allCases)
-    func everyCodeHasItsMembers(_ code: Problem.Code) throws {
+    @Test(arguments: Problem.Code.allCases) func `Every code has its members`(_ code: Problem.Code) throws {
         let (fields, status, body) = try answer(Problem(code, "It is so."))
         #expect(status == code.status)
         #expect(fields[.contentType] == "application/problem+json")

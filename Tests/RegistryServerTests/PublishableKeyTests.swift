@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
 import TestSupport
@@ -9,7 +8,6 @@ import Testing
 /// The quota of a key that everybody has who has the app.
 @Suite(.timeLimit(.minutes(5))) struct PublishableKeyTests {
     private static let rate = HTTPField.Name("RateLimit")!
-
     private static let key = Principal(role: .client, who: "prc_1")
 
     private static func limits(_ clock: ManualClock) -> RateLimits {
@@ -19,8 +17,7 @@ import Testing
         return RateLimits(configuration, clock: clock.clock)
     }
 
-    @Test("Networks and installations have allowances of their own") func networksAndInstallationsHaveTheirOwn() throws
-    {
+    @Test func `Networks and installations have allowances of their own`() throws {
         let limits = Self.limits(ManualClock())
         func count(_ address: String?, _ installation: String?) -> Bool {
             let network = address.flatMap(CallerNetwork.of)
@@ -61,8 +58,7 @@ import Testing
 
     /// Both ways: the direct one and, as it takes none of another length, the usual one.
     @Test("Requests that are refused are given back") func requestsThatAreRefusedAreGivenBack() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         var configuration = ServerConfiguration(port: 0)
         configuration.keyRate = RateLimit(rate: 1, burst: 1)
         try await LiveServer.run(on: database.registry, configuration, clock: ManualClock().clock) { server in

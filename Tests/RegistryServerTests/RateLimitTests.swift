@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
 import TestSupport
@@ -38,8 +37,7 @@ import Testing
         let clock = ManualClock()
         var configuration = ServerConfiguration(port: 0)
         configuration.keyRate = RateLimit(rate: 2)
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry, configuration, clock: clock.clock) { server in
             let (one, other) = (try await server.key(.sender), try await server.key(.sender))
             func call(_ key: TestKey, _ path: String = "…/activities/a") async throws -> Reply {
@@ -68,8 +66,7 @@ import Testing
         var configuration = ServerConfiguration(port: 0)
         configuration.addressRate = RateLimit(rate: 1)
         configuration.trustedProxies = ["127.0.0.0/8", "::1", "10.0.0.0/8"].compactMap { AddressRange($0) }
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         let clock = ManualClock()
         try await LiveServer.run(on: database.registry, configuration, clock: clock.clock) { server in
             let key = try await server.key(.sender)
@@ -90,17 +87,14 @@ import Testing
         }
     }
 
-    @Test(
-        "The caller is the rightmost address that is no trusted proxy",
-        arguments: [
-            ("10.0.0.1", "", "10.0.0.1"), ("10.0.0.1", "1.2.3.4", "1.2.3.4"), ("9.9.9.9", "1.2.3.4", "9.9.9.9"),
-            ("10.0.0.1", "1.2.3.4, 5.6.7.8", "5.6.7.8"), ("10.0.0.1", "1.2.3.4,10.0.0.2", "1.2.3.4"),
-            ("10.0.0.1", "1.2.3.4, unknown, 10.0.0.2", "10.0.0.2"), ("10.0.0.1", "nonsense", "10.0.0.1"),
-            ("10.0.0.1", "1.2.3.4:5678", "1.2.3.4"), ("10.0.0.1", "[2a00::1]:5678", "2a00::1"),
-            ("10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"), ("10.0.0.1", " , ", "10.0.0.1"),
-        ]
-    )
-    func rightmostAddressThatIsNoProxy(_ peer: String, _ hops: String, _ expected: String) throws {
+    @Test(arguments: [
+        ("10.0.0.1", "", "10.0.0.1"), ("10.0.0.1", "1.2.3.4", "1.2.3.4"), ("9.9.9.9", "1.2.3.4", "9.9.9.9"),
+        ("10.0.0.1", "1.2.3.4, 5.6.7.8", "5.6.7.8"), ("10.0.0.1", "1.2.3.4,10.0.0.2", "1.2.3.4"),
+        ("10.0.0.1", "1.2.3.4, unknown, 10.0.0.2", "10.0.0.2"), ("10.0.0.1", "nonsense", "10.0.0.1"),
+        ("10.0.0.1", "1.2.3.4:5678", "1.2.3.4"), ("10.0.0.1", "[2a00::1]:5678", "2a00::1"),
+        ("10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"), ("10.0.0.1", " , ", "10.0.0.1"),
+    ])
+    func `The caller is the rightmost that is no proxy`(_ peer: String, _ hops: String, _ expected: String) throws {
         let addresses = ClientAddress(trustedProxies: [try #require(AddressRange("10.0.0.0/8"))])
         let fields: HTTPFields = hops.isEmpty ? [:] : [Self.forwarded: hops]
         #expect(addresses.find(IPAddress(peer), fields)?.description == expected)

@@ -69,7 +69,6 @@ struct RecordedConnection {
     }
 
     mutating func read() { perform(state.wantsRead()) }
-
     mutating func endResponse() { state.responseEnded() }
 
     mutating func setWritable(_ isWritable: Bool) {
@@ -78,9 +77,7 @@ struct RecordedConnection {
     }
 
     mutating func answer() { perform(state.answered(ByteBuffer())) }
-
     mutating func finish() { perform(state.finished(isWritable: isWritable)) }
-
     mutating func remove() { state.removed() }
 
     /// Brings about the moment, with as much held as can be.

@@ -70,21 +70,13 @@ import Testing
         }
     }
 
-    @Test(
-        "A body that is no JSON is refused",
-        arguments: ["", " ", "{", "{}x", "nul", "{\"a\":1,}", "\u{FEFF}{}", "{\"a\":\"\\ud800\"}", "{'a':1}"]
-    )
-    func whatIsNoJSON(_ text: String) async throws {
+    @Test(arguments: [
+        "", " ", "{", "{}x", "nul", "{\"a\":1,}", "\u{FEFF}{}", "{\"a\":\"\\ud800\"}", "{'a':1}",
+        String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000),
+    ])
+    func `A body that is no JSON is refused`(_ text: String) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             #expect(try await server.send(.put, "…/activities/a", Array(text.utf8)).problem == "malformed-json")
-        }
-    }
-
-    @Test("Deep nesting is refused and not followed") func deepNestingIsRefusedAndNotFollowed() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let deep = String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000)
-            #expect(try await server.send(.put, "…/activities/a", Array(deep.utf8)).problem == "malformed-json")
-            #expect(try await server.send(.put, "…/activities/a", [0x7B, 0xFF, 0x7D]).problem == "malformed-json")
         }
     }
 

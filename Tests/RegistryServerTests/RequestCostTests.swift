@@ -47,10 +47,8 @@ import Testing
         }
     }
 
-    @Test("Queries have a limit", arguments: [(64, "200 "), (65, "400 ")]) func queriesHaveALimit(
-        _ count: Int,
-        _ status: String
-    ) async throws {
+    @Test(arguments: [(64, "200 "), (65, "400 ")])
+    func `Queries have a limit`(_ count: Int, _ status: String) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/livez?" + (0..<count).map { "a\($0)" }.joined(separator: "&")
             let reply = try await server.call(.get, path)
@@ -69,7 +67,6 @@ import Testing
 
     /// NIO gives both as U+FFFD, so that they would be one installation; and two fields would be an id with a comma.
     @Test(
-        "Installations are named once and in UTF8",
         arguments: [
             ("X-Installation-Id: \u{FFFD}", [0xEF, 0xBF, 0xBD], [0xFF, 0xFE]),
             ("X-Installation-Id: \u{FFFD}", [0xEF, 0xBF, 0xBD], [0xC3, 0x28]),
@@ -77,7 +74,7 @@ import Testing
             ("X-Installation-Id: a\r\nx-installation-id: b", [], []),
         ] as [(String, [UInt8], [UInt8])]
     )
-    func installationsAreNamedOnceAndInUTF8(_ field: String, _ mark: [UInt8], _ bytes: [UInt8]) async throws {
+    func `Installations are named once and in UTF8`(_ field: String, _ mark: [UInt8], _ bytes: [UInt8]) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let body = #"{"token":"aa01"}"#
             var request = Array("PUT \(DirectCallTests.path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n".utf8)

@@ -68,8 +68,6 @@ extension ParserFuzzTests {
         return true
     }
 
-    // MARK: The console
-
     /// The cookie by which a browser says who is signed in: what is read of it, and of the fields around it, is what stood
     /// there.
     private static let consoleCookie = Parser(
@@ -138,8 +136,6 @@ extension ParserFuzzTests {
         return (try? StaleQuestion { query[$0].last }) != nil
     }
 
-    // MARK: Import
-
     /// A line of an import is written by an export as it was read.
     private static let importLine = Parser(
         name: "line of an import",
@@ -166,12 +162,11 @@ extension ParserFuzzTests {
     private static func record(_ line: [UInt8]) -> TransferRecord? {
         guard let value = try? JSONParser.parse(line) else { return nil }
         var json = JSONReader(value)
-        return TransferRecord.read(&json, now: Date()) { InstallationHash(of: $0, in: sampleApp.bundleID) }
+        return TransferRecord.read(&json, now: Date()) { InstallationHash(of: $0, in: App.sample().bundleID) }
     }
 }
 
 extension TransferRecord {
-    /// All times in it.
     fileprivate var times: [Date] {
         switch self {
         case .activity(_, let registration), .named(_, let registration):

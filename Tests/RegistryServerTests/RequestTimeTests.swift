@@ -13,20 +13,12 @@ import Testing
 
     /// Runs the service with a short time for requests, beside somebody who locks tables.
     private static func run(_ test: @Sendable (LiveServer, TestDatabase) async throws -> Void) async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        let pool = PostgresPool(
-            databaseURL: database.connectionString,
-            maximumConnections: 4,
-            requestTimeout: requestTimeout,
-            allowsUnsafeDurability: true,
-            logger: .silent
-        )
+        let (database, _) = try await TestDatabase.withScope()
+        let pool = TestDatabase.pool(database.connectionString, connections: 4, timeout: requestTimeout)
         try await LiveServer.run(on: Registry(pool: pool, logger: .silent)) { try await test($0, database) }
         await pool.shutdown()
     }
 
-    /// Locks a table for some seconds of Postgres's clock.
     private static func lock(_ table: String, for seconds: Int, in database: TestDatabase) async throws {
         try await database.pool.withSession { session in
             try session.transaction { transaction in
@@ -37,7 +29,6 @@ import Testing
         }
     }
 
-    /// Waits until a table is locked.
     private static func untilLocked(_ table: String, in database: TestDatabase) async throws {
         try await until {
             let locks: SQL = """

@@ -195,8 +195,6 @@ import Testing
                 fields[.contentType] = "text/plain"
                 return try await server.send(method, path, large, fields).problem
             }
-            #expect(try await problem(.patch, "/v2/%", [:]) == "malformed-path")
-            #expect(try await problem(.patch, "/v2", [:]) == "no-such-route")
             #expect(try await problem(.patch, there, [:]) == "method-not-allowed")
             #expect(try await problem(.put, there, [:]) == "unauthenticated")
             #expect(try await problem(.put, there, auditor) == "unknown-app")

@@ -1,31 +1,26 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
 import Testing
-import WebAssets
 
 @testable import RegistryServer
 
 @Suite struct RouteTableTests {
     private static let table = RouteTable(Route.all)
 
-    @Test(
-        "A path finds its route",
-        arguments: [
-            (
-                HTTPRequest.Method.put, "/v1/apps/a/sandbox/activities/x",
-                "/v1/apps/{bundleId}/{environment}/activities/{activityId}"
-            ),
-            (.get, "/v1/apps/a/sandbox/activities/x", "/v1/apps/{bundleId}/{environment}/activities/{activityId}"),
-            (.head, "/v1/apps/a/sandbox/activities/x", "/v1/apps/{bundleId}/{environment}/activities/{activityId}"),
-            (.delete, "/v1/apps/a/sandbox/activities", "/v1/apps/{bundleId}/{environment}/activities"),
-            (.post, "/v1/apps/a/mars/resolve", "/v1/apps/{bundleId}/{environment}/resolve"),
-            (.get, "/v1/apps", "/v1/apps"),
-            (.get, "/v1/apps/resolve", "/v1/apps/{bundleId}"),
-            (.get, "/livez", "/livez"),
-        ]
-    )
-    func findsTheRoute(_ method: HTTPRequest.Method, _ path: String, _ template: String) throws {
+    @Test(arguments: [
+        (
+            HTTPRequest.Method.put, "/v1/apps/a/sandbox/activities/x",
+            "/v1/apps/{bundleId}/{environment}/activities/{activityId}"
+        ),
+        (.get, "/v1/apps/a/sandbox/activities/x", "/v1/apps/{bundleId}/{environment}/activities/{activityId}"),
+        (.head, "/v1/apps/a/sandbox/activities/x", "/v1/apps/{bundleId}/{environment}/activities/{activityId}"),
+        (.delete, "/v1/apps/a/sandbox/activities", "/v1/apps/{bundleId}/{environment}/activities"),
+        (.post, "/v1/apps/a/mars/resolve", "/v1/apps/{bundleId}/{environment}/resolve"),
+        (.get, "/v1/apps", "/v1/apps"),
+        (.get, "/v1/apps/resolve", "/v1/apps/{bundleId}"),
+        (.get, "/livez", "/livez"),
+    ])
+    func `A path finds its route`(_ method: HTTPRequest.Method, _ path: String, _ template: String) throws {
         let match = try Self.table.match(method, RequestTarget(path).parts)
         #expect(match.route.template == template)
     }
@@ -37,53 +32,29 @@ import WebAssets
         #expect(names.map { match.parameters[$0] } == ["com.example", "sandbox", "k/x", "a/b+c", nil])
     }
 
-    @Test(
-        "Other paths have no route",
-        arguments: [
-            "/", "/v1", "/v2/apps", "/v1/apps/", "/v1/apps//sandbox/activities", "/livez/", "//livez", "/LIVEZ",
-            "/v1/apps/a/sandbox", "/v1/apps/a/sandbox/activities/", "/v1/apps/a/sandbox/activities/x/y",
-            "/v1/apps/a/sandbox/aliases/k//activities", "/docs", "/console", "/v1/apps/a/keys/",
-            "/v1/apps/a/sandbox/reports", "/v1/apps/a%2Fsandbox/activities",
-        ]
-    )
-    func knowsNothingElse(_ path: String) {
+    @Test(arguments: [
+        "/", "/v1", "/v2/apps", "/v1/apps/", "/v1/apps//sandbox/activities", "/livez/", "//livez", "/LIVEZ",
+        "/v1/apps/a/sandbox", "/v1/apps/a/sandbox/activities/", "/v1/apps/a/sandbox/activities/x/y",
+        "/v1/apps/a/sandbox/aliases/k//activities", "/docs", "/console", "/v1/apps/a/keys/",
+        "/v1/apps/a/sandbox/reports", "/v1/apps/a%2Fsandbox/activities",
+    ])
+    func `Other paths have no route`(_ path: String) {
         let problem = #expect(throws: Problem.self) { try Self.table.match(.get, RequestTarget(path).parts) }
         #expect(problem?.code == .noSuchRoute)
     }
 
-    @Test(
-        "A path says which methods there are",
-        arguments: [
-            (HTTPRequest.Method.post, "/livez", "GET, HEAD"),
-            (.patch, "/v1/apps/a/sandbox/activities/x", "DELETE, GET, HEAD, PUT"),
-            (.get, "/v1/apps/a/sandbox/activities", "DELETE, POST"),
-            (.head, "/v1/apps/a/sandbox/resolve", "POST"),
-            (.options, "/v1/apps", "GET, HEAD"),
-            (.get, "/v1/apps/a/sandbox/installations/i/activities", "PUT"),
-        ]
-    )
-    func saysWhichMethodsThereAre(_ method: HTTPRequest.Method, _ path: String, _ allowed: String) {
+    @Test(arguments: [
+        (HTTPRequest.Method.post, "/livez", "GET, HEAD"),
+        (.patch, "/v1/apps/a/sandbox/activities/x", "DELETE, GET, HEAD, PUT"),
+        (.get, "/v1/apps/a/sandbox/activities", "DELETE, POST"),
+        (.head, "/v1/apps/a/sandbox/resolve", "POST"),
+        (.options, "/v1/apps", "GET, HEAD"),
+        (.get, "/v1/apps/a/sandbox/installations/i/activities", "PUT"),
+    ])
+    func `A path says which methods there are`(_ method: HTTPRequest.Method, _ path: String, _ allowed: String) {
         let error = #expect(throws: MethodNotAllowed.self) {
             try Self.table.match(method, RequestTarget(path).parts)
         }
         #expect(error?.allowed.map(\.rawValue).joined(separator: ", ") == allowed)
-    }
-
-    @Test("The table is what openapi.json describes") func isWhatOpenAPIDescribes() throws {
-        let paths = try #require(JSONParser.parse(WebAssets.openAPI)["paths"])
-        var described: [String: Set<String>] = [:]
-        for (path, item) in try JSONObject.read(paths) {
-            for (method, operation) in try JSONObject.read(item) where method != "parameters" {
-                let roles = try #require(operation["x-roles"])
-                guard case .array(let names) = roles else { continue }
-                described["\(method.uppercased()) \(path)"] = Set(try names.map { try String.read($0) })
-            }
-        }
-        let answered = Dictionary(
-            uniqueKeysWithValues: Route.all.map { route in
-                ("\(route.method.rawValue) \(route.template)", Set((route.access.roles ?? []).map(\.rawValue)))
-            }
-        )
-        #expect(described == answered)
     }
 }

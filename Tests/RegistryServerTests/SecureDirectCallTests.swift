@@ -49,29 +49,21 @@ import Testing
         _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
         _ test: @Sendable (Int) async throws -> Void
     ) async throws {
-        var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        var settings = ServerConfiguration(port: 0, insecureNoAuth: true)
         // Longer than any test: an app that is to be read again would open the usual way.
-        configuration.limits.appLifetime = .seconds(3600)
-        adjust(&configuration.limits)
-        configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: .silent)
-        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
+        settings.limits.appLifetime = .seconds(3600)
+        adjust(&settings.limits)
+        settings.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: .silent)
+        let responder = RegistryResponder(registry: database.registry, configuration: settings, logger: .silent)
         // Hot calls are taken once the app is known.
         _ = try await responder.access.apps.app(BundleID("com.example.food"))
         let direct = directly ? responder : nil
         if isUsualWayOpen {
-            try await makeApplication(
-                responder: responder,
-                direct: direct,
-                configuration: configuration,
-                logger: .silent
-            ).serve(test)
+            let whole = makeApplication(responder: responder, direct: direct, configuration: settings, logger: .silent)
+            try await whole.serve(test)
         } else {
-            try await makeApplication(
-                responder: Nowhere(),
-                direct: direct,
-                configuration: configuration,
-                logger: .silent
-            ).serve(test)
+            let whole = makeApplication(responder: Nowhere(), direct: direct, configuration: settings, logger: .silent)
+            try await whole.serve(test)
         }
     }
 
@@ -118,10 +110,7 @@ import Testing
         }
     }
 
-    @Test(
-        "Hot calls over TLS do not take the usual way, and all others do",
-        arguments: [Version.http1Only, .automatic]
-    )
+    @Test("Hot calls over TLS do not take the usual way, all others do", arguments: [Version.http1Only, .automatic])
     func hotCallsDoNotTakeTheUsualWay(_ version: Version) async throws {
         try await Self.run(version, directly: true, isUsualWayOpen: false) { client, port in
             let calls = [

@@ -1,6 +1,4 @@
-import Foundation
 import HTTPTypes
-import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -34,15 +32,13 @@ import Testing
 
     @Test("Without Postgres, and without a role there, the service says so", arguments: [true, false])
     func withoutPostgres(_ isAway: Bool) async throws {
-        let server = isAway ? "host=/nonexistent dbname=none" : try await TestDatabase.make().connectionString
-        let pool = PostgresPool(
-            databaseURL: isAway ? server : server + " user=nobody_of_this_name",
-            maximumConnections: 2,
-            requestTimeout: .milliseconds(500),
-            allowsUnsafeDurability: true,
-            logger: .silent
+        let registry = Registry.away(
+            isAway
+                ? "host=/nonexistent dbname=none"
+                : try await TestDatabase.make().connectionString + " user=nobody_of_ours",
+            within: .milliseconds(500)
         )
-        try await LiveServer.run(on: Registry(pool: pool, logger: .silent)) { (server: LiveServer) async throws in
+        try await LiveServer.run(on: registry) { (server: LiveServer) async throws in
             #expect(try await server.call(.get, "/livez").status == 200)
             for path in ["/readyz", "/readyz?verbose", "/v1/apps", "/v1/apps/a", "…/activities/a-1"] {
                 let reply = try await server.call(.get, path)

@@ -53,9 +53,7 @@ import Testing
             for _ in 0..<3 where !(isSilent && isSeen) {
                 let times = try await Self.medians(server, asked)
                 let ratio = times[0] / times[1]
-                print(
-                    "figure: \(role): another app \(times[0]), none \(times[1]), medians of \(Self.rounds), ratio \(ratio)"
-                )
+                print("figure: \(role): another app \(times[0]), none \(times[1]), of \(Self.rounds), ratio \(ratio)")
                 isSilent = isSilent || (0.8...1.25).contains(ratio)
                 // The control: of what asks Postgres it is seen that it takes longer.
                 isSeen = isSeen || times[2] - times[1] > .microseconds(100)

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -13,26 +12,11 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct StreamTests {
     /// A page so large that it fits no socket's buffers; the next one cannot be read, for there is no Postgres.
     private static func stream(pageOf count: Int) throws -> ActivityStream {
-        let pool = PostgresPool(
-            databaseURL: "host=/nonexistent dbname=none",
-            maximumConnections: 1,
-            requestTimeout: .milliseconds(300),
-            allowsUnsafeDurability: true,
-            logger: .silent
-        )
         let now = Date()
-        let app = App(
-            id: 1,
-            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
-            bundleID: try BundleID("com.example.food"),
-            settings: AppSettings(),
-            createdAt: now,
-            updatedAt: now
-        )
         return ActivityStream(
-            registry: Registry(pool: pool, logger: .silent),
+            registry: .away(within: .milliseconds(300)),
             alias: .sample("userId", "u"),
-            scope: Scope(app: app, environment: .sandbox),
+            scope: Scope(app: .sample(), environment: .sandbox),
             first: AliasPage(
                 activities: (1...count).map { .sample($0, at: now) },
                 channels: [],
@@ -41,7 +25,6 @@ import Testing
         )
     }
 
-    /// Serves a stream and tells how it ended.
     private static func serve(
         _ stream: ActivityStream,
         stalledReader: Duration = .seconds(60),
@@ -94,9 +77,7 @@ import Testing
         }
     }
 
-    @Test("A stream ends without its last line when Postgres goes") func endsWithoutItsLastLineWhenPostgresGoes()
-        async throws
-    {
+    @Test func `A stream ends without its last line when Postgres goes`() async throws {
         try await Self.serve(Self.stream(pageOf: ActivityStream.firstPageSize)) { port, ends in
             let connection = try RawConnection(port: port)
             connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -1,4 +1,4 @@
-import Foundation
+import Logging
 import MetricsTestKit
 import PostgresDriver
 import RegistryCore
@@ -13,23 +13,16 @@ import Testing
     private let metrics = TestMetrics()
     private let journal = SweepJournal()
 
-    private func sweeper(_ database: TestDatabase) -> Sweeper {
-        Sweeper(
-            registry: database.registry,
-            interval: .seconds(60),
-            logger: .silent,
-            metrics: metrics,
-            journal: journal
-        )
+    private func sweeper(_ database: TestDatabase, _ logger: Logger = .silent) -> Sweeper {
+        let registry = database.registry
+        return Sweeper(registry: registry, interval: .seconds(60), logger: logger, metrics: metrics, journal: journal)
     }
 
-    /// Apps, each with an activity that has expired.
     private func apps(_ count: Int, in database: TestDatabase) async throws -> [Scope] {
         var scopes: [Scope] = []
         for number in 0..<count {
             let scope = try await database.scope("com.example.app\(number)")
-            let registration = ActivityRegistration.sample(token: .sample(number), observedAt: .minutesAgo(5))
-            _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
+            try await database.registry.registerSample("a", token: number, minutesAgo: 5, in: scope)
             scopes.append(scope)
         }
         try await run(
@@ -53,9 +46,7 @@ import Testing
         }
     }
 
-    @Test("Failure of one app keeps no other from being swept") func failureOfOneAppKeepsNoOtherFromBeingSwept()
-        async throws
-    {
+    @Test func `Failure of one app keeps no other from being swept`() async throws {
         let database = try await TestDatabase.make()
         let scopes = try await apps(4, in: database)
         try await run(
@@ -76,8 +67,7 @@ import Testing
         #expect(journal.last?.isComplete == true)
     }
 
-    @Test("Partitions that cannot be made keep no app from being swept")
-    func partitionsThatCannotBeMadeKeepNoAppFromBeingSwept() async throws {
+    @Test func `Partitions that cannot be made keep no app from being swept`() async throws {
         let database = try await TestDatabase.make()
         let scopes = try await apps(2, in: database)
         // The default partition is gone: what looks for its rows fails.
@@ -88,8 +78,7 @@ import Testing
         #expect(journal.last?.isComplete == false)
     }
 
-    @Test("Counts that fail keep no app from being swept, and no sweep from being complete")
-    func countsThatFailKeepNoAppFromBeingSwept() async throws {
+    @Test func `Counts that fail keep no app from being swept, and no sweep from being complete`() async throws {
         let database = try await TestDatabase.make()
         let scopes = try await apps(2, in: database)
         try await run("ALTER TABLE counts RENAME TO elsewhere", database)
@@ -104,14 +93,7 @@ import Testing
         _ = try await apps(12, in: database)
         try await run("ALTER TABLE activities RENAME TO elsewhere", database)
         let log = RecordedLog()
-        let sweeper = Sweeper(
-            registry: database.registry,
-            interval: .seconds(60),
-            logger: log.logger,
-            metrics: metrics,
-            journal: journal
-        )
-        await sweeper.sweepOnce()
+        await sweeper(database, log.logger).sweepOnce()
         let failures = log.lines.filter { $0.contains("a part of a sweep failed") }
         #expect(failures.count { $0.contains("counts of") } == 5 && failures.count { !$0.contains("counts of") } == 5)
         #expect(try await database.count("SELECT count(*) FROM elsewhere WHERE expiry_recorded_at IS NOT NULL") == 0)

@@ -15,7 +15,6 @@ import Testing
 
 /// TLS and HTTP/2 on the service itself, over real sockets.
 @Suite(.timeLimit(.minutes(15))) struct TLSTests {
-    /// A directory with a certificate and its key, made by openssl.
     struct Files {
         let directory = "/tmp/pushreg-tls-\(UUID().uuidString.prefix(8))"
         var certificate: String { directory + "/cert.pem" }
@@ -49,15 +48,13 @@ import Testing
         func remove() { try? FileManager.default.removeItem(atPath: directory) }
     }
 
-    /// Runs the service with TLS; the test gets its port and the registry's app.
     static func run(
         _ files: Files,
         deadline: Duration = .seconds(10),
         logger: Logger = .silent,
         _ test: @Sendable (Int) async throws -> Void
     ) async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
         configuration.limits.requestDeadline = deadline
         configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: logger)

@@ -8,12 +8,10 @@ import RegistryStore
 /// A key that was stored, and how a request shows it.
 struct TestKey: Sendable {
     let key: APIKey
-
     var fields: HTTPFields { [.authorization: "Bearer \(key.text.revealed)"] }
 }
 
 extension LiveServer {
-    /// Makes a key of the app, or a root key.
     func key(_ role: Role, of app: String = "com.example.food", expiresAt: Date? = nil) async throws -> TestKey {
         let key = APIKey(random: role)
         let request = APIKeyRequest(role: role, expiresAt: expiresAt)

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import RegistryStore
 
@@ -7,7 +6,6 @@ import RegistryStore
 /// A service whose inside can be looked at, behind proxies that it trusts: so a request comes from whatever address it names.
 struct TestResponder {
     static let forwarded = HTTPField.Name("X-Forwarded-For")!
-
     let responder: RegistryResponder
 
     init(
@@ -16,12 +14,8 @@ struct TestResponder {
         clock: ServiceClock = .system,
         _ adjust: (inout ServerConfiguration) -> Void = { _ in }
     ) {
-        responder = RegistryResponder(
-            registry: registry,
-            configuration: Self.configuration(insecureNoAuth, adjust),
-            clock: clock,
-            logger: .silent
-        )
+        let settings = Self.configuration(insecureNoAuth, adjust)
+        responder = RegistryResponder(registry: registry, configuration: settings, clock: clock, logger: .silent)
     }
 
     static func configuration(
@@ -34,7 +28,6 @@ struct TestResponder {
         return configuration
     }
 
-    /// Serves it through a socket.
     func run(_ registry: Registry, _ test: @Sendable (LiveServer) async throws -> Void) async throws {
         let application = makeApplication(direct: responder, configuration: Self.configuration(), logger: .silent)
         try await LiveServer.run(application, registry, test)
@@ -42,7 +35,6 @@ struct TestResponder {
 }
 
 extension HTTPFields {
-    /// The same fields of a request that comes from an address.
     func from(_ address: String) -> HTTPFields {
         var fields = self
         fields[TestResponder.forwarded] = address
@@ -51,6 +43,5 @@ extension HTTPFields {
 }
 
 extension CallerNetwork {
-    /// The network of an address.
     static func of(_ address: String) -> CallerNetwork? { CallerNetwork(IPAddress(address)) }
 }

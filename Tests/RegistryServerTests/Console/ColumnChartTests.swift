@@ -39,7 +39,6 @@ import Testing
         ColumnChart(try #require(ColumnChart.subjects.first { $0.title == title }), statistics)
     }
 
-    /// A count holds until the next one, and for no longer than one may be late.
     @Test("A level goes on to the next column") func levelsGoOn() throws {
         let statistics = Self.statistics {
             $0.tokenCounts = [

@@ -11,14 +11,12 @@ final class ConsoleBrowser {
     /// The `Sec-Fetch-Site` that it sends with a form; nil for none.
     var fetchSite: String? = "same-origin"
     var origin: String?
-    /// Sent with every request.
     var fields: HTTPFields = [:]
 
     init(_ server: LiveServer) { self.server = server }
 
     static let scope = "/console/com.example.food/sandbox"
 
-    /// A browser that is signed in with a key of a role.
     static func signedIn(_ server: LiveServer, as role: Role, of app: String = "com.example.food") async throws
         -> ConsoleBrowser
     {
@@ -76,8 +74,6 @@ final class ConsoleBrowser {
 
 extension Reply {
     var text: String { String(decoding: bytes, as: UTF8.self) }
-
-    /// The token that the page's forms carry.
     var formToken: String { text.firstMatch(of: /name="form" value="([0-9a-f]+)"/).map { String($0.1) } ?? "" }
 
     /// The page's words, without its markup.

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
 
@@ -28,11 +27,8 @@ import Testing
                 #expect(try await server.call(.put, path, body).status == 201)
                 _ = try await server.call(.put, "/v1/apps/com.example.food", ["name": .string(name)])
                 let channel: JSONValue = ["channelId": "dGVzdA==", "messageStoragePolicy": 1]
-                _ = try await server.call(
-                    .put,
-                    "…/aliases/liveactivityId/\(ConsoleLink.encoded(name))/channel",
-                    channel
-                )
+                let place = "…/aliases/liveactivityId/\(ConsoleLink.encoded(name))/channel"
+                _ = try await server.call(.put, place, channel)
             }
             let browser = ConsoleBrowser(server)
             var pages = [
@@ -59,10 +55,9 @@ import Testing
     private static func checkMarkup(_ reply: Reply, _ path: String) {
         let allowed: Set<String> = [
             "a", "body", "button", "caption", "code", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
-            "footer", "form",
-            "h1", "h2", "h3", "head", "header", "html", "input", "label", "li", "link", "main", "meta", "nav", "ol",
-            "option", "p", "path", "pre", "rect", "script", "section", "select", "span", "strong", "summary", "svg",
-            "table", "tbody", "td", "th", "thead", "time", "title", "tr", "ul",
+            "footer", "form", "h1", "h2", "h3", "head", "header", "html", "input", "label", "li", "link", "main",
+            "meta", "nav", "ol", "option", "p", "path", "pre", "rect", "script", "section", "select", "span", "strong",
+            "summary", "svg", "table", "tbody", "td", "th", "thead", "time", "title", "tr", "ul",
         ]
         #expect(reply.status < 500, "\(path)")
         for tag in tags(of: reply.text) {
@@ -128,9 +123,8 @@ import Testing
                 "under 1 s", "59 s", "1 min", "59 min", "2 h", "2 d",
             ]
         )
-        #expect(
-            DisplayText.share(1, of: 3) == "33 %" && DisplayText.share(1, of: 1000) == "under 1 %"
-                && DisplayText.share(0, of: 0) == "0 %"
-        )
+        #expect(DisplayText.share(1, of: 3) == "33 %")
+        #expect(DisplayText.share(1, of: 1000) == "under 1 %")
+        #expect(DisplayText.share(0, of: 0) == "0 %")
     }
 }

@@ -11,7 +11,6 @@ import Testing
 
 /// The pages about lives that were played, and what they say.
 @Suite(.timeLimit(.minutes(2))) struct ConsolePageTests {
-    /// Plays lives through the API and looks at them.
     private static func play(_ test: @Sendable (Life, ConsoleBrowser) async throws -> Void) async throws {
         try await Life.play { life in try await test(life, ConsoleBrowser(life.server)) }
     }
@@ -38,8 +37,7 @@ import Testing
         }
     }
 
-    @Test("A start that a sender planned is on the pages of its alias, its phone and its activity")
-    func plannedStartsAreShown() async throws {
+    @Test func `A start that a sender planned is on the pages of its alias, its phone and its activity`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let browser = ConsoleBrowser(server)
             let phone = "…/installations/phone-1"
@@ -50,10 +48,7 @@ import Testing
                 "attributesType": "Delivery",
             ]
             let entry = try await server.call(.post, "…/plan", plan)["installations"][0]
-            guard case .string(let hash)? = entry["installation"] else {
-                Issue.record("\(entry)")
-                return
-            }
+            let hash = try #require(entry["installation"]?.string, "\(entry)")
             for path in ["…/aliases/liveactivityId/order-42", "…/installations/\(hash)"] {
                 let page = try await browser.get(path)
                 #expect(page.words.contains("Starts that were planned") && page.words.contains("is under way until"))
@@ -70,8 +65,7 @@ import Testing
     }
 
     @Test("Wizard purges only what was typed") func wizardPurgesOnlyWhatWasTyped() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
             let phone = try await server.key(.sender).fields
             for number in 0..<3 {
@@ -174,9 +168,7 @@ import Testing
         }
     }
 
-    @Test("A term that the audit trail is not searched by is told, and shows none of it") func oddTermsAreTold()
-        async throws
-    {
+    @Test func `A term that the audit trail is not searched by is told, and shows none of it`() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)
             #expect(try await browser.get("…/search?q=event:any%20activity:a-1").words.contains(" a-1 "))
@@ -245,9 +237,7 @@ import Testing
     }
 
     @Test("Keys are revoked by their name") func keysAreRevokedByTheirName() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
+        try await LiveServer.run(insecureNoAuth: false) { server in
             let admin = try await ConsoleBrowser.signedIn(server, as: .admin)
             let auditor = try await ConsoleBrowser.signedIn(server, as: .auditor)
             let sender = try await server.key(.sender)
@@ -278,8 +268,7 @@ import Testing
             ),
             SettingInForce(name: "keyRate", value: "5000", origin: "default"),
         ]
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry, configuration) { server in
             let root = try await ConsoleBrowser.signedIn(server, as: .root).get("…/system")
             for words in [

@@ -11,17 +11,15 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ConsoleRightsTests {
     /// The pages, spelled out a second time, with the roles that may see them. A route that is not here fails the test.
     private static let table: [(String, [Role])] = [
-        ("GET /console", [.auditor, .admin, .root]),
-        ("GET /console/sign-in", []), ("POST /console/sign-in", []), ("POST /console/sign-out", []),
-        ("GET /console/assets/{version}/{name}", []),
+        ("GET /console", [.auditor, .admin, .root]), ("GET /console/sign-in", []), ("POST /console/sign-in", []),
+        ("POST /console/sign-out", []), ("GET /console/assets/{version}/{name}", []),
         ("GET …", [.auditor, .admin, .root]), ("GET …/search", [.auditor, .admin, .root]),
         ("GET …/activities/{activityId}", [.auditor, .admin, .root]),
         ("GET …/aliases/{kind}/{value}", [.auditor, .admin, .root]), ("GET …/system", [.auditor, .admin, .root]),
         ("GET …/stale", [.auditor, .admin, .root]), ("GET …/stale/purge", [.auditor, .admin, .root]),
-        ("GET …/installations", [.auditor, .admin, .root]),
-        ("GET …/installations/{hash}", [.auditor, .admin, .root]), ("GET …/channels", [.auditor, .admin, .root]),
-        ("GET …/keys", [.auditor, .admin, .root]), ("POST …/stale/purge", [.admin, .root]),
-        ("POST …/activities/{activityId}/release", [.admin, .root]),
+        ("GET …/installations", [.auditor, .admin, .root]), ("GET …/installations/{hash}", [.auditor, .admin, .root]),
+        ("GET …/channels", [.auditor, .admin, .root]), ("GET …/keys", [.auditor, .admin, .root]),
+        ("POST …/stale/purge", [.admin, .root]), ("POST …/activities/{activityId}/release", [.admin, .root]),
         ("POST …/keys/{keyId}/revoke", [.admin, .root]),
     ]
 

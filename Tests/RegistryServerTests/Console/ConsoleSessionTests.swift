@@ -204,22 +204,16 @@ import Testing
         }
     }
 
-    @Test(
-        "Sign in leads nowhere else",
-        arguments: [
-            "https://evil.example/console", "//evil.example/console", "/console.evil.example", "/consoleevil",
-            "\\console",
-            "/console\\..", "/v1/apps", "javascript:alert(1)", "/console/\u{7F}",
-        ]
-    )
-    func signInLeadsNowhereElse(_ next: String) async throws {
+    @Test(arguments: [
+        "https://evil.example/console", "//evil.example/console", "/console.evil.example", "/consoleevil",
+        "\\console", "/console\\..", "/v1/apps", "javascript:alert(1)", "/console/\u{7F}",
+    ])
+    func `Sign in leads nowhere else`(_ next: String) async throws {
         #expect(!ConsoleLink.isOwn(next))
         #expect(ConsoleLink.isOwn("/console") && ConsoleLink.isOwn("/console/a/b?c=d"))
     }
 
-    @Test("Nobody signs in where there is no authentication") func nobodySignsInWhereThereIsNoAuthentication()
-        async throws
-    {
+    @Test func `Nobody signs in where there is no authentication`() async throws {
         try await LiveServer.run { server in
             let browser = ConsoleBrowser(server)
             #expect(try await browser.get("/console").fields[.location] == "/console/com.example.food/sandbox")

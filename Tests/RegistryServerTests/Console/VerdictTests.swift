@@ -44,8 +44,7 @@ import Testing
     @Test("Every verdict is said in one sentence", arguments: TokenVerdict.allCases, Keeping.allCases)
     func everyVerdictIsSaidInOneSentence(verdict: TokenVerdict, keeping: Keeping) async throws {
         guard let words = Self.words(verdict, keeping) else { return }
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry) { server in
             let (life, browser) = (Life(server: server), ConsoleBrowser(server))
             try await Provocation(life: life, database: database, keeping: keeping).provoke(verdict)
@@ -53,10 +52,7 @@ import Testing
             let found = explained[keeping == .activity ? "activities" : "tokens"][0]
             #expect(found["reason"] == .string(verdict.rawValue))
             #expect(found["handedOut"] == .bool(verdict == .handedOut))
-            guard case .string(let sentence)? = found["detail"] else {
-                Issue.record("no sentence: \(explained.json)")
-                return
-            }
+            let sentence = try #require(found["detail"]?.string, "\(explained.json)")
             #expect(sentence.hasPrefix(words) && sentence.hasSuffix("."), "\(sentence)")
             #expect(!sentence.dropLast().contains(". "), "more than one sentence: \(sentence)")
             #expect(try await Self.tokens(server, keeping).isEmpty == (verdict != .handedOut))
@@ -71,7 +67,6 @@ import Testing
         }
     }
 
-    /// The tokens that a sender gets.
     private static func tokens(_ server: LiveServer, _ keeping: Keeping) async throws -> [JSONValue] {
         let alias = "…/aliases/liveactivityId/\(Life.alias)"
         switch keeping {
@@ -86,8 +81,6 @@ import Testing
         return "…/installations/\(hash)"
     }
 
-    // MARK: Names that find nothing
-
     /// How the sentence of a note begins; each note there is has its words.
     private static func words(_ note: AliasExplanation.Note) -> String {
         switch note {
@@ -97,11 +90,8 @@ import Testing
         }
     }
 
-    @Test(
-        "Every note is said in one sentence",
-        arguments: [AliasExplanation.Note.unknown, .knownElsewhere(.production), .erased(.distantPast)]
-    )
-    func everyNoteIsSaidInOneSentence(note: AliasExplanation.Note) async throws {
+    @Test(arguments: [AliasExplanation.Note.unknown, .knownElsewhere(.production), .erased(.distantPast)])
+    func `Every note is said in one sentence`(note: AliasExplanation.Note) async throws {
         try await Life.play { life in
             switch note {
             case .unknown: break
@@ -116,10 +106,8 @@ import Testing
             guard case .array(let all) = notes else { return }
             let page = try await ConsoleBrowser(life.server).get(Self.page)
             for case .string(let sentence)? in all.map({ $0["detail"] }) {
-                #expect(
-                    [".", "?"].contains(sentence.last) && page.words.contains(sentence),
-                    "\(sentence) in \(page.words)"
-                )
+                #expect([".", "?"].contains(sentence.last), "\(sentence) in \(page.words)")
+                #expect(page.words.contains(sentence), "\(sentence) in \(page.words)")
             }
             #expect(page.words.contains(Self.words(note)) && page.words.contains("A sender gets no activity token"))
         }
@@ -145,7 +133,6 @@ private struct Provocation {
     let life: Life
     let database: TestDatabase
     let keeping: VerdictTests.Keeping
-
     private var server: LiveServer { life.server }
 
     func provoke(_ verdict: TokenVerdict) async throws {
@@ -188,9 +175,7 @@ private struct Provocation {
             _ = try await server.call(.delete, "\(place)?observedAt=\(RFC3339.format(.minutesAgo(1)))")
         }
         guard keeping != .activity else { return }
-        let profile: JSONValue = [
-            "aliases": ["liveactivityId": .string(Life.alias)], "observedAt": .minutesAgo(0),
-        ]
+        let profile: JSONValue = ["aliases": ["liveactivityId": .string(Life.alias)], "observedAt": .minutesAgo(0)]
         _ = try await server.call(.put, "…/installations/phone-1", profile)
     }
 

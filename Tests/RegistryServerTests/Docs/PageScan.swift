@@ -6,10 +6,8 @@ struct PageScan {
     }
 
     private(set) var elements: [Element] = []
-    /// The faults of the page, a line each.
     private(set) var faults: [String] = []
     private var open: [String] = []
-
     private static let void: Set<String> = ["meta", "link", "img", "hr", "br", "input", "wbr"]
 
     init(_ text: String) {
@@ -57,8 +55,6 @@ struct PageScan {
         if !Self.void.contains(name), match.3.isEmpty { open.append(name) }
     }
 
-    /// Where links and files that are loaded lead to.
     var addresses: [String] { elements.flatMap { [$0.attributes["href"], $0.attributes["src"]] }.compactMap(\.self) }
-
     var ids: Set<String> { Set(elements.compactMap { $0.attributes["id"] }) }
 }

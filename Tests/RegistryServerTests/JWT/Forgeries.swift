@@ -16,7 +16,6 @@ struct Forgery: Sendable, CustomTestStringConvertible {
     }
 
     var testDescription: String { name }
-
     static let all = shapes + algorithms + confusedKeys + headers + times + names + subjects
 }
 
@@ -135,40 +134,28 @@ extension Forgery {
 
     private static let times: [Forgery] = [
         time("exp", in: -60), time("exp", in: -3600), time("nbf", in: 61), time("nbf", in: 86_400),
-        claims("no exp", ["exp": .null]),
-        claims("exp a text", ["exp": "4102444800"]),
-        claims("exp true", ["exp": true]),
-        claims("exp below nought", ["exp": -1]),
-        claims("exp nought", ["exp": 0]),
-        claims("nbf a text", ["nbf": "0"]),
-        claims("nbf an object", ["nbf": [:]]),
+        claims("no exp", ["exp": .null]), claims("exp a text", ["exp": "4102444800"]),
+        claims("exp true", ["exp": true]), claims("exp below nought", ["exp": -1]), claims("exp nought", ["exp": 0]),
+        claims("nbf a text", ["nbf": "0"]), claims("nbf an object", ["nbf": [:]]),
     ]
 
     private static let names: [Forgery] = [
-        claims("no iss", ["iss": .null]),
-        claims("another iss", ["iss": "https://evil.example"]),
+        claims("no iss", ["iss": .null]), claims("another iss", ["iss": "https://evil.example"]),
         claims("iss with a slash more", ["iss": .string(TestIssuer.name + "/")]),
         claims("iss in capitals", ["iss": .string(TestIssuer.name.uppercased())]),
-        claims("iss an array", ["iss": [.string(TestIssuer.name)]]),
-        claims("no aud", ["aud": .null]),
-        claims("another aud", ["aud": "taxi"]),
-        claims("aud that begins like it", ["aud": "foo"]),
-        claims("aud an empty array", ["aud": []]),
-        claims("aud an array of others", ["aud": ["taxi", "ride"]]),
-        claims("aud with a number in it", ["aud": ["food", 1]]),
-        claims("aud an object", ["aud": ["food": "food"]]),
+        claims("iss an array", ["iss": [.string(TestIssuer.name)]]), claims("no aud", ["aud": .null]),
+        claims("another aud", ["aud": "taxi"]), claims("aud that begins like it", ["aud": "foo"]),
+        claims("aud an empty array", ["aud": []]), claims("aud an array of others", ["aud": ["taxi", "ride"]]),
+        claims("aud with a number in it", ["aud": ["food", 1]]), claims("aud an object", ["aud": ["food": "food"]]),
         claims("aud true", ["aud": true]),
     ]
 
     private static let subjects: [Forgery] = [
-        claims("no sub", ["sub": .null]),
-        claims("an empty sub", ["sub": ""]),
-        claims("sub a number", ["sub": 7]),
+        claims("no sub", ["sub": .null]), claims("an empty sub", ["sub": ""]), claims("sub a number", ["sub": 7]),
         claims("sub an array", ["sub": ["u-1"]]),
         claims("sub of 129 bytes", ["sub": .string(String(repeating: "x", count: 129))]),
         claims("sub of 65 two-byte letters", ["sub": .string(String(repeating: "é", count: 65))]),
-        claims("sub with a new line", ["sub": "u-1\nadmin"]),
-        claims("sub with NUL", ["sub": "u-1\u{0}"]),
+        claims("sub with a new line", ["sub": "u-1\nadmin"]), claims("sub with NUL", ["sub": "u-1\u{0}"]),
         claims("sub with a C1 control", ["sub": "u-1\u{85}"]),
     ]
 }

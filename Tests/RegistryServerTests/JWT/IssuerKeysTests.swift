@@ -11,7 +11,6 @@ import Testing
         private let state = Mutex<(keys: JSONValue?, count: Int)>((nil, 0))
 
         init(_ keys: JSONValue?) { state.withLock { $0.keys = keys } }
-
         func serve(_ keys: JSONValue?) { state.withLock { $0.keys = keys } }
 
         var count: Int { state.withLock { $0.count } }
@@ -40,14 +39,7 @@ import Testing
             var settings = TestIssuer.honest.settings
             settings["jwks"] = nil
             settings["jwksUrl"] = "https://login.example.com/keys"
-            app = App(
-                id: 1,
-                scopeIDs: ScopeIDs(sandbox: 1, production: 2),
-                bundleID: try BundleID("a"),
-                settings: AppSettings(jwt: settings),
-                createdAt: Date(),
-                updatedAt: Date()
-            )
+            app = .sample(jwt: settings)
         }
 
         /// The code with which a token is refused; nil when it is taken.
@@ -134,11 +126,8 @@ import Testing
         #expect(await setting.refusal() == nil)
     }
 
-    @Test(
-        "An answer that is no key set changes nothing",
-        arguments: [[:], ["keys": []], ["keys": [["kty": "oct", "k": "c2VjcmV0"]]], [], "x"] as [JSONValue]
-    )
-    func whatIsNoKeySetChangesNothing(_ answer: JSONValue) async throws {
+    @Test(arguments: [[:], ["keys": []], ["keys": [["kty": "oct", "k": "c2VjcmV0"]]], [], "x"] as [JSONValue])
+    func `An answer that is no key set changes nothing`(_ answer: JSONValue) async throws {
         let setting = try Setting(TestIssuer.honest.keySet)
         #expect(await setting.refusal() == nil)
         setting.source.serve(answer)

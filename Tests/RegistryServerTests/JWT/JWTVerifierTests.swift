@@ -7,24 +7,12 @@ import Testing
 @Suite struct JWTVerifierTests {
     private static let now = Date()
 
-    private static func app(_ settings: JSONObject) throws -> App {
-        let settings = AppSettings(jwt: settings)
-        return App(
-            id: 1,
-            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
-            bundleID: try BundleID("a"),
-            settings: settings,
-            createdAt: now,
-            updatedAt: now
-        )
-    }
-
     private static func verify(_ text: String, _ settings: JSONObject = TestIssuer.honest.settings) async throws
         -> Principal
     {
         let clock = ServiceClock(date: { now }, uptime: { .zero })
         let keys = IssuerKeys(clock: clock, logger: .silent) { _ in throw JSONFaultReason("no network") }
-        return try await JWTVerifier(keys: keys, clock: clock).user(of: text, app(settings))
+        return try await JWTVerifier(keys: keys, clock: clock).user(of: text, .sample("a", jwt: settings))
     }
 
     @Test("The forged JWTs are enough") func thereAreEnough() { #expect(Forgery.all.count >= 60) }
@@ -38,8 +26,7 @@ import Testing
     }
 
     /// The control: what differs from the forgeries by no more than it must is taken.
-    @Test("Valid JWTs are accepted", arguments: TestIssuer.Key.allCases)
-    func accepts(_ key: TestIssuer.Key) async throws {
+    @Test(arguments: TestIssuer.Key.allCases) func `Valid JWTs are accepted`(_ key: TestIssuer.Key) async throws {
         let issuer = TestIssuer.honest
         let second = Int64(Self.now.timeIntervalSince1970)
         let tokens = [
@@ -67,7 +54,6 @@ import Testing
     }
 
     @Test(
-        "Keys that do not fit are no keys",
         arguments: [
             ["use": "enc"], ["use": 1], ["alg": "ES384"], ["alg": "RS256"], ["key_ops": ["sign"]],
             ["key_ops": "verify"],
@@ -75,7 +61,7 @@ import Testing
             ["kid": 7],
         ] as [JSONObject]
     )
-    func keysThatDoNotFitAreNoKeys(_ change: JSONObject) async {
+    func `Keys that do not fit are no keys`(_ change: JSONObject) async {
         var key = TestIssuer.honest.publicKey(.ec)
         for member in change { key[member.key] = member.value }
         var settings = TestIssuer.honest.settings
@@ -110,16 +96,14 @@ import Testing
     }
 
     @Test(
-        "Apps without settings take none",
         arguments: [nil, [:], ["issuer": "i"], ["issuer": 1, "audience": "a", "jwks": ["keys": []]]] as [JSONObject?]
     )
-    func appsWithoutSettingsTakeNone(_ settings: JSONObject?) async {
+    func `Apps without settings take none`(_ settings: JSONObject?) async {
         #expect(JWTRequirements(settings) == nil)
     }
 }
 
 extension JWTVerifier {
-    /// Verifies a token as a request with it does.
     func user(of text: String, _ app: App) async throws -> Principal {
         let text = Secret(text)
         return try await user(of: CompactJWT(text), named: VerifiedTokens.Name(text, of: app.bundleID), app)

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Logging
 import NIOCore
 import RegistryCore
 import RegistryStore
@@ -83,8 +82,7 @@ import Testing
     @Test("Keys are fetched from the issuer") func keysAreFetchedFromTheIssuer() async throws {
         let issuer = KeyServer()
         try await issuer.run { port in
-            let database = try await TestDatabase.make()
-            _ = try await database.scope()
+            let (database, _) = try await TestDatabase.withScope()
             let clock = ManualClock()
             var configuration = ServerConfiguration(port: 0)
             configuration.allowsInternalJWKS = true

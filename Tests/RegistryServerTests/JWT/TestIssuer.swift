@@ -25,14 +25,12 @@ struct TestIssuer: Sendable {
     /// The honest one, and one with the same names and other keys.
     static let honest = TestIssuer()
     static let stranger = TestIssuer()
-
     let rsa: _RSA.Signing.PrivateKey
     let ec = P256.Signing.PrivateKey()
     let ed = Curve25519.Signing.PrivateKey()
 
     init() { rsa = try! _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
-    /// The public keys, each under the name of its kind.
     var keySet: JSONValue { ["keys": .array(Key.allCases.map { .object(publicKey($0)) })] }
 
     func publicKey(_ key: Key) -> JSONObject {
@@ -60,12 +58,7 @@ struct TestIssuer: Sendable {
     }
 
     /// A sound token, except for what is given; null takes a member away.
-    func token(
-        _ key: Key = .ec,
-        header: JSONObject = [:],
-        claims: JSONObject = [:],
-        at now: Date
-    ) -> String {
+    func token(_ key: Key = .ec, header: JSONObject = [:], claims: JSONObject = [:], at now: Date) -> String {
         let sound: JSONObject = ["alg": .string(key.algorithm), "kid": .string(key.rawValue), "typ": "JWT"]
         let second = Int64(now.timeIntervalSince1970)
         let usual: JSONObject = [

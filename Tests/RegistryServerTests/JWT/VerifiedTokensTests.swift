@@ -1,6 +1,5 @@
 import Foundation
 import RegistryCore
-import Synchronization
 import Testing
 
 @testable import RegistryServer
@@ -20,18 +19,11 @@ import Testing
             text = Secret(TestIssuer.honest.token(claims: claims, at: clock.now))
         }
 
-        func app(_ bundleID: String = "a", updatedAt: Date = .distantPast) throws -> App {
+        func app(_ bundleID: String = "a", updatedAt: Date = .distantPast) -> App {
             var settings = TestIssuer.honest.settings
             settings["jwks"] = nil
             settings["jwksUrl"] = "https://login.example.com/keys"
-            return App(
-                id: 1,
-                scopeIDs: ScopeIDs(sandbox: 1, production: 2),
-                bundleID: try BundleID(bundleID),
-                settings: AppSettings(jwt: settings),
-                createdAt: .distantPast,
-                updatedAt: updatedAt
-            )
+            return .sample(bundleID, jwt: settings, updatedAt: updatedAt)
         }
 
         func name(_ app: App) -> VerifiedTokens.Name { VerifiedTokens.Name(text, of: app.bundleID) }
@@ -46,20 +38,19 @@ import Testing
 
     @Test("A token is known once it was verified, for its app alone") func isKnownOnceVerified() async throws {
         let setting = try await Setting()
-        let app = try setting.app()
+        let app = setting.app()
         #expect(setting.knownUser(app) == nil)
         #expect(!setting.verifier.wasValid(setting.name(app)))
         let user = try await setting.verify(app)
         #expect(setting.knownUser(app) == user)
         #expect(setting.verifier.wasValid(setting.name(app)))
-        #expect(setting.knownUser(try setting.app("b")) == nil)
+        #expect(setting.knownUser(setting.app("b")) == nil)
     }
 
-    @Test("A known token is over with its exp and the clocks' difference, and is then refused")
-    func isOverWithItsExpiry() async throws {
+    @Test func `A known token is over with its exp and the clocks' difference, and is then refused`() async throws {
         let now = Int64(ManualClock().now.timeIntervalSince1970)
         let setting = try await Setting(["exp": .integer(now + 100)])
-        let app = try setting.app()
+        let app = setting.app()
         let user = try await setting.verify(app)
         let left = setting.second + 100 + 60 - Int64(setting.clock.now.timeIntervalSince1970)
         setting.clock.advance(by: .seconds(left - 1))
@@ -75,7 +66,7 @@ import Testing
 
     @Test("A known token is verified again when the app was changed") func isVerifiedAgainAfterAChange() async throws {
         let setting = try await Setting()
-        let (before, after) = (try setting.app(), try setting.app(updatedAt: setting.clock.now))
+        let (before, after) = (setting.app(), setting.app(updatedAt: setting.clock.now))
         try await setting.verify(before)
         #expect(setting.knownUser(after) == nil)
         let user = try await setting.verify(after)
@@ -85,7 +76,7 @@ import Testing
     @Test("A known token is verified again when the issuer's keys are due, and by those that came then")
     func isVerifiedAgainWithNewKeys() async throws {
         let setting = try await Setting()
-        let app = try setting.app()
+        let app = setting.app()
         try await setting.verify(app)
         setting.clock.advance(by: IssuerKeys.maximumAge - .seconds(1))
         #expect(setting.knownUser(app) != nil)
@@ -103,14 +94,9 @@ import Testing
     @Test("Tokens that are shown stay known however many others come, and no more are kept than there is room for")
     func staysKnownWhileItIsShown() async throws {
         let setting = try await Setting()
-        let app = try setting.app()
+        let app = setting.app()
         let keys = try #require(await VerificationKeySet(TestIssuer.honest.keySet))
-        let proof = VerifiedTokens.Proof(
-            user: .anonymous,
-            validity: 0..<1,
-            keys: keys,
-            appUpdatedAt: .distantPast
-        )
+        let proof = VerifiedTokens.Proof(user: .anonymous, validity: 0..<1, keys: keys, appUpdatedAt: .distantPast)
         func name(_ number: Int) -> VerifiedTokens.Name { VerifiedTokens.Name(Secret("\(number)"), of: app.bundleID) }
         let tokens = VerifiedTokens()
         for number in 0...VerifiedTokens.maximumCount * 2 {

@@ -1,6 +1,4 @@
-import Foundation
 import Hummingbird
-import Logging
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -12,8 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct AdminPortTests {
     /// Runs the service with an admin port; the second server is that port.
     private static func run(_ test: @Sendable (LiveServer, LiveServer) async throws -> Void) async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         var configuration = ServerConfiguration(port: 0)
         configuration.adminPort = 0
         configuration.version = "1.2.3"
@@ -31,8 +28,7 @@ import Testing
         }
     }
 
-    @Test("The admin port tells everything to everyone who reaches it") func itTellsEverythingToEveryone() async throws
-    {
+    @Test func `The admin port tells everything to everyone who reaches it`() async throws {
         try await Self.run { (main: LiveServer, admin: LiveServer) async throws in
             #expect(try await main.call(.get, "/metrics").problem == "unauthenticated")
             #expect(try await admin.call(.get, "/livez").status == 200)
@@ -46,11 +42,8 @@ import Testing
         }
     }
 
-    @Test(
-        "The admin port does nothing else",
-        arguments: ["/v1/apps", "/openapi.json", "/v1/apps/com.example.food/sandbox/stats"]
-    )
-    func itDoesNothingElse(_ path: String) async throws {
+    @Test(arguments: ["/v1/apps", "/openapi.json", "/v1/apps/com.example.food/sandbox/stats"])
+    func `The admin port does nothing else`(_ path: String) async throws {
         try await Self.run { (_: LiveServer, admin: LiveServer) async throws in
             #expect(try await admin.call(.get, path).problem == "no-such-route")
             #expect(try await admin.call(.post, "/metrics").problem == "method-not-allowed")

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 
 /// The values of `/metrics` at one moment, by series, such as `pushreg_sweep_rows_total{task="expiry"}`.

@@ -30,9 +30,7 @@ import Testing
         )
     }
 
-    @Test("Alerts and dashboard speak of metrics that there are", arguments: files) func theySpeakOfWhatThereIs(
-        _ file: String
-    ) throws {
+    @Test(arguments: files) func `Alerts and dashboard speak of metrics that there are`(_ file: String) throws {
         let names = try Self.names(in: Self.text(file))
         #expect(names.subtracting(Metric.allCases.map(\.rawValue)) == [])
         #expect(!names.isEmpty)
