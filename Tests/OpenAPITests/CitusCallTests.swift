@@ -88,7 +88,6 @@ extension CitusCallTests {
 }
 
 extension Message {
-    /// The same about another app.
     fileprivate func about(_ bundleID: String) -> Message {
         var message = self
         message.target.replace(Message.bundleID, with: bundleID)

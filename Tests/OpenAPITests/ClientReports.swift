@@ -6,7 +6,6 @@ import TestSupport
 /// The reports that the client for iOS apps can make: each kind, and each optional member there and not there.
 enum ClientReports {
     private static let token = Token([0x9f, 0x86])
-
     static let all: [Report] =
         registrations(id: "a/1", token: token).map(Report.registration)
         + [.fullState([]), .fullState(registrations(id: "a", token: token) + registrations(id: "b", token: nil))]

@@ -72,7 +72,6 @@ import Testing
 // MARK: - Parts of a request
 
 extension ClientRequestTests {
-    /// The path and the query: each part is what its place may have.
     private func faults(ofAddress url: URL, _ operation: DocumentedOperation) throws -> [String] {
         let address = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false))
         let sent = address.percentEncodedPath.dropFirst("/base".count).split(separator: "/")

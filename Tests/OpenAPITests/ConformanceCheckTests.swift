@@ -27,8 +27,7 @@ import Testing
         return reply(404, "application/problem+json", .object(members))
     }
 
-    @Test("A sound answer is none, and counts as given")
-    func takesSoundAnswers() {
+    @Test func `A sound answer is none, and counts as given`() {
         var conformance = Conformance(.embedded)
         #expect(conformance.check(Self.refusal([:]), of: "getActivity") == [])
         #expect(conformance.given.map(\.description) == ["getActivity 404 activity-not-found"])
@@ -37,18 +36,16 @@ import Testing
     }
 
     @Test(
-        "A problem that does not agree with the document or itself is one",
         arguments: [
             ["status": 405], ["code": "superseded"], ["code": "unheard-of"], ["title": "Oh"], ["type": "about:blank"],
             ["requestId": "r-2"], ["detail": .null], ["more": 1], ["observedAt": "yesterday"],
         ] as [JSONObject]
     )
-    func refusesOtherProblems(changes: JSONObject) {
+    func `A problem that does not agree with the document or itself is one`(changes: JSONObject) {
         #expect(Self.faults(of: Self.refusal(changes)) != [])
     }
 
-    @Test("So is another status, media type or body")
-    func refusesOtherAnswers() {
+    @Test func `So is another status, media type or body`() {
         #expect(Self.faults(of: Self.reply(418, nil, nil)) == ["the status 418 is not documented"])
         #expect(Self.faults(of: Self.reply(404, "application/json", .object(Self.problem))) != [])
         #expect(Self.faults(of: Self.reply(404, "application/problem+json", nil)) != [])

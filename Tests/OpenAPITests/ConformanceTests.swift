@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import Logging
 import PostgresDriver
@@ -49,22 +48,19 @@ import Testing
         #expect(validator.faults(of: try JSONParser.parse(body), against: schema) == [])
     }
 
-    @Test("What a schema excludes is no request as documented", arguments: Probe.excluded)
-    func excludesRequests(probe: Probe) throws {
+    @Test(arguments: Probe.excluded) func `What a schema excludes is no request as documented`(probe: Probe) throws {
         let schema = try #require(Self.document.operation(probe.operation)?.requestSchema)
         let body = try JSONParser.parse(try #require(probe.message.body))
         #expect(SchemaValidator(document: Self.document.json).faults(of: body, against: schema) != [])
     }
 
-    @Test("Serves this very document")
-    func servesTheDocument() async throws {
+    @Test func `Serves this very document`() async throws {
         let reply = try await ConformanceServer.run(Self.registryInTheDark) { try await $0.send(.get("/openapi.json")) }
         #expect(try reply.values() == [Self.document.json])
     }
 }
 
 extension ConformanceTests {
-    /// A registry whose Postgres is away.
     private static var registryInTheDark: Registry {
         let logger = Logger(label: "dark") { _ in SwiftLogNoOpLogHandler() }
         let address = "host=127.0.0.1 port=1 user=nobody dbname=nothing"

@@ -10,13 +10,11 @@ import WebAssets
 @Suite struct DocumentTests {
     private static let document = OpenAPIDocument.embedded
 
-    @Test("Is OpenAPI 3.1")
-    func hasItsVersion() {
+    @Test func `Is OpenAPI 3.1`() {
         #expect(Self.document.json["openapi"]?.text?.hasPrefix("3.1.") == true)
     }
 
-    @Test("A value that fits on one line of 120 characters is on one line, else each of its members is")
-    func isLaidOut() throws {
+    @Test func `A value that fits on one line of 120 characters is on one line, else each of its members is`() throws {
         let text = JSONLayout.text(Self.document.json, width: 120) + "\n"
         guard Array(text.utf8) != WebAssets.openAPI else { return }
         let project = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardizedFileURL
@@ -24,14 +22,10 @@ import WebAssets
         Issue.record("openapi.json has another layout. Copy .build/openapi.json to Sources/WebAssets/openapi.json.")
     }
 
-    @Test("Every reference leads somewhere, and every component is referred to")
-    func hasNoLooseEnds() {
+    @Test func `Every reference leads somewhere, and every component is referred to`() {
         let references = Set(Self.references(in: Self.document.json))
         for reference in references {
-            #expect(
-                SchemaValidator(document: Self.document.json).resolve(reference) != .null,
-                "\(reference) is missing"
-            )
+            #expect(SchemaValidator(document: Self.document.json).resolve(reference) != .null, "no \(reference)")
         }
         for kind in Self.document.json["components"]?.members ?? [:] where kind.key != "securitySchemes" {
             for name in kind.value.members.keys {
@@ -69,8 +63,7 @@ import WebAssets
         }
     }
 
-    @Test("Every schema's and every answer's examples are valid, and use no undocumented member")
-    func hasValidExamples() {
+    @Test func `Every schema's and every answer's examples are valid, and use no undocumented member`() {
         let validator = SchemaValidator(document: Self.document.json, refusesUndocumented: true)
         let examples = Self.examples(in: Self.document.json)
         #expect(examples.count > 50)
@@ -96,8 +89,7 @@ import WebAssets
         }
     }
 
-    @Test("The codes and titles are those of the service")
-    func namesEveryProblem() throws {
+    @Test func `The codes and titles are those of the service`() throws {
         let schemas = try #require(Self.document.json["components"]?["schemas"])
         let codes = schemas["ProblemCode"]?["enum"]?.elements.compactMap(\.text) ?? []
         let titles = schemas["ProblemTitle"]?["enum"]?.elements.compactMap(\.text) ?? []

@@ -6,7 +6,6 @@ import Testing
 
 /// A fact of an activity that the store keeps is read from bodies, told in answers, and described.
 @Suite struct FactTests {
-    /// The facts as JSON names them.
     private static let names: [String] = StoredFact.all.map { fact in
         let words = fact.name.split(separator: "_").map(String.init)
         return words[0] + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()

@@ -8,7 +8,6 @@ struct OpenAPIDocument: Sendable {
     let json: JSONValue
     let operations: [DocumentedOperation]
 
-    /// The document of this build; it is read once.
     static let embedded: OpenAPIDocument = {
         do {
             return OpenAPIDocument(try JSONParser.parse(WebAssets.openAPI))
@@ -29,7 +28,6 @@ struct OpenAPIDocument: Sendable {
         }
     }
 
-    /// An operation by its `operationId`.
     func operation(_ id: String) -> DocumentedOperation? { operations.first { $0.id == id } }
 }
 
@@ -40,17 +38,11 @@ struct DocumentedOperation: Sendable {
     let method: String
     let path: String
     fileprivate let references: SchemaValidator
-
     var id: String { json["operationId"]?.text ?? "" }
     var roles: [String] { json["x-roles"]?.elements.compactMap(\.text) ?? [] }
-
-    /// The parameters, with references followed.
     var parameters: [JSONValue] { (json["parameters"]?.elements ?? []).map(follow) }
-
-    /// The schema of a body in JSON, where the operation takes one.
     var requestSchema: JSONValue? { json["requestBody"]?["content"]?["application/json"]?["schema"] }
 
-    /// Everything that the operation can answer, by status.
     var responses: [DocumentedResponse] {
         (json["responses"]?.members ?? [:]).map { member in
             DocumentedResponse(
@@ -62,7 +54,6 @@ struct DocumentedOperation: Sendable {
         }
     }
 
-    /// The document's response for a status, or nil when it has none.
     func response(_ status: Int) -> DocumentedResponse? { responses.first { $0.status == status } }
 
     /// Whether no credentials are needed.
@@ -82,7 +73,6 @@ struct DocumentedResponse: Sendable {
     let status: Int
     fileprivate let references: SchemaValidator
 
-    /// The headers by name, with references followed.
     var headers: [JSONObject.Member] {
         (json["headers"]?.members ?? [:]).map { header in
             (key: header.key, value: header.value["$ref"]?.text.map(references.resolve) ?? header.value)

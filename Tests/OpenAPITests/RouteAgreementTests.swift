@@ -8,23 +8,20 @@ import Testing
 @Suite struct RouteAgreementTests {
     private static let document = OpenAPIDocument.embedded
 
-    @Test("Every route is documented, and every documented operation is a route")
-    func namesTheSameCalls() {
+    @Test func `Every route is documented, and every documented operation is a route`() {
         let documented = Self.document.operations.map { "\($0.method.uppercased()) \($0.path)" }
         let routed = Route.all.map { "\($0.method.rawValue) \($0.template)" }
         #expect(documented.sorted() == routed.sorted())
     }
 
-    @Test("For the same roles", arguments: document.operations.map(\.id))
-    func namesTheSameRoles(id: String) throws {
+    @Test(arguments: document.operations.map(\.id)) func `For the same roles`(id: String) throws {
         let operation = try #require(Self.document.operation(id))
         let route = try Self.route(of: operation)
         #expect(operation.roles.sorted() == (route.access.roles ?? []).map(\.rawValue).sorted())
         #expect(operation.isOpenToEveryone == (route.access == .everyone))
     }
 
-    @Test("With the same bodies", arguments: document.operations.map(\.id))
-    func takesTheSameBodies(id: String) throws {
+    @Test(arguments: document.operations.map(\.id)) func `With the same bodies`(id: String) throws {
         let operation = try #require(Self.document.operation(id))
         let route = try Self.route(of: operation)
         #expect((operation.requestSchema != nil) == (route.body != .none))

@@ -98,19 +98,16 @@ extension SchemaValidator {
 }
 
 extension JSONValue {
-    /// The text of a string.
     var text: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// The elements of an array; none of anything else.
     var elements: [JSONValue] {
         guard case .array(let elements) = self else { return [] }
         return elements
     }
 
-    /// The members of an object; none of anything else.
     var members: JSONObject {
         guard case .object(let object) = self else { return [:] }
         return object

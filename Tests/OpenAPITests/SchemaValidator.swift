@@ -10,7 +10,6 @@ struct SchemaValidator: Sendable {
     /// must let unknown members be; the service itself must not send any that it does not document.
     var refusesUndocumented = false
 
-    /// Everything that is wrong with the value, with pointers into it; empty when it is valid.
     func faults(of value: JSONValue, against schema: JSONValue, at pointer: String = "") -> [JSONFault] {
         let faults = branchFaults(of: value, against: schema, at: pointer)
         guard refusesUndocumented, case .object(let object) = value, let names = documentedNames(of: schema) else {
@@ -56,8 +55,6 @@ struct SchemaValidator: Sendable {
     }
 }
 
-// MARK: Combinations
-
 extension SchemaValidator {
     private func combinationFaults(of value: JSONValue, _ keyword: JSONObject.Member, at pointer: String) -> [JSONFault]
     {
@@ -86,8 +83,6 @@ extension SchemaValidator {
         JSONFault(pointer: pointer, detail: "meets the unsupported keyword \(keyword.key): \(keyword.value)")
     }
 }
-
-// MARK: Undocumented members
 
 extension SchemaValidator {
     /// The members that a schema and its branches name; nil when it lets any through.

@@ -9,22 +9,20 @@ extension Probe {
     }
 
     private static func nothingRuns(on installation: String) -> Message {
-        .put(
-            "…/installations/\(installation)/activities",
-            ["observedAt": Sample.minutesAgo(2), "activities": []]
-        )
+        .put("…/installations/\(installation)/activities", ["observedAt": Sample.minutesAgo(2), "activities": []])
     }
 
     private static let everything: JSONObject = [
         "startedAt": Sample.minutesAgo(5), "startsAt": Sample.minutesAgo(-5), "installationId": "phone-1",
-        "attributesType": "DeliveryAttributes",
-        "aliases": ["liveactivityId": "order-1", "userId": ["u-1", "u-2"]], "frequentPushesEnabled": true,
-        "metadata": ["appVersion": "7.4.1"],
+        "attributesType": "DeliveryAttributes", "aliases": ["liveactivityId": "order-1", "userId": ["u-1", "u-2"]],
+        "frequentPushesEnabled": true, "metadata": ["appVersion": "7.4.1"],
     ]
 
     private static let aMinuteAgo = Sample.minutesAgo(1)
     private static let thirtyDaysAhead: JSONObject = ["startsAt": Sample.minutesAgo(-30 * 1440 + 1)]
     private static let tooFarAhead: JSONObject = ["startsAt": Sample.minutesAgo(-30 * 1440 - 1)]
+
+    private static let onPhone: JSONObject = ["installationId": "phone-1"]
 
     private static let nulls: JSONObject = [
         "observedAt": .null, "startedAt": .null, "startsAt": .null, "installationId": .null, "attributesType": .null,
@@ -35,8 +33,7 @@ extension Probe {
         Probe("registerActivity", "a first token", put("first", 1, 1, everything))
             .gives(201, ["activityId": "first", "outcome": "registered", "state": "active", "revision": 1])
             .names("confirmedAt", "expiresAt"),
-        Probe("registerActivity", "nulls", put("nulls", 2, nil, nulls))
-            .gives(201, ["outcome": "registered"]),
+        Probe("registerActivity", "nulls", put("nulls", 2, nil, nulls)).gives(201, ["outcome": "registered"]),
         Probe("registerActivity", "another token", put("rotated", 4, 1))
             .after(put("rotated", 3, 2))
             .gives(200, ["outcome": "rotated"]),
@@ -46,15 +43,8 @@ extension Probe {
         Probe("registerActivity", "of a dismissed activity", put("back", 6, 1, ["installationId": "phone-2"]))
             .after(put("back", 6, 3, ["installationId": "phone-2"]), nothingRuns(on: "phone-2"))
             .gives(200, ["outcome": "reactivated"]),
-        Probe(
-            "registerActivity",
-            "of an installation named twice",
-            put("agreed", 400, 1, ["installationId": "phone-1"])
-                .with("X-Installation-Id", "phone-1")
-        )
-        .gives(201),
-        Probe("registerActivity", "thirty days ahead", put("ahead", 401, 1, thirtyDaysAhead))
-            .gives(201),
+        Probe("registerActivity", "of a phone named twice", put("agreed", 400, 1, onPhone).from("phone-1")).gives(201),
+        Probe("registerActivity", "thirty days ahead", put("ahead", 401, 1, thirtyDaysAhead)).gives(201),
     ]
 
     static let refusedRegistrations: [Probe] = [
@@ -70,20 +60,13 @@ extension Probe {
             .names("endedAt", "serverTime"),
         Probe("registerActivity", "nine hours after the start", put("old", 12, 0, Sample.startedLongAgo))
             .fails(.activityExpired, ["state": "expired", "reason": "expired"]),
-        Probe("registerActivity", "without a token", .put(path + "x", ["aliases": ["1": [7]]]))
-            .fails(.invalidRequest),
-        Probe("registerActivity", "with a long id", put(Sample.longID, 13))
-            .fails(.invalidRequest),
-        Probe(
-            "registerActivity",
-            "for two installations",
-            put("x", 13, 1, ["installationId": "phone-1"]).with("X-Installation-Id", "phone-2")
-        )
-        .fails(.invalidRequest).at("/installationId"),
+        Probe("registerActivity", "without a token", .put(path + "x", ["aliases": ["1": [7]]])).fails(.invalidRequest),
+        Probe("registerActivity", "with a long id", put(Sample.longID, 13)).fails(.invalidRequest),
+        Probe("registerActivity", "of two phones", put("x", 13, 1, onPhone).from("phone-2"))
+            .fails(.invalidRequest).at("/installationId"),
         Probe("registerActivity", "more than thirty days ahead", put("x", 13, 1, tooFarAhead))
             .fails(.invalidRequest).at("/startsAt"),
-        Probe("registerActivity", "from the future", put("x", 13, -10))
-            .fails(.clockSkew),
+        Probe("registerActivity", "from the future", put("x", 13, -10)).fails(.clockSkew),
     ]
 
     static let reads: [Probe] = [
@@ -108,25 +91,20 @@ extension Probe {
         Probe("getActivity", "without a token any more", .get(path + "taken"))
             .after(put("taken", 22, 2), put("taker", 22, 1))
             .gives(200, ["state": "active", "reason": "taken-over"]),
-        Probe("getActivity", "never seen", .get(path + "never"))
-            .fails(.activityNotFound),
-        Probe("getActivity", "with a long id", .get(path + Sample.longID))
-            .fails(.invalidRequest),
+        Probe("getActivity", "never seen", .get(path + "never")).fails(.activityNotFound),
+        Probe("getActivity", "with a long id", .get(path + Sample.longID)).fails(.invalidRequest),
     ]
 
     static let ends: [Probe] = [
-        Probe("endActivity", "never seen", .delete(path + "unseen"))
-            .gives(204),
+        Probe("endActivity", "never seen", .delete(path + "unseen")).gives(204),
         Probe("endActivity", "with its time", .delete(path + "done?reason=dismissed&observedAt=2026-01-01T00:00:00Z"))
             .after(put("done", 23))
             .gives(204),
         Probe("endActivity", "twice", .delete(path + "twice"))
             .after(put("twice", 404), .delete(path + "twice"))
             .gives(204),
-        Probe("endActivity", "for no reason", .delete(path + "x?reason=boredom"))
-            .fails(.invalidRequest),
-        Probe("endActivity", "in the future", .delete(path + "x?observedAt=2999-01-01T00:00:00Z"))
-            .fails(.clockSkew),
+        Probe("endActivity", "for no reason", .delete(path + "x?reason=boredom")).fails(.invalidRequest),
+        Probe("endActivity", "in the future", .delete(path + "x?observedAt=2999-01-01T00:00:00Z")).fails(.clockSkew),
     ]
 
     private static let opening = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 36_000).rounded(.down))
@@ -136,18 +114,12 @@ extension Probe {
 
     /// An activity that starts in ten hours lives for eight hours from then.
     static let scheduledActivities: [Probe] = [
-        Probe("registerActivity", "ten hours ahead", scheduled)
-            .gives(201, ["expiresAt": closes]),
-        Probe("getActivity", "scheduled", .get(path + "scheduled"))
-            .gives(200, ["startsAt": opens]),
+        Probe("registerActivity", "ten hours ahead", scheduled).gives(201, ["expiresAt": closes]),
+        Probe("getActivity", "scheduled", .get(path + "scheduled")).gives(200, ["startsAt": opens]),
         Probe("listActivitiesByAlias", "scheduled", .get("…/aliases/orderId/opening/activities"))
             .gives(200, ["/activities/0/startsAt": opens]),
-        Probe(
-            "resolveAliases",
-            "scheduled",
-            .post("…/resolve", ["aliases": [["kind": "orderId", "value": "opening"]]])
-        )
-        .gives(200, ["/results/0/activities/0/startsAt": opens]),
+        Probe("resolveAliases", "scheduled", .resolve("orderId", "opening"))
+            .gives(200, ["/results/0/activities/0/startsAt": opens]),
         Probe("explainAlias", "scheduled", .get("…/audit/explain?kind=orderId&value=opening"))
             .gives(200, ["/activities/0/startsAt": opens]),
     ]

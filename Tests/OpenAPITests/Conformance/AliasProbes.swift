@@ -16,36 +16,23 @@ extension Probe {
             .names("nextCursor"),
         Probe("listActivitiesByAlias", "nothing", .get("…/aliases/userId/nobody%2F%2B/activities"))
             .gives(200, ["activities": [], "channels": [], "alias": ["kind": "userId", "value": "nobody/+"]]),
-        Probe(
-            "listActivitiesByAlias",
-            "as lines",
-            .get("…/aliases/orderId/o-4/activities").with("Accept", "application/x-ndjson")
-        )
-        .after(put("list-3", 52, alias: "o-4"))
-        .gives([
-            "/0/alias/value": "o-4", "/1/activityId": "list-3", "/2": ["end": true, "count": 1], "/3": .null,
-        ]),
-        Probe(
-            "listActivitiesByAlias",
-            "nothing as lines",
-            .get("…/aliases/orderId/o-3/activities").with("Accept", "application/x-ndjson")
-        )
-        .gives(200, ["/0/alias/value": "o-3", "/1": ["end": true, "count": 0], "/2": .null]),
+        Probe("listActivitiesByAlias", "as lines", .lines("…/aliases/orderId/o-4/activities"))
+            .after(put("list-3", 52, alias: "o-4"))
+            .gives(["/0/alias/value": "o-4", "/1/activityId": "list-3", "/2": ["end": true, "count": 1], "/3": .null]),
+        Probe("listActivitiesByAlias", "nothing as lines", .lines("…/aliases/orderId/o-3/activities"))
+            .gives(200, ["/0/alias/value": "o-3", "/1": ["end": true, "count": 0], "/2": .null]),
         Probe("listActivitiesByAlias", "too many", .get("…/aliases/orderId/x/activities?limit=1001&cursor=x"))
             .fails(.invalidRequest).at("/limit", "/cursor"),
         Probe("listActivitiesByAlias", "from an empty cursor", .get("…/aliases/orderId/x/activities?cursor="))
             .fails(.invalidCursor).at("/cursor"),
-        Probe("listActivitiesByAlias", "of no kind", .get("…/aliases/7/x/activities"))
-            .fails(.invalidRequest),
+        Probe("listActivitiesByAlias", "of no kind", .get("…/aliases/7/x/activities")).fails(.invalidRequest),
         Probe("listActivitiesByAlias", "from nowhere", .get("…/aliases/orderId/x/activities?cursor=MTAw"))
             .fails(.invalidCursor),
         Probe("endActivitiesByAlias", "two", .delete("…/aliases/orderId/o-5/activities"))
             .after(put("end-1", 53, alias: "o-5"), put("end-2", 54, alias: "o-5"))
             .gives(200, ["ended": 2]),
-        Probe("endActivitiesByAlias", "none", .delete("…/aliases/orderId/o-8/activities"))
-            .gives(200, ["ended": 0]),
-        Probe("endActivitiesByAlias", "of no kind", .delete("…/aliases/7/x/activities"))
-            .fails(.invalidRequest),
+        Probe("endActivitiesByAlias", "none", .delete("…/aliases/orderId/o-8/activities")).gives(200, ["ended": 0]),
+        Probe("endActivitiesByAlias", "of no kind", .delete("…/aliases/7/x/activities")).fails(.invalidRequest),
     ]
 
     static let resolutions: [Probe] = [
@@ -56,10 +43,8 @@ extension Probe {
                 "/results/0/truncated": true, "/results/1/alias/value": "o-7", "/results/1/activities": [],
                 "/results/1/channels": [], "/results/1/truncated": false, "/results/2": .null,
             ]),
-        Probe("resolveAliases", "nothing", .post("…/resolve", ["aliases": []]))
-            .gives(200, ["results": []]),
-        Probe("resolveAliases", "without aliases", .post("…/resolve", ["limitPerAlias": 0]))
-            .fails(.invalidRequest),
+        Probe("resolveAliases", "nothing", .post("…/resolve", ["aliases": []])).gives(200, ["results": []]),
+        Probe("resolveAliases", "without aliases", .post("…/resolve", ["limitPerAlias": 0])).fails(.invalidRequest),
     ]
 
     private static let foundAndNot: JSONValue = [

@@ -23,8 +23,7 @@ extension Probe {
     private static let forgetful: JSONValue = ["activityLifetime": "PT8H", "tombstoneRetention": "PT8H"]
 
     static let apps: [Probe] = [
-        Probe("listApps", "all", .get("/v1/apps"))
-            .gives(200),
+        Probe("listApps", "all", .get("/v1/apps")).gives(200),
         Probe("putApp", "a new one", .put(path + "com.example.new", [:]))
             .gives(
                 201,
@@ -52,30 +51,23 @@ extension Probe {
         Probe("putApp", "that forgets early", .put(path + "com.example.early", ["tombstoneRetention": "PT1H"]))
             .after(.put(path + "com.example.early", [:]))
             .fails(.invalidRequest).at("/tombstoneRetention"),
-        Probe("putApp", "with a space", .put(path + "b%20d", [:]))
-            .fails(.invalidRequest).at("/bundleId"),
-        Probe("putApp", "without a bundle id", .put(path + "com_example", ["name": ""]))
-            .fails(.invalidRequest),
+        Probe("putApp", "with a space", .put(path + "b%20d", [:])).fails(.invalidRequest).at("/bundleId"),
+        Probe("putApp", "without a bundle id", .put(path + "com_example", ["name": ""])).fails(.invalidRequest),
         Probe("getApp", "with all settings", .get(path + "com.example.read"))
             .after(.put(path + "com.example.read", settings))
             .gives(200, settings.members)
             .names("quarantineGuards", "updatedAt"),
-        Probe("getApp", "unknown", .get(path + "com.example.none"))
-            .fails(.unknownApp),
+        Probe("getApp", "unknown", .get(path + "com.example.none")).fails(.unknownApp),
         Probe("deleteApp", "with what it holds", .delete(path + "com.example.gone"))
             .after(
                 .put(path + "com.example.gone", [:]),
                 .put(path + "com.example.gone/sandbox/activities/x", Sample.registration(80))
             )
             .gives(204),
-        Probe("putApp", "by a client", .put(own, [:]).with(TestKeys.shared.key(.client)))
-            .fails(.forbidden),
-        Probe("getApp", "by a client", .get(own).with(TestKeys.shared.key(.client)))
-            .fails(.forbidden),
-        Probe("deleteApp", "by its admin", .delete(own).with(TestKeys.shared.key(.admin)))
-            .fails(.forbidden),
-        Probe("deleteApp", "unknown", .delete(path + "com.example.none"))
-            .fails(.unknownApp),
+        Probe("putApp", "by a client", .put(own, [:]).with(TestKeys.shared.key(.client))).fails(.forbidden),
+        Probe("getApp", "by a client", .get(own).with(TestKeys.shared.key(.client))).fails(.forbidden),
+        Probe("deleteApp", "by its admin", .delete(own).with(TestKeys.shared.key(.admin))).fails(.forbidden),
+        Probe("deleteApp", "unknown", .delete(path + "com.example.none")).fails(.unknownApp),
     ]
 
     private static let keys = own + "/keys"
@@ -85,10 +77,8 @@ extension Probe {
             .gives(201, ["role": "sender", "app": .string(Message.bundleID), "name": "Push"]),
         Probe("createKey", "of an admin", .post(keys, ["role": "client"]).with(TestKeys.shared.key(.admin)))
             .gives(201, ["role": "client"]),
-        Probe("createKey", "of root", .post(keys, ["role": "root"]))
-            .fails(.invalidRequest).at("/role"),
-        Probe("createKey", "of nobody", .post(keys, [:]))
-            .fails(.invalidRequest).at("/role"),
+        Probe("createKey", "of root", .post(keys, ["role": "root"])).fails(.invalidRequest).at("/role"),
+        Probe("createKey", "of nobody", .post(keys, [:])).fails(.invalidRequest).at("/role"),
         Probe("createKey", "of a king without a name", .post(keys, ["role": "king", "name": ""]))
             .fails(.invalidRequest).at("/role", "/name"),
         Probe("createKey", "for no time", .post(keys, ["role": "client", "expiresIn": "PT0S"]))
@@ -97,44 +87,33 @@ extension Probe {
             .fails(.invalidRequest).at("/expiresIn"),
         Probe("createKey", "of the past", .post(keys, ["role": "client", "expiresAt": "2001-01-01T00:00:00Z"]))
             .fails(.invalidRequest).at("/expiresAt"),
-        Probe("listKeys", "of all roles", .get(keys))
-            .gives(200),
-        Probe("revokeKey", "that is valid", .delete(keys + "/" + TestKeys.shared.key(.sender).id.rawValue))
-            .gives(204),
-        Probe("revokeKey", "that nobody knows", .delete(keys + "/prs_000000000000"))
-            .fails(.keyNotFound),
+        Probe("listKeys", "of all roles", .get(keys)).gives(200),
+        Probe("revokeKey", "that is valid", .delete(keys + "/" + TestKeys.shared.key(.sender).id.rawValue)).gives(204),
+        Probe("revokeKey", "that nobody knows", .delete(keys + "/prs_000000000000")).fails(.keyNotFound),
     ]
 
     static let service: [Probe] = [
-        Probe("getLiveness", "alive", .get("/livez"))
-            .gives(200, ["status": "ok"]),
+        Probe("getLiveness", "alive", .get("/livez")).gives(200, ["status": "ok"]),
         Probe("getLiveness", "with its version", .get("/livez?verbose"))
             .gives(200, ["status": "ok", "version": "unknown"]),
-        Probe("getReadiness", "ready", .get("/readyz"))
-            .gives(200, ["status": "ok"]),
+        Probe("getReadiness", "ready", .get("/readyz")).gives(200, ["status": "ok"]),
         Probe("getReadiness", "in words", .get("/readyz?verbose"))
             .gives(200, ["/checks/postgres/status": "ok", "/checks/schema/status": "ok"]),
         Probe("getReadiness", "in words for nobody", .get("/readyz?verbose").with("Authorization", "Bearer nonsense"))
             .fails(.unauthenticated),
         Probe("getReadiness", "in words for a client", .get("/readyz?verbose").with(TestKeys.shared.key(.client)))
             .fails(.forbidden),
-        Probe("getMetrics", "by an auditor", .get("/metrics").with(TestKeys.shared.key(.auditor)))
-            .gives(200),
-        Probe("getMetrics", "by a client", .get("/metrics").with(TestKeys.shared.key(.client)))
-            .fails(.forbidden),
-        Probe("getOpenAPI", "the document", .get("/openapi.json"))
-            .gives(200, ["openapi": "3.1.0"]),
+        Probe("getMetrics", "by an auditor", .get("/metrics").with(TestKeys.shared.key(.auditor))).gives(200),
+        Probe("getMetrics", "by a client", .get("/metrics").with(TestKeys.shared.key(.client))).fails(.forbidden),
+        Probe("getOpenAPI", "the document", .get("/openapi.json")).gives(200, ["openapi": "3.1.0"]),
     ]
 
-    /// Everything that is asked of one operation in particular.
     static var specific: [Probe] {
         [
             registrations, refusedRegistrations, reads, ends, namedRegistrations, namedEnds, lists, resolutions,
-            feedback,
-            plans, fullStates, malformedItems, installations, startTokens, deviceTokens, tokensOfKinds, tokenLists,
-            channels, refusedChannels, ofOthers, audit, scheduledActivities, apps, apiKeys, forbidden, service,
-            excluded,
-            erased, paths,
+            feedback, plans, fullStates, malformedItems, installations, startTokens, deviceTokens, tokensOfKinds,
+            tokenLists, channels, refusedChannels, ofOthers, audit, scheduledActivities, apps, apiKeys, forbidden,
+            service, excluded, erased, paths,
         ].flatMap { $0 }
     }
 }

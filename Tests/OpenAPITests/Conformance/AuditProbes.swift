@@ -23,19 +23,15 @@ extension Probe {
             .gives(200, ["window": "P1D"]),
         Probe("getStatistics", "of a month", .get("…/stats?window=P30D"))
             .gives(200, ["window": "P30D", "step": "PT6H"]),
-        Probe("getStatistics", "of a year", .get("…/stats?window=P365D"))
-            .fails(.invalidRequest),
-        Probe("listStaleTokens", "of no time", .get("…/audit/stale?unconfirmedFor=PT0S"))
-            .fails(.invalidRequest),
+        Probe("getStatistics", "of a year", .get("…/stats?window=P365D")).fails(.invalidRequest),
+        Probe("listStaleTokens", "of no time", .get("…/audit/stale?unconfirmedFor=PT0S")).fails(.invalidRequest),
         Probe("listStaleTokens", "all", .get("…/audit/stale?limit=1000"))
             .after(activity("audit-2", 221), startToken)
             .gives(200),
         Probe("listStaleTokens", "with filters", .get("…/audit/stale?kind=start&reason=quarantined&attributesType=x"))
             .gives(200, ["tokens": []]),
-        Probe("listStaleTokens", "of an unheard-of kind", .get("…/audit/stale?kind=watch"))
-            .fails(.invalidRequest),
-        Probe("listStaleTokens", "of another cursor", .get("…/audit/stale?cursor=nonsense"))
-            .fails(.invalidCursor),
+        Probe("listStaleTokens", "of an unheard-of kind", .get("…/audit/stale?kind=watch")).fails(.invalidRequest),
+        Probe("listStaleTokens", "of another cursor", .get("…/audit/stale?cursor=nonsense")).fails(.invalidCursor),
         Probe("purgeStaleTokens", "what would go", .post("…/audit/stale/purge", ["reason": "expired"]))
             .gives(200, ["dryRun": true, "complete": true]),
         Probe(
@@ -46,38 +42,25 @@ extension Probe {
         .gives(200, ["purged": 0]),
         Probe("purgeStaleTokens", "for no reason", .post("…/audit/stale/purge", ["reason": "boredom"]))
             .fails(.invalidRequest),
-        Probe("listAuditEvents", "all", .get("…/audit/events?limit=1000"))
-            .gives(200),
+        Probe("listAuditEvents", "all", .get("…/audit/events?limit=1000")).gives(200),
         Probe("listAuditEvents", "of an activity", .get("…/audit/events?activityId=audit-1&type=registered"))
             .after(activity("audit-1", 220))
             .gives(200),
-        Probe("listAuditEvents", "of everything else", .get("…/audit/events?" + filters))
-            .gives(200, ["events": []]),
-        Probe("listAuditEvents", "of half an alias", .get("…/audit/events?alias=order-42"))
-            .fails(.invalidRequest),
-        Probe("listAuditEvents", "of another cursor", .get("…/audit/events?cursor=nonsense"))
-            .fails(.invalidCursor),
-        Probe("followChanges", "from now", .get("…/changes"))
-            .gives(200, ["changes": [], "more": false]),
-        Probe(
-            "followChanges",
-            "of everything else",
-            .get("…/changes?limit=5&wait=0&types=available&alias=matchId:audit")
-        )
-        .gives(200, ["changes": []]),
-        Probe("followChanges", "from nowhere", .get("…/changes?after=nonsense"))
-            .fails(.invalidRequest),
-        Probe("followChanges", "for an hour", .get("…/changes?wait=3600"))
-            .fails(.invalidRequest),
-        Probe("followChanges", "from another database", .get("…/changes?after=\(otherDatabase)"))
-            .fails(.feedReset),
+        Probe("listAuditEvents", "of everything else", .get("…/audit/events?" + filters)).gives(200, ["events": []]),
+        Probe("listAuditEvents", "of half an alias", .get("…/audit/events?alias=order-42")).fails(.invalidRequest),
+        Probe("listAuditEvents", "of another cursor", .get("…/audit/events?cursor=nonsense")).fails(.invalidCursor),
+        Probe("followChanges", "from now", .get("…/changes")).gives(200, ["changes": [], "more": false]),
+        Probe("followChanges", "of all else", .get("…/changes?limit=5&wait=0&types=available&alias=matchId:audit"))
+            .gives(200, ["changes": []]),
+        Probe("followChanges", "from nowhere", .get("…/changes?after=nonsense")).fails(.invalidRequest),
+        Probe("followChanges", "for an hour", .get("…/changes?wait=3600")).fails(.invalidRequest),
+        Probe("followChanges", "from another database", .get("…/changes?after=\(otherDatabase)")).fails(.feedReset),
         Probe("explainAlias", "that is known", .get("…/audit/explain?kind=matchId&value=audit"))
             .after(activity("audit-3", 223), .delete("…/activities/audit-3"), installation, startToken)
             .gives(200, ["notes": []]),
         Probe("explainAlias", "that nobody knows", .get("…/audit/explain?kind=matchId&value=nothing"))
             .gives(200, ["activities": [], "tokens": []]),
-        Probe("explainAlias", "without a value", .get("…/audit/explain?kind=matchId"))
-            .fails(.invalidRequest),
+        Probe("explainAlias", "without a value", .get("…/audit/explain?kind=matchId")).fails(.invalidRequest),
         Probe("explainAlias", "of another cursor", .get("…/audit/explain?kind=a&value=b&cursor=nonsense"))
             .fails(.invalidCursor),
     ]

@@ -2,13 +2,9 @@ import RegistryCore
 
 extension Probe {
     private static func put(_ installation: String, _ minutes: Double, _ activities: JSONValue) -> Message {
-        .put(
-            "…/installations/\(installation)/activities",
-            [
-                "observedAt": Sample.minutesAgo(minutes), "installationId": .string(installation),
-                "activities": activities,
-            ]
-        )
+        let id = JSONValue.string(installation), time = Sample.minutesAgo(minutes)
+        let body: JSONValue = ["observedAt": time, "installationId": id, "activities": activities]
+        return .put("…/installations/\(installation)/activities", body)
     }
 
     private static func register(_ id: String, _ token: Int, of installation: String = "phone-6") -> Message {
@@ -21,8 +17,7 @@ extension Probe {
 
     private static let repetitions: JSONValue = [
         ["token": "00"], ["activityId": "state-8", "token": Sample.token(420)],
-        ["activityId": "state-8", "token": Sample.token(421)],
-        ["activityId": "state-9", "token": Sample.token(420)],
+        ["activityId": "state-8", "token": Sample.token(421)], ["activityId": "state-9", "token": Sample.token(420)],
     ]
 
     static let fullStates: [Probe] = [
@@ -30,21 +25,13 @@ extension Probe {
             .after(register("state-1", 57), register("state-4", 60), .delete("…/activities/state-3"))
             .gives([
                 "ended": ["state-4"], "/results/0": ["activityId": "state-1", "outcome": "rotated"],
-                "/results/1": ["activityId": "state-2", "outcome": "registered"],
-                "/results/2/activityId": "state-3", "/results/2/problem/code": "activity-ended",
-                "/results/3": .null,
+                "/results/1": ["activityId": "state-2", "outcome": "registered"], "/results/2/activityId": "state-3",
+                "/results/2/problem/code": "activity-ended", "/results/3": .null,
             ]),
-        Probe(
-            "putFullState",
-            "of an installation named thrice",
-            put("phone-24", 1, [])
-                .with("X-Installation-Id", "phone-24")
-        )
-        .gives(200),
-        Probe("putFullState", "of two installations", put("phone-7", 1, []).with("X-Installation-Id", "phone-8"))
+        Probe("putFullState", "of an installation named thrice", put("phone-24", 1, []).from("phone-24")).gives(200),
+        Probe("putFullState", "of two installations", put("phone-7", 1, []).from("phone-8"))
             .fails(.invalidRequest).at("/installationId"),
-        Probe("putFullState", "from the future", put("phone-7", -10, []))
-            .fails(.clockSkew),
+        Probe("putFullState", "from the future", put("phone-7", -10, [])).fails(.clockSkew),
     ]
 
     /// Their bodies are not what the document asks for; faults of items are answered in place all the same.
@@ -55,25 +42,16 @@ extension Probe {
                 "/results/2/problem/errors/0/pointer": "/activities/2/activityId",
                 "/results/3/problem/errors/0/pointer": "/activities/3/token",
             ]),
-        Probe("getActivity", "listed twice", .get("…/activities/state-8"))
-            .gives(200, ["token": Sample.token(420)]),
-        Probe(
-            "putFullState",
-            "without ids",
-            put("phone-9", 1, [["activityId": "state-5", "token": "no hex"], [:], 7])
-        )
-        .gives([
-            "/results/0/activityId": "state-5", "/results/0/problem/code": "invalid-request",
-            "/results/0/problem/errors/0/pointer": "/activities/0/token", "/results/1/activityId": .null,
-            "/results/1/problem/status": 422, "/results/2/problem/errors/0/pointer": "/activities/2",
-        ]),
-        Probe(
-            "putFullState",
-            "of no token, and so present",
-            put("phone-22", 1, [["activityId": "state-6", "token": 5]])
-        )
-        .after(register("state-6", 422, of: "phone-22"), register("state-7", 423, of: "phone-22"))
-        .gives(200, ["ended": ["state-7"]]),
+        Probe("getActivity", "listed twice", .get("…/activities/state-8")).gives(200, ["token": Sample.token(420)]),
+        Probe("putFullState", "without ids", put("phone-9", 1, [["activityId": "state-5", "token": "xyz"], [:], 7]))
+            .gives([
+                "/results/0/activityId": "state-5", "/results/0/problem/code": "invalid-request",
+                "/results/0/problem/errors/0/pointer": "/activities/0/token", "/results/1/activityId": .null,
+                "/results/1/problem/status": 422, "/results/2/problem/errors/0/pointer": "/activities/2",
+            ]),
+        Probe("putFullState", "without token, so present", put("phone-22", 1, [["activityId": "state-6", "token": 5]]))
+            .after(register("state-6", 422, of: "phone-22"), register("state-7", 423, of: "phone-22"))
+            .gives(200, ["ended": ["state-7"]]),
         Probe("putFullState", "more than thirty days ahead, and so present", put("phone-25", 1, [farAhead]))
             .after(register("state-10", 424, of: "phone-25"))
             .gives(200, ["ended": [], "/results/0/problem/errors/0/pointer": "/activities/0/startsAt"]),

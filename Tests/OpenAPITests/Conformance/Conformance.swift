@@ -8,7 +8,6 @@ struct Conformance: Sendable {
         let operation: String
         let status: Int
         var code: String?
-
         var description: String { "\(operation) \(status)" + (code.map { " \($0)" } ?? "") }
 
         static func < (left: Outcome, right: Outcome) -> Bool { left.description < right.description }
@@ -19,7 +18,6 @@ struct Conformance: Sendable {
 
     init(_ document: OpenAPIDocument) { self.document = document }
 
-    /// Everything that the document says can be answered.
     var documented: Set<Outcome> {
         Set(
             document.operations.flatMap { operation in

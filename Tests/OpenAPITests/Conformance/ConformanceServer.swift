@@ -11,7 +11,6 @@ import TestSupport
 struct ConformanceServer: Sendable {
     private let port: Int
 
-    /// Runs the service for as long as the closure does.
     static func run<Value: Sendable>(
         _ registry: Registry,
         keyRate: RateLimit? = nil,

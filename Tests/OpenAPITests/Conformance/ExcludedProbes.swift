@@ -4,26 +4,18 @@ import RegistryCore
 extension Probe {
     /// Bodies that the document's schemas exclude, and the service refuses.
     static let excluded: [Probe] = [
-        Probe("putApp", "of no audience", .put("/v1/apps/com.example.deaf", deaf))
-            .fails(.invalidRequest),
+        Probe("putApp", "of no audience", .put("/v1/apps/com.example.deaf", deaf)).fails(.invalidRequest),
         Probe("erase", "two at once", .post(erasures, ["subject": "u-1", "installationId": "phone-10"]))
             .fails(.invalidRequest),
         Probe("erase", "an alias and a user", .post(erasures, ["subject": "u-1", "alias": alias]))
             .fails(.invalidRequest),
-        Probe("erase", "nothing", .post(erasures, [:]))
-            .fails(.invalidRequest),
-        Probe("erase", "what is null", .post(erasures, ["subject": .null]))
-            .fails(.invalidRequest),
-        Probe(
-            "createKey",
-            "that expires twice",
-            .post(keys, ["role": "client", "expiresIn": "P90D", "expiresAt": later])
-        )
-        .fails(.invalidRequest).at("/expiresIn"),
+        Probe("erase", "nothing", .post(erasures, [:])).fails(.invalidRequest),
+        Probe("erase", "what is null", .post(erasures, ["subject": .null])).fails(.invalidRequest),
+        Probe("createKey", "of two ends", .post(keys, ["role": "client", "expiresIn": "P90D", "expiresAt": later]))
+            .fails(.invalidRequest).at("/expiresIn"),
         Probe("purgeStaleTokens", "of an unheard-of kind", .post("…/audit/stale/purge", ["kind": "watch"]))
             .fails(.invalidRequest),
-        Probe("purgeStaleTokens", "of no kind", .post("…/audit/stale/purge", ["kind": ""]))
-            .fails(.invalidRequest),
+        Probe("purgeStaleTokens", "of no kind", .post("…/audit/stale/purge", ["kind": ""])).fails(.invalidRequest),
     ]
 
     private static let deaf: JSONValue = [
@@ -55,10 +47,8 @@ extension Probe {
             .fails(.activityNotFound),
         Probe("erase", "no kind of alias", .post(erasures, ["alias": ["kind": "1", "value": "x"]]))
             .fails(.invalidRequest),
-        Probe("erase", "no name of a user", .post(erasures, ["subject": ""]))
-            .fails(.invalidRequest),
-        Probe("erase", "no installation", .post(erasures, ["installationId": 7]))
-            .fails(.invalidRequest),
+        Probe("erase", "no name of a user", .post(erasures, ["subject": ""])).fails(.invalidRequest),
+        Probe("erase", "no installation", .post(erasures, ["installationId": 7])).fails(.invalidRequest),
         // Observed before the erasure of their installation.
         Probe("putInstallation", "that was erased", .put(phone, ["observedAt": Sample.minutesAgo(5)]))
             .after(erasure)

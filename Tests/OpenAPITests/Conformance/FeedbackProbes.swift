@@ -5,6 +5,10 @@ extension Probe {
         .put("…/activities/" + id, Sample.registration(token, minutesAgo: 5))
     }
 
+    private static func phone(_ path: String, _ token: Int) -> Message {
+        .put("…/installations/phone-11/" + path, Sample.registration(token, minutesAgo: 5))
+    }
+
     private static func report(_ token: Int, _ status: Int, _ reason: String?) -> JSONValue {
         [
             "token": Sample.token(token), "status": .integer(Int64(status)),
@@ -58,8 +62,7 @@ extension Probe {
             .gives(200, ["action": "quarantined"]),
         Probe("giveGorushFeedback", "of no platform", .post("…/feedback/gorush", ["type": "failed-push"]))
             .fails(.invalidRequest).at("/platform"),
-        Probe("giveGorushFeedback", "of no token", gorush("Unregistered", "no hex"))
-            .fails(.invalidRequest),
+        Probe("giveGorushFeedback", "of no token", gorush("Unregistered", "no hex")).fails(.invalidRequest),
         // Also if the post would be ignored.
         Probe("giveGorushFeedback", "of a number", gorush("Unregistered", 1, platform: "android"))
             .fails(.invalidRequest).at("/token"),
@@ -89,8 +92,7 @@ extension Probe {
         Probe("reportFeedback", "of one token again and again", reports(repeated))
             .after(put("fed-6", 440))
             .gives(200, eightOfTwelve),
-        Probe("reportFeedback", "of nothing", reports([]))
-            .gives(200, ["results": []]),
+        Probe("reportFeedback", "of nothing", reports([])).gives(200, ["results": []]),
         Probe("reportFeedback", "of too much", reports([JSONValue](repeating: report(61, 200, nil), count: 1001)))
             .fails(.invalidRequest).at("/reports"),
         Probe("reportFeedback", "without reports", .post("…/feedback", ["reports": .null]))
@@ -100,48 +102,32 @@ extension Probe {
             .fails(.tokenUnregistered, ["reason": "unregistered"]),
         Probe(
             "registerActivityByAlias",
-            "of a dead token",
+            "of a dead one",
             .post("…/activities", Sample.registration(67, minutesAgo: 5, ["alias": "o-9"]))
         )
         .after(report(67, 410))
         .fails(.tokenUnregistered),
-        Probe(
-            "putDeviceToken",
-            "that is dead",
-            .put("…/installations/phone-11/device-token", Sample.registration(68, minutesAgo: 5))
-        )
-        .after(report(68, 410))
-        .fails(.tokenUnregistered),
-        Probe(
-            "putTokenOfKind",
-            "that is dead",
-            .put("…/installations/phone-11/tokens/widget", Sample.registration(70, minutesAgo: 5))
-        )
-        .after(report(70, 410))
-        .fails(.tokenUnregistered),
-        Probe(
-            "putStartToken",
-            "that is dead",
-            .put("…/installations/phone-11/start-tokens/Order", Sample.registration(69, minutesAgo: 5))
-        )
-        .after(report(69, 410))
-        .fails(.tokenUnregistered),
+        Probe("putDeviceToken", "that is dead", phone("device-token", 68))
+            .after(report(68, 410))
+            .fails(.tokenUnregistered),
+        Probe("putTokenOfKind", "that is dead", phone("tokens/widget", 70))
+            .after(report(70, 410))
+            .fails(.tokenUnregistered),
+        Probe("putStartToken", "that is dead", phone("start-tokens/Order", 69))
+            .after(report(69, 410))
+            .fails(.tokenUnregistered),
         Probe("releaseActivity", "quarantined", .post("…/activities/fed-5/release"))
             .after(put("fed-5", 66), report(66, 400, reason: "BadDeviceToken"))
             .gives(200, ["released": 1]),
-        Probe("releaseActivity", "released before", .post("…/activities/fed-5/release"))
-            .gives(200, ["released": 0]),
-        Probe("releaseActivity", "unknown", .post("…/activities/nobody/release"))
-            .fails(.activityNotFound),
+        Probe("releaseActivity", "released before", .post("…/activities/fed-5/release")).gives(200, ["released": 0]),
+        Probe("releaseActivity", "unknown", .post("…/activities/nobody/release")).fails(.activityNotFound),
         Probe("releaseActivity", "with a long id", .post("…/activities/\(Sample.longID)/release"))
             .fails(.invalidRequest),
         Probe("erase", "an alias", .post("…/erasures", ["alias": ["kind": "orderId", "value": "o-10"]]))
             .gives(200, ["activities": 0]),
-        Probe("erase", "an installation", .post("…/erasures", ["installationId": "phone-10"]))
-            .gives(200),
+        Probe("erase", "an installation", .post("…/erasures", ["installationId": "phone-10"])).gives(200),
         Probe("erase", "a user, the rest being null", .post("…/erasures", ["subject": "u-9", "alias": .null]))
             .gives(200),
-        Probe("releaseAll", "of two reports", .post("…/release"))
-            .gives(200, ["released": 2]),
+        Probe("releaseAll", "of two reports", .post("…/release")).gives(200, ["released": 2]),
     ]
 }

@@ -16,7 +16,6 @@ enum Mistake: String, Sendable, CaseIterable {
     case anotherMediaType
     case largeBody
 
-    /// The request with the mistake in it.
     func made(in message: Message) -> Message {
         var message = message
         switch self {
@@ -44,7 +43,6 @@ extension Probe {
         .put(activities + id, Sample.registration(token))
     }
 
-    /// Bad scopes, paths and queries, each fault named.
     static let paths = [unknownScopes, limits, ids, refusedIDs, everyFault].flatMap { $0 }
 
     private static let unknownScopes = [
@@ -71,8 +69,7 @@ extension Probe {
             .put(
                 activities + Sample.longID,
                 ["token": "xyz", "observedAt": "now", "aliases": ["userId": ""], "installationId": ".."]
-            )
-            .with("X-Installation-Id", "..")
+            ).from("..")
         )
         .fails(.invalidRequest)
         .at("/activityId", "/X-Installation-Id", "/token", "/observedAt", "/aliases/userId", "/installationId"),

@@ -12,34 +12,30 @@ extension Probe {
         .put(path + installation + "/device-token", Sample.registration(token, minutesAgo: minutes))
     }
 
+    private static func activity(_ id: String, _ token: Int, _ more: JSONObject = [:]) -> Message {
+        .put("…/activities/" + id, Sample.registration(token, minutesAgo: 1, more))
+    }
+
     private static func profile(_ installation: String, _ alias: String, _ minutes: Double) -> Message {
-        .put(
-            path + installation,
-            ["aliases": ["userId": .string(alias)], "observedAt": Sample.minutesAgo(minutes), "metadata": .null]
-        )
+        let (aliases, time): (JSONValue, JSONValue) = (["userId": .string(alias)], Sample.minutesAgo(minutes))
+        return .put(path + installation, ["aliases": aliases, "observedAt": time, "metadata": .null])
     }
 
     private static let inTheFuture = "observedAt=2999-01-01T00:00:00Z"
 
     static let installations: [Probe] = [
-        Probe("putInstallation", "a new one", profile("i-1", "u-1", 1))
-            .gives(201),
+        Probe("putInstallation", "a new one", profile("i-1", "u-1", 1)).gives(201),
         Probe("putInstallation", "a known one", .put(path + "i-2", ["metadata": ["build": 7], "aliases": [:]]))
             .after(profile("i-2", "u-1", 1))
             .gives(200),
         Probe("putInstallation", "before its log-out", profile("i-3", "u-1", 2))
             .after(.delete(path + "i-3"))
             .fails(.superseded),
-        Probe("putInstallation", "of two installations", profile("i-4", "u-1", 1).with("X-Installation-Id", "i-5"))
+        Probe("putInstallation", "of two installations", profile("i-4", "u-1", 1).from("i-5"))
             .fails(.invalidRequest),
-        Probe(
-            "putInstallation",
-            "with every fault",
-            .put(path + "i-4", ["aliases": ["1": "x"], "metadata": [], "observedAt": ""])
-        )
-        .fails(.invalidRequest).at("/aliases/1", "/metadata", "/observedAt"),
-        Probe("putInstallation", "from the future", profile("i-4", "u-1", -10))
-            .fails(.clockSkew),
+        Probe("putInstallation", "wrong", .put(path + "i-4", ["aliases": ["1": "x"], "metadata": 1, "observedAt": ""]))
+            .fails(.invalidRequest).at("/aliases/1", "/metadata", "/observedAt"),
+        Probe("putInstallation", "from the future", profile("i-4", "u-1", -10)).fails(.clockSkew),
         Probe("getInstallation", "with all that there is", .get(path + "i-6"))
             .after(profile("i-6", "u-1", 1), start("i-6", 120, 1), device("i-6", 121, 1), device("i-7", 121, 0))
             .gives(200, ["aliases": ["userId": ["u-1"]]]),
@@ -50,24 +46,17 @@ extension Probe {
             .after(profile("i-8", "u-8", 2), start("i-8", 462, 2), device("i-8", 463, 2), .delete(path + "i-8"))
             .gives(200, ["tokens": [], "aliases": .null]),
         Probe("getActivity", "of an installation that logged out", .get("…/activities/logged-out"))
-            .after(
-                .put("…/activities/logged-out", Sample.registration(464, minutesAgo: 1, ["installationId": "i-12"])),
-                .delete(path + "i-12")
-            )
+            .after(activity("logged-out", 464, ["installationId": "i-12"]), .delete(path + "i-12"))
             .gives(200, ["state": "ended"]),
-        Probe("getInstallation", "unknown", .get(path + "i-none"))
-            .fails(.installationNotFound),
-        Probe("getInstallation", "with a long id", .get(path + Sample.longID))
-            .fails(.invalidRequest),
-        Probe("logOutInstallation", "unknown", .delete(path + "i-9"))
-            .gives(204),
+        Probe("getInstallation", "unknown", .get(path + "i-none")).fails(.installationNotFound),
+        Probe("getInstallation", "with a long id", .get(path + Sample.longID)).fails(.invalidRequest),
+        Probe("logOutInstallation", "unknown", .delete(path + "i-9")).gives(204),
         Probe("logOutInstallation", "with its time", .delete(path + "i-10?observedAt=2026-01-01T00:00:00Z"))
             .after(start("i-10", 122, 1))
             .gives(204),
         Probe("logOutInstallation", "of no place at no time", .delete(path + "..?observedAt=then"))
             .fails(.invalidRequest).at("/installationId", "/observedAt"),
-        Probe("logOutInstallation", "in the future", .delete(path + "i-10?" + inTheFuture))
-            .fails(.clockSkew),
+        Probe("logOutInstallation", "in the future", .delete(path + "i-10?" + inTheFuture)).fails(.clockSkew),
     ]
 
     static let startTokens: [Probe] = [
@@ -93,13 +82,11 @@ extension Probe {
             "putStartToken",
             "with every fault",
             .put(path + "s-5/start-tokens/" + Sample.longID, ["token": "0", "observedAt": 1, "installationId": "s-6"])
-                .with("X-Installation-Id", "s-7")
+                .from("s-7")
         )
         .fails(.invalidRequest).at("/installationId", "/attributesType", "/token", "/observedAt"),
-        Probe("putStartToken", "from the future", start("s-5", 136, -10))
-            .fails(.clockSkew),
-        Probe("deleteStartToken", "unknown", .delete(path + "s-6/start-tokens/Delivery"))
-            .gives(204),
+        Probe("putStartToken", "from the future", start("s-5", 136, -10)).fails(.clockSkew),
+        Probe("deleteStartToken", "unknown", .delete(path + "s-6/start-tokens/Delivery")).gives(204),
         Probe("deleteStartToken", "of a long type", .delete(path + "s-6/start-tokens/" + Sample.longID))
             .fails(.invalidRequest),
         Probe("deleteStartToken", "in the future", .delete(path + "s-6/start-tokens/Delivery?" + inTheFuture))
@@ -127,10 +114,8 @@ extension Probe {
             .fails(.superseded, ["reason": "deleted"]),
         Probe("putDeviceToken", "without a token", .put(path + "d-6/device-token", ["token": "no hex"]))
             .fails(.invalidRequest),
-        Probe("putDeviceToken", "from the future", device("d-6", 144, -10))
-            .fails(.clockSkew),
-        Probe("deleteDeviceToken", "unknown", .delete(path + "d-7/device-token"))
-            .gives(204),
+        Probe("putDeviceToken", "from the future", device("d-6", 144, -10)).fails(.clockSkew),
+        Probe("deleteDeviceToken", "unknown", .delete(path + "d-7/device-token")).gives(204),
         Probe("deleteDeviceToken", "of a long id", .delete(path + Sample.longID + "/device-token"))
             .fails(.invalidRequest),
         Probe("deleteDeviceToken", "in the future", .delete(path + "d-7/device-token?" + inTheFuture))
@@ -142,15 +127,11 @@ extension Probe {
             .fails(.tokenNotFound),
         Probe("releaseDeviceToken", "of a long id", Message(.post, path + Sample.longID + "/device-token/release"))
             .fails(.invalidRequest),
-        Probe(
-            "registerActivity",
-            "a device token",
-            .put("…/activities/kind-1", Sample.registration(146, minutesAgo: 1))
-        )
-        .after(device("d-10", 146, 2))
-        .fails(.tokenKindConflict, ["activityId": "kind-1", "reason": "kind-conflict"]),
+        Probe("registerActivity", "a device token", activity("kind-1", 146))
+            .after(device("d-10", 146, 2))
+            .fails(.tokenKindConflict, ["activityId": "kind-1", "reason": "kind-conflict"]),
         Probe("getActivity", "with a device token", .get("…/activities/kind-2"))
-            .after(.put("…/activities/kind-2", Sample.registration(147, minutesAgo: 1)), device("d-11", 147, 2))
+            .after(activity("kind-2", 147), device("d-11", 147, 2))
             .gives(200, ["state": "active", "reason": "kind-conflict"]),
         Probe(
             "registerActivityByAlias",

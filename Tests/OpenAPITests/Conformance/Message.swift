@@ -27,7 +27,14 @@ struct Message: Sendable {
     static func get(_ target: String) -> Message { Message(.get, target) }
     static func delete(_ target: String) -> Message { Message(.delete, target) }
 
-    /// The same with another header field.
+    /// Asks for lines of JSON.
+    static func lines(_ target: String) -> Message { get(target).with("Accept", "application/x-ndjson") }
+    static func resolve(_ kind: JSONValue, _ value: JSONValue) -> Message {
+        post("…/resolve", ["aliases": [["kind": kind, "value": value]]])
+    }
+
+    func from(_ installation: String) -> Message { with("X-Installation-Id", installation) }
+
     func with(_ name: String, _ value: String) -> Message {
         var message = self
         message.fields[HTTPField.Name(name)!] = value

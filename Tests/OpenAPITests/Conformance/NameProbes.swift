@@ -14,16 +14,16 @@ extension Probe {
         return .post(path, Sample.registration(token, minutesAgo: minutes, body))
     }
 
+    private static let tooFarAhead: JSONObject = ["startsAt": Sample.minutesAgo(-30 * 1440 - 1)]
+    private static let moved: JSONObject = ["installationId": "phone-4", "aliases": ["orderId": "o-1"]]
+    private static let ofUser: JSONObject = ["aliases": ["userId": "u-1"]]
+
     static let namedRegistrations: [Probe] = [
         Probe("registerActivityByAlias", "a first token", post("match-1", 40))
             .gives(201, ["outcome": "registered", "state": "active"]),
-        Probe(
-            "registerActivityByAlias",
-            "another token",
-            post("match-2", 42, 1, ["installationId": "phone-4", "aliases": ["orderId": "o-1"]])
-        )
-        .after(post("match-2", 41, 2, ["installationId": "phone-4"]))
-        .gives(200, ["outcome": "rotated"]),
+        Probe("registerActivityByAlias", "another token", post("match-2", 42, 1, moved))
+            .after(post("match-2", 41, 2, ["installationId": "phone-4"]))
+            .gives(200, ["outcome": "rotated"]),
         Probe("registerActivityByAlias", "another token of the app", post("match-12", 415))
             .after(post("match-12", 414))
             .gives(200, ["outcome": "rotated"]),
@@ -37,44 +37,29 @@ extension Probe {
             .fails(.activityExpired, ["state": "expired"]),
         Probe("registerActivityByAlias", "without a name", .post(path, ["token": "no hex"]))
             .fails(.invalidRequest).at("/token", "/alias"),
-        Probe(
-            "registerActivityByAlias",
-            "more than thirty days ahead",
-            post("match-6", 48, nil, ["startsAt": Sample.minutesAgo(-30 * 1440 - 1)])
-        )
-        .fails(.invalidRequest).at("/startsAt"),
-        Probe("registerActivityByAlias", "from the future", post("match-6", 48, -10))
-            .fails(.clockSkew),
+        Probe("registerActivityByAlias", "too far ahead", post("match-6", 48, nil, tooFarAhead))
+            .fails(.invalidRequest).at("/startsAt"),
+        Probe("registerActivityByAlias", "from the future", post("match-6", 48, -10)).fails(.clockSkew),
     ]
+
+    private static func on(_ phone: Int) -> JSONObject { ["installationId": .string("phone-\(phone)")] }
 
     private static let client = TestKeys.shared.key(.client)
 
     static let forbidden: [Probe] = [
-        Probe(
-            "registerActivity",
-            "by a key for nobody",
-            .put(path + "/key-1", Sample.registration(90)).with(client)
-        )
-        .fails(.installationRequired),
+        Probe("registerActivity", "by a key for nobody", .put(path + "/key-1", Sample.registration(90)).with(client))
+            .fails(.installationRequired),
         Probe(
             "registerActivity",
             "of another user",
-            .put(path + "/key-1", Sample.registration(90, minutesAgo: nil, ["aliases": ["userId": "u-1"]]))
-                .with(client).with("X-Installation-Id", "phone-9")
+            .put(path + "/key-1", Sample.registration(90, minutesAgo: nil, ofUser))
+                .with(client).from("phone-9")
         )
         .fails(.aliasNotAllowed),
-        Probe(
-            "registerActivityByAlias",
-            "of another user",
-            post("match-9", 91, nil, ["aliases": ["userId": "u-1"]]).with(client).with("X-Installation-Id", "phone-9")
-        )
-        .fails(.aliasNotAllowed),
-        Probe(
-            "putInstallation",
-            "of another user",
-            .put("…/installations/phone-9", ["aliases": ["userId": "u-1"]]).with(client)
-        )
-        .fails(.aliasNotAllowed),
+        Probe("registerActivityByAlias", "of another", post("match-9", 91, nil, ofUser).with(client).from("phone-9"))
+            .fails(.aliasNotAllowed),
+        Probe("putInstallation", "of another", .put("…/installations/phone-9", .object(ofUser)).with(client))
+            .fails(.aliasNotAllowed),
         Probe("registerActivityByAlias", "by a key for nobody", post("match-9", 91).with(client))
             .fails(.installationRequired),
         Probe(
@@ -86,8 +71,7 @@ extension Probe {
         Probe(
             "registerActivityByAlias",
             "by a key, with an alias for all",
-            post("match-13", 93, nil, ["aliases": ["liveactivityId": "o-20"]]).with(client)
-                .with("X-Installation-Id", "phone-9")
+            post("match-13", 93, nil, ["aliases": ["liveactivityId": "o-20"]]).with(client).from("phone-9")
         )
         .gives(201),
         // In a full state the item alone is refused.
@@ -112,30 +96,21 @@ extension Probe {
     ]
 
     static let namedEnds: [Probe] = [
-        Probe("endActivityByAlias", "never seen", .delete(path + "?alias=match-7"))
+        Probe("endActivityByAlias", "never seen", .delete(path + "?alias=match-7")).gives(204),
+        Probe("endActivityByAlias", "of a phone", .delete(path + "?alias=match-8&reason=dismissed").from("phone-5"))
+            .after(post("match-8", 49, 1, ["installationId": "phone-5"]))
             .gives(204),
-        Probe(
-            "endActivityByAlias",
-            "of an installation",
-            .delete(path + "?alias=match-8&reason=dismissed").with("X-Installation-Id", "phone-5")
-        )
-        .after(post("match-8", 49, 1, ["installationId": "phone-5"]))
-        .gives(204),
         Probe("listActivitiesByAlias", "of two installations", .get("…/aliases/liveactivityId/match-10/activities"))
-            .after(
-                post("match-10", 410, 1, ["installationId": "phone-31"]),
-                post("match-10", 411, 1, ["installationId": "phone-32"])
-            )
+            .after(post("match-10", 410, 1, on(31)), post("match-10", 411, 1, on(32)))
             .gives(200, ["/activities/0/token": Sample.token(410), "/activities/1/token": Sample.token(411)]),
         Probe("listActivitiesByAlias", "ended at one of two", .get("…/aliases/liveactivityId/match-11/activities"))
             .after(
-                post("match-11", 412, 1, ["installationId": "phone-31"]),
-                post("match-11", 413, 1, ["installationId": "phone-32"]),
-                .delete(path + "?alias=match-11").with("X-Installation-Id", "phone-31")
+                post("match-11", 412, 1, on(31)),
+                post("match-11", 413, 1, on(32)),
+                .delete(path + "?alias=match-11").from("phone-31")
             )
             .gives(200, ["/activities/0/token": Sample.token(413), "/activities/1": .null]),
-        Probe("endActivityByAlias", "without a name", .delete(path))
-            .fails(.invalidRequest),
+        Probe("endActivityByAlias", "without a name", .delete(path)).fails(.invalidRequest),
         Probe("endActivityByAlias", "in the future", .delete(path + "?alias=x&observedAt=2999-01-01T00:00:00Z"))
             .fails(.clockSkew),
     ]

@@ -1,7 +1,6 @@
 import RegistryCore
 
 extension Probe {
-    /// Requests about records that belong to another user.
     static let ofOthers: [Probe] = [
         Probe("registerActivity", "of another's", activity(211).by(user: "u-2"))
             .after(activity(210).by(user: "u-1"))
@@ -33,13 +32,9 @@ extension Probe {
         Probe("putInstallation", "that they take over", .put(taken, ["aliases": ["userId": "u-2"]]).by(user: "u-2"))
             .after(.put(taken, ["aliases": ["userId": "u-1"]]).by(user: "u-1"))
             .gives(200),
-        Probe(
-            "putInstallation",
-            "that another took over",
-            .put(lost, ["observedAt": Sample.minutesAgo(2)]).by(user: "u-1")
-        )
-        .after(.put(lost, ["observedAt": Sample.minutesAgo(1)]).by(user: "u-2"))
-        .fails(.superseded),
+        Probe("putInstallation", "of another now", .put(lost, ["observedAt": Sample.minutesAgo(2)]).by(user: "u-1"))
+            .after(.put(lost, ["observedAt": Sample.minutesAgo(1)]).by(user: "u-2"))
+            .fails(.superseded),
     ]
 
     private static let phone = "…/installations/owned-1"
@@ -47,8 +42,7 @@ extension Probe {
     private static let lost = "…/installations/owned-3"
 
     private static func activity(_ token: Int) -> Message { .put("…/activities/own-1", Sample.registration(token)) }
-
-    private static func onPhone(_ message: Message) -> Message { message.with("X-Installation-Id", "owned-4") }
+    private static func onPhone(_ message: Message) -> Message { message.from("owned-4") }
 
     private static func named(_ token: Int) -> Message {
         onPhone(.post("…/activities", Sample.registration(token, minutesAgo: nil, ["alias": "own-2"])))

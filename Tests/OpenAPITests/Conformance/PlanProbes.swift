@@ -19,10 +19,8 @@ extension Probe {
     }
 
     private static func activity(_ order: String, _ token: Int, of phone: String = "phone-72") -> Message {
-        .put(
-            "…/activities/\(order)",
-            Sample.registration(token, ["installationId": .string(phone), "aliases": ["orderId": .string(order)]])
-        )
+        let named: JSONObject = ["installationId": .string(phone), "aliases": ["orderId": .string(order)]]
+        return .put("…/activities/\(order)", Sample.registration(token, named))
     }
 
     private static let twoFaults: JSONValue = [["kind": "userId"], 7]
@@ -30,9 +28,7 @@ extension Probe {
         "alias": ["kind": "7", "value": ""], "to": twoFaults, "attributesType": 7, "lease": "PT59S",
         "maxStartTokenAge": "P1Y", "restartDismissed": "no", "planId": "", "limit": 1001, "cursor": 7,
     ]
-    private static let manyUsers = JSONValue.array(
-        [JSONValue](repeating: ["kind": "userId", "value": "u-7"], count: 101)
-    )
+    private static let manyUsers = JSONValue.array(.init(repeating: ["kind": "userId", "value": "u-7"], count: 101))
 
     static let plans: [Probe] = [
         Probe("makePlan", "to start", plan("p-1", to: "planned-1", ["lease": "PT5M", "planId": "plan-1"]))
@@ -66,8 +62,7 @@ extension Probe {
                 "/installations/0/token": Sample.token(480), "/installations/0/topic": "com.example.food",
                 "/installations/0/pushType": "alert",
             ]),
-        Probe("makePlan", "for eight hours", plan("p-10", to: "nobody", ["lease": "PT8H"]))
-            .gives(200),
+        Probe("makePlan", "for eight hours", plan("p-10", to: "nobody", ["lease": "PT8H"])).gives(200),
         Probe("makePlan", "for longer", plan("p-10", to: "nobody", ["lease": "PT8H1S"]))
             .fails(.invalidRequest).at("/lease"),
         Probe("makePlan", "with every fault", .post("…/plan", everyFault))
@@ -85,12 +80,10 @@ extension Probe {
                 "/limit",
                 "/cursor"
             ),
-        Probe("makePlan", "of nothing", .post("…/plan", [:]))
-            .fails(.invalidRequest).at("/alias", "/attributesType"),
+        Probe("makePlan", "of nothing", .post("…/plan", [:])).fails(.invalidRequest).at("/alias", "/attributesType"),
         Probe("makePlan", "to too many", plan("p-10", to: "nobody", ["to": manyUsers]))
             .fails(.invalidRequest).at("/to"),
-        Probe("makePlan", "to a number", plan("p-10", to: "nobody", ["to": 7]))
-            .fails(.invalidRequest).at("/to"),
+        Probe("makePlan", "to a number", plan("p-10", to: "nobody", ["to": 7])).fails(.invalidRequest).at("/to"),
         Probe("makePlan", "to alert", plan("p-4", to: "planned-1"))
             .after(
                 .put("…/installations/phone-71/device-token", Sample.registration(174)),
@@ -114,7 +107,6 @@ extension Probe {
             .fails(.invalidCursor).at("/cursor"),
         Probe("releaseLease", "that is not known", .delete("…/plan/leases/\(String(repeating: "0a", count: 16))"))
             .gives(204),
-        Probe("releaseLease", "that is none", .delete("…/plan/leases/x"))
-            .fails(.invalidRequest).at("/leaseId"),
+        Probe("releaseLease", "that is none", .delete("…/plan/leases/x")).fails(.invalidRequest).at("/leaseId"),
     ]
 }

@@ -28,14 +28,12 @@ struct Probe: Sendable, CustomStringConvertible {
 
     var description: String { "\(operation), \(name)" }
 
-    /// The same with requests that are sent before.
     func after(_ preparation: Message...) -> Probe {
         var probe = self
         probe.preparation = preparation
         return probe
     }
 
-    /// The same with the answer that it must get.
     func gives(_ status: Int, _ members: JSONObject = [:]) -> Probe {
         var probe = self
         probe.status = status
@@ -43,10 +41,8 @@ struct Probe: Sendable, CustomStringConvertible {
         return probe
     }
 
-    /// The same with members of a 200.
     func gives(_ members: JSONObject) -> Probe { gives(200, members) }
 
-    /// The same with the problem that it must get.
     func fails(_ code: Problem.Code, _ members: JSONObject = [:]) -> Probe {
         var probe = gives(code.status, members)
         probe.members["code"] = .string(code.rawValue)
@@ -54,21 +50,18 @@ struct Probe: Sendable, CustomStringConvertible {
         return probe.at("/observedAt").names("serverTime")
     }
 
-    /// The same with the places of all faults that the problem names.
     func at(_ pointers: String...) -> Probe {
         var probe = self
         probe.pointers = Set(pointers)
         return probe
     }
 
-    /// The same with members that the answer must have.
     func names(_ names: String...) -> Probe {
         var probe = self
         probe.names = names
         return probe
     }
 
-    /// Whether it must succeed.
     var succeeds: Bool { status.map { $0 < 300 } ?? false }
 }
 
@@ -88,7 +81,6 @@ enum Sample {
     /// Nine hours: longer than an activity lives.
     static let startedLongAgo: JSONObject = ["startedAt": minutesAgo(540)]
 
-    /// A registration of a token that was observed some minutes ago.
     static func registration(_ token: Int, minutesAgo minutes: Double? = nil, _ more: JSONObject = [:]) -> JSONValue {
         var body: JSONObject = ["token": Sample.token(token)]
         if let minutes { body["observedAt"] = minutesAgo(minutes) }
@@ -96,7 +88,6 @@ enum Sample {
         return .object(body)
     }
 
-    /// The hash by which an installation is shown.
     static func hash(_ installation: String) -> String {
         InstallationHash(of: try! InstallationID(installation), in: try! BundleID(Message.bundleID)).description
     }

@@ -6,15 +6,12 @@ import RegistryStore
 /// Keys of the app that the probes are about, one a role, and an admin's of another app.
 struct TestKeys: Sendable {
     static let shared = TestKeys()
-
     private let keys = Dictionary(uniqueKeysWithValues: Role.ofApps.map { ($0, APIKey(random: $0)) })
     let foreign = APIKey(random: .admin)
-
     private static let otherBundleID = "com.example.other"
 
     func key(_ role: Role) -> APIKey { keys[role] ?? foreign }
 
-    /// Makes both apps and stores the keys.
     func store(in registry: Registry) async throws {
         for (bundleID, keys) in [(Message.bundleID, Array(keys.values)), (Self.otherBundleID, [foreign])] {
             var settings = AppChanges()
@@ -29,6 +26,5 @@ struct TestKeys: Sendable {
 }
 
 extension Message {
-    /// The same, sent by the bearer of a key.
     func with(_ key: APIKey) -> Message { with("Authorization", "Bearer \(key.text.revealed)") }
 }

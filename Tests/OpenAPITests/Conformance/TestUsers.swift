@@ -5,18 +5,14 @@ import RegistryCore
 /// Signed-in users of the app that the probes are about, and the issuer of their JWTs.
 struct TestUsers: Sendable {
     static let shared = TestUsers()
-
     private let key = Curve25519.Signing.PrivateKey()
 
-    /// The app's setting `jwt`.
     var settings: JSONObject {
         let publicKey: JSONObject = [
             "kty": "OKP", "crv": "Ed25519", "kid": "probes",
             "x": .string(Self.base64URL(key.publicKey.rawRepresentation)),
         ]
-        return [
-            "issuer": "https://login.example.com", "audience": "food", "jwks": ["keys": [.object(publicKey)]],
-        ]
+        return ["issuer": "https://login.example.com", "audience": "food", "jwks": ["keys": [.object(publicKey)]]]
     }
 
     /// A JWT of a user, good for an hour.
@@ -36,6 +32,5 @@ struct TestUsers: Sendable {
 }
 
 extension Message {
-    /// The same, sent by a signed-in user.
     func by(user: String) -> Message { with("Authorization", "Bearer \(TestUsers.shared.token(of: user))") }
 }

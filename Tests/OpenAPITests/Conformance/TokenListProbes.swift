@@ -11,11 +11,7 @@ extension Probe {
 
     static let tokenLists: [Probe] = [
         Probe("listStartTokensByAlias", "a page", .get("…/aliases/userId/t-1/start-tokens?limit=1"))
-            .after(
-                profile("t-1", "t-1"),
-                token("t-1/start-tokens/Delivery", 150),
-                token("t-1/start-tokens/Match", 151)
-            )
+            .after(profile("t-1", "t-1"), token("t-1/start-tokens/Delivery", 150), token("t-1/start-tokens/Match", 151))
             .gives([
                 "pushType": "liveactivity", "alias": ["kind": "userId", "value": "t-1"],
                 "/tokens/0/token": Sample.token(150), "/tokens/0/pushType": "liveactivity",
@@ -23,18 +19,10 @@ extension Probe {
             ])
             .names("nextCursor"),
         Probe("listStartTokensByAlias", "of a type", .get("…/aliases/userId/t-4/start-tokens?attributesType=Match"))
-            .after(
-                profile("t-4", "t-4"),
-                token("t-4/start-tokens/Delivery", 470),
-                token("t-4/start-tokens/Match", 471)
-            )
+            .after(profile("t-4", "t-4"), token("t-4/start-tokens/Delivery", 470), token("t-4/start-tokens/Match", 471))
             .gives(200, ["/tokens/0/token": Sample.token(471), "/tokens/1": .null]),
-        Probe(
-            "listStartTokensByAlias",
-            "with every fault",
-            .get("…/aliases/1/./start-tokens?limit=0&attributesType=..")
-        )
-        .fails(.invalidRequest).at("/kind", "/value", "/limit", "/attributesType"),
+        Probe("listStartTokensByAlias", "of all faults", .get("…/aliases/1/./start-tokens?limit=0&attributesType=.."))
+            .fails(.invalidRequest).at("/kind", "/value", "/limit", "/attributesType"),
         Probe("listStartTokensByAlias", "deleted", .get("…/aliases/userId/t-5/start-tokens"))
             .after(
                 profile("t-5", "t-5"),
@@ -55,8 +43,7 @@ extension Probe {
             .gives(200, ["tokens": []]),
         Probe("listDeviceTokensByAlias", "nothing", .get("…/aliases/userId/t-3/device-tokens"))
             .gives(200, ["tokens": []]),
-        Probe("listDeviceTokensByAlias", "of no kind", .get("…/aliases/7/x/device-tokens"))
-            .fails(.invalidRequest),
+        Probe("listDeviceTokensByAlias", "of no kind", .get("…/aliases/7/x/device-tokens")).fails(.invalidRequest),
         Probe("listDeviceTokensByAlias", "from nowhere", .get("…/aliases/userId/x/device-tokens?cursor=MTAw"))
             .fails(.invalidCursor),
     ]
@@ -82,41 +69,27 @@ extension Probe {
             Probe("putChannel", "again", channel("c-2", policy: 0))
                 .after(channel("c-2"))
                 .gives(200, ["messageStoragePolicy": 0]),
-            Probe("putChannel", "in words", channel("c-3", policy: "none"))
-                .fails(.invalidRequest),
+            Probe("putChannel", "in words", channel("c-3", policy: "none")).fails(.invalidRequest),
             Probe("getChannel", "known", .get("…/aliases/matchId/c-4/channel"))
                 .after(channel("c-4"))
                 .gives(200, ["alias": ["kind": "matchId", "value": "c-4"]]),
-            Probe("getChannel", "unknown", .get("…/aliases/matchId/c-5/channel"))
-                .fails(.channelNotFound),
-            Probe("getChannel", "of no kind", .get("…/aliases/7/x/channel"))
-                .fails(.invalidRequest),
-            Probe("deleteChannel", "unknown", .delete("…/aliases/matchId/c-6/channel"))
-                .gives(204),
-            Probe("deleteChannel", "of no kind", .delete("…/aliases/7/x/channel"))
-                .fails(.invalidRequest),
+            Probe("getChannel", "unknown", .get("…/aliases/matchId/c-5/channel")).fails(.channelNotFound),
+            Probe("getChannel", "of no kind", .get("…/aliases/7/x/channel")).fails(.invalidRequest),
+            Probe("deleteChannel", "unknown", .delete("…/aliases/matchId/c-6/channel")).gives(204),
+            Probe("deleteChannel", "of no kind", .delete("…/aliases/7/x/channel")).fails(.invalidRequest),
             Probe("listActivitiesByAlias", "with a channel", .get("…/aliases/matchId/c-7/activities"))
                 .after(channel("c-7"))
                 .gives(200, ["channels": [["channelId": "dHN0LXNyY2gtY2hubA==", "messageStoragePolicy": 1]]]),
-            Probe(
-                "listActivitiesByAlias",
-                "with a channel as lines",
-                .get("…/aliases/matchId/c-8/activities").with("Accept", "application/x-ndjson")
-            )
-            .after(channel("c-8"))
-            .gives(200, ["/0/channels/0/channelId": "dHN0LXNyY2gtY2hubA=="]),
-            Probe(
-                "resolveAliases",
-                "with a channel",
-                .post("…/resolve", ["aliases": [["kind": "matchId", "value": "c-9"]]])
-            )
-            .after(channel("c-9"))
-            .gives(200, ["/results/0/channels/0/channelId": "dHN0LXNyY2gtY2hubA=="]),
+            Probe("listActivitiesByAlias", "with a channel as lines", .lines("…/aliases/matchId/c-8/activities"))
+                .after(channel("c-8"))
+                .gives(200, ["/0/channels/0/channelId": "dHN0LXNyY2gtY2hubA=="]),
+            Probe("resolveAliases", "with a channel", .resolve("matchId", "c-9"))
+                .after(channel("c-9"))
+                .gives(200, ["/results/0/channels/0/channelId": "dHN0LXNyY2gtY2hubA=="]),
             Probe("listActivitiesByAlias", "without its channel", .get("…/aliases/matchId/c-10/activities"))
                 .after(channel("c-10"), .delete("…/aliases/matchId/c-10/channel"))
                 .gives(200, ["channels": []]),
-            Probe("putChannel", "with the shortest id", channel("c-11", id: "dHN0"))
-                .gives(201),
+            Probe("putChannel", "with the shortest id", channel("c-11", id: "dHN0")).gives(201),
         ]
 
     private static let refusedIDs = ["", "no base64", "AAAA=", "QUJD\u{0}"].map { id in

@@ -12,7 +12,6 @@ extension Probe {
         .put(path + installation + "/device-token", Sample.registration(token, minutesAgo: 2))
     }
 
-    /// The calls that have the kind of token in their path.
     static let tokensOfKinds: [Probe] = [
         Probe("putTokenOfKind", "a widget's first one", widget("w-1", 300, 1))
             .gives(201, ["outcome": "registered", "kind": "widget"]),
@@ -34,17 +33,14 @@ extension Probe {
         Probe("putTokenOfKind", "of no kind", .put(path + "w-6/tokens/update", Sample.registration(304)))
             .fails(.invalidRequest, ["/errors/0/detail": "(in the path) must be one of device, widget"])
             .at("/tokenKind"),
-        Probe("putTokenOfKind", "from the future", widget("w-6", 304, -10))
-            .fails(.clockSkew),
+        Probe("putTokenOfKind", "from the future", widget("w-6", 304, -10)).fails(.clockSkew),
         Probe("putTokenOfKind", "of another's", widget("w-7", 306).by(user: "u-2"))
             .after(widget("w-7", 305).by(user: "u-1"))
             .fails(.notYours),
-        Probe("deleteTokenOfKind", "unknown", .delete(path + "w-8/tokens/widget"))
-            .gives(204),
+        Probe("deleteTokenOfKind", "unknown", .delete(path + "w-8/tokens/widget")).gives(204),
         Probe("deleteTokenOfKind", "in the future", .delete(path + "w-8/tokens/widget?observedAt=2999-01-01T00:00:00Z"))
             .fails(.clockSkew),
-        Probe("deleteTokenOfKind", "of no kind", .delete(path + "w-8/tokens/start"))
-            .fails(.invalidRequest),
+        Probe("deleteTokenOfKind", "of no kind", .delete(path + "w-8/tokens/start")).fails(.invalidRequest),
         Probe("deleteTokenOfKind", "of another's", .delete(path + "w-9/tokens/widget").by(user: "u-2"))
             .after(widget("w-9", 307).by(user: "u-1"))
             .fails(.notYours),
@@ -56,11 +52,7 @@ extension Probe {
         Probe("releaseTokenOfKind", "of no kind", Message(.post, path + "w-11/tokens/watch/release"))
             .fails(.invalidRequest),
         Probe("listTokensOfKindByAlias", "a page", .get("…/aliases/userId/w-12/tokens/widget"))
-            .after(
-                .put(path + "w-12", ["aliases": ["userId": "w-12"]]),
-                widget("w-12", 309, 1),
-                device("w-12", 310)
-            )
+            .after(.put(path + "w-12", ["aliases": ["userId": "w-12"]]), widget("w-12", 309, 1), device("w-12", 310))
             .gives([
                 "pushType": "widgets", "topic": "com.example.food.push-type.widgets",
                 "/tokens/0/token": Sample.token(309), "/tokens/0/pushType": "widgets", "/tokens/1": .null,
@@ -71,12 +63,8 @@ extension Probe {
             .fails(.invalidRequest),
         Probe("listTokensOfKindByAlias", "from nowhere", .get("…/aliases/userId/x/tokens/widget?cursor=MTAw"))
             .fails(.invalidCursor),
-        Probe(
-            "registerActivity",
-            "a widget's token",
-            .put("…/activities/kind-4", Sample.registration(311, minutesAgo: 1))
-        )
-        .after(widget("w-14", 311, 2))
-        .fails(.tokenKindConflict, ["activityId": "kind-4", "reason": "kind-conflict"]),
+        Probe("registerActivity", "a widget token", .put("…/activities/kind-4", Sample.registration(311)))
+            .after(widget("w-14", 311, 2))
+            .fails(.tokenKindConflict, ["activityId": "kind-4", "reason": "kind-conflict"]),
     ]
 }
