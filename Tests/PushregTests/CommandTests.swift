@@ -7,81 +7,63 @@ import Testing
 
 /// The commands, as a shell sees them: what they print where, and how they exit.
 @Suite(.timeLimit(.minutes(15))) struct CommandTests {
-    @Test(
-        "Every command has help",
-        arguments: [
-            [], ["serve"], ["migrate"], ["migrate", "status"], ["apps"], ["apps", "create"], ["apps", "list"],
-            ["apps", "show"], ["apps", "delete"], ["keys", "create"], ["keys", "list"], ["keys", "revoke"], ["resolve"],
-            ["config", "print"], ["demo"], ["audit"], ["audit", "stale"], ["audit", "events"], ["audit", "explain"],
-            ["purge"], ["erase"], ["export"], ["import"], ["doctor"],
-        ]
-    )
-    func everyCommandHasHelp(_ command: [String]) async throws {
+    @Test(arguments: [
+        [], ["serve"], ["migrate"], ["migrate", "status"], ["apps"], ["apps", "create"], ["apps", "list"],
+        ["apps", "show"], ["apps", "delete"], ["keys", "create"], ["keys", "list"], ["keys", "revoke"], ["resolve"],
+        ["config", "print"], ["demo"], ["audit"], ["audit", "stale"], ["audit", "events"], ["audit", "explain"],
+        ["purge"], ["erase"], ["export"], ["import"], ["doctor"],
+    ])
+    func `Every command has help`(_ command: [String]) async throws {
         let help = try await Program.run(command + ["--help"])
         #expect(help.status == 0)
         #expect(help.results.contains("USAGE"))
     }
 
-    @Test(
-        "Mistakes get a sentence and an exit code",
-        arguments: [
-            (["serve"], 64, "No database is named"),
-            (["serve", "--port", "http"], 64, "port"),
-            (["serve", "--database-url", "host=/nowhere", "--host", "0.0.0.0", "--insecure-no-auth"], 64, "loopback"),
-            (["serve", "--database-url", "host=/nowhere"], 69, "not available"),
-            (
-                ["apps", "list", "--database-url", "host=/nowhere", "--plan-cache-mode", "generic"], 64,
-                "--plan-cache-mode must be one of force_generic_plan, auto."
-            ),
-            (["apps", "list", "--database-url", "host=/nowhere password=hunter2"], 69, "not available"),
-            (["apps", "list", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
-            (["demo", "--url", "nonsense"], 64, "--url"),
-            (["apps", "create", "no/bundle", "--database-url", "host=/nowhere"], 64, "bundle id"),
-            (["apps", "delete", "com.example.food", "--database-url", "host=/nowhere"], 64, "--yes"),
-            (["resolve", "com.example.food", "mars", "a", "b", "--database-url", "host=/nowhere"], 64, "sandbox"),
-            (
-                ["resolve", "com.example.food", "sandbox", "4", "b", "--database-url", "host=/nowhere"], 64,
-                "KIND must begin"
-            ),
-            (
-                ["resolve", "com.example.food", "sandbox", "a", "", "--database-url", "host=/nowhere"], 64,
-                "VALUE must not"
-            ),
-            (["serve", "--embedded", ""], 64, "--embedded must not be empty"),
-            (["serve", "--database-url", "host=/nowhere", "--host", ""], 64, "--host must not be empty"),
-            (["config", "print", "--embedded", "/a", "--database-url", "host=/nowhere"], 64, "not both"),
-            (["demo", "--url", "http://"], 64, "--url"),
-            (["demo", "--url", "http://127.0.0.1:70000"], 64, "--url"),
-            (["keys", "create", "--role", "king", "--app", "a"], 64, "--role must be one of"),
-            (["keys", "create", "--role", "sender"], 64, "--app"),
-            (["keys", "create", "--role", "root", "--app", "com.example.food"], 64, "belongs to none"),
-            (["keys", "create", "--role", "sender", "--app", "a", "--expires-in", "soon"], 64, "--expires-in"),
-            (["keys", "revoke", "prc_x"], 64, "the id of an API key"),
-            (["purge", "com.example.food", "sandbox"], 64, "--dry-run"),
-            (["purge", "com.example.food", "sandbox", "--dry-run", "--reason", "x"], 64, "--reason must be one of"),
-            (["erase", "com.example.food", "sandbox", "--yes"], 64, "Name one of"),
-            (["erase", "com.example.food", "sandbox", "--alias", "a:b"], 64, "--yes"),
-            (["audit", "stale", "com.example.food", "sandbox", "--unconfirmed-for", "long"], 64, "--unconfirmed-for"),
-            (["audit", "explain", "com.example.food", "mars", "a", "b"], 64, "sandbox or production"),
-            (["export", "com.example.food", "sandbox", "--resume"], 64, "--output"),
-            (["import", "com.example.food", "mars", "-"], 64, "sandbox or production"),
-            (["doctor"], 64, "No database is named"),
-            (["doctor", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
-            (["doctor", "--database-url", #""postgresql://u:hunter2@db/r?sslmode=require""#], 64, "connection string"),
-            (["migrate", "status", "--embedded", "/nowhere/at-all"], 69, "There is no database in /nowhere/at-all"),
-            (["apps", "create", "com.example.food", "--name", ""], 64, "--name must"),
-            (
-                ["apps", "create", "com.example.food", "--activity-lifetime", "P30D"], 64,
-                "--activity-lifetime must be from"
-            ),
-            (
-                ["apps", "create", "com.example.food", "--event-retention", "PT0.01S"], 64,
-                "--event-retention must be from"
-            ),
-            (["no-such-command"], 64, "no-such-command"),
-        ]
-    )
-    func mistakesGetASentenceAndAnExitCode(_ arguments: [String], _ status: Int, _ sentence: String) async throws {
+    @Test(arguments: [
+        (["serve"], 64, "No database is named"),
+        (["serve", "--port", "http"], 64, "port"),
+        (["serve", "--database-url", "host=/nowhere", "--host", "0.0.0.0", "--insecure-no-auth"], 64, "loopback"),
+        (["serve", "--database-url", "host=/nowhere"], 69, "not available"),
+        (
+            ["apps", "list", "--database-url", "host=/nowhere", "--plan-cache-mode", "generic"], 64,
+            "--plan-cache-mode must be one of force_generic_plan, auto."
+        ),
+        (["apps", "list", "--database-url", "host=/nowhere password=hunter2"], 69, "not available"),
+        (["apps", "list", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
+        (["demo", "--url", "nonsense"], 64, "--url"),
+        (["apps", "create", "no/bundle", "--database-url", "host=/nowhere"], 64, "bundle id"),
+        (["apps", "delete", "com.example.food", "--database-url", "host=/nowhere"], 64, "--yes"),
+        (["resolve", "com.example.food", "mars", "a", "b", "--database-url", "host=/nowhere"], 64, "sandbox"),
+        (["resolve", "com.example.food", "sandbox", "4", "b", "--database-url", "host=/n"], 64, "KIND must begin"),
+        (["resolve", "com.example.food", "sandbox", "a", "", "--database-url", "host=/no"], 64, "VALUE must not"),
+        (["serve", "--embedded", ""], 64, "--embedded must not be empty"),
+        (["serve", "--database-url", "host=/nowhere", "--host", ""], 64, "--host must not be empty"),
+        (["config", "print", "--embedded", "/a", "--database-url", "host=/nowhere"], 64, "not both"),
+        (["demo", "--url", "http://"], 64, "--url"),
+        (["demo", "--url", "http://127.0.0.1:70000"], 64, "--url"),
+        (["keys", "create", "--role", "king", "--app", "a"], 64, "--role must be one of"),
+        (["keys", "create", "--role", "sender"], 64, "--app"),
+        (["keys", "create", "--role", "root", "--app", "com.example.food"], 64, "belongs to none"),
+        (["keys", "create", "--role", "sender", "--app", "a", "--expires-in", "soon"], 64, "--expires-in"),
+        (["keys", "revoke", "prc_x"], 64, "the id of an API key"),
+        (["purge", "com.example.food", "sandbox"], 64, "--dry-run"),
+        (["purge", "com.example.food", "sandbox", "--dry-run", "--reason", "x"], 64, "--reason must be one of"),
+        (["erase", "com.example.food", "sandbox", "--yes"], 64, "Name one of"),
+        (["erase", "com.example.food", "sandbox", "--alias", "a:b"], 64, "--yes"),
+        (["audit", "stale", "com.example.food", "sandbox", "--unconfirmed-for", "long"], 64, "--unconfirmed-for"),
+        (["audit", "explain", "com.example.food", "mars", "a", "b"], 64, "sandbox or production"),
+        (["export", "com.example.food", "sandbox", "--resume"], 64, "--output"),
+        (["import", "com.example.food", "mars", "-"], 64, "sandbox or production"),
+        (["doctor"], 64, "No database is named"),
+        (["doctor", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
+        (["doctor", "--database-url", #""postgresql://u:hunter2@db/r?sslmode=require""#], 64, "connection string"),
+        (["migrate", "status", "--embedded", "/nowhere/at-all"], 69, "There is no database in /nowhere/at-all"),
+        (["apps", "create", "com.example.food", "--name", ""], 64, "--name must"),
+        (["apps", "create", "com.example.food", "--activity-lifetime", "P30D"], 64, "-lifetime must be from"),
+        (["apps", "create", "com.example.food", "--event-retention", "PT0.01S"], 64, "-retention must be from"),
+        (["no-such-command"], 64, "no-such-command"),
+    ])
+    func `Mistakes get a sentence and a status`(_ arguments: [String], _ status: Int, _ sentence: String) async throws {
         let outcome = try await Program.run(arguments)
         #expect(Int(outcome.status) == status, "\(outcome.words)")
         #expect(outcome.words.contains(sentence), "\(outcome.words)")
@@ -89,33 +71,27 @@ import Testing
         #expect(!outcome.words.contains("hunter2"))
     }
 
-    @Test(
-        "A connection string that is none is shown by nobody",
-        arguments: [
-            #""postgresql://u:hunter2@db/r?sslmode=require""#, " postgresql://u:hunter2@db/r?sslmode=require",
-            "POSTGRES://u:hunter2@db/r?x=y", "postgresql+asyncpg://u:hunter2@db/r?x=y",
-            "postgresql://u:a@hunter2@db/r", "postgresql://u:hunter2/a@db/r", "postgresql://u:80/hunter2@db/r",
-        ]
-    )
-    func oddConnectionStringsAreHidden(_ text: String) async throws {
+    @Test(arguments: [
+        #""postgresql://u:hunter2@db/r?sslmode=require""#, " postgresql://u:hunter2@db/r?sslmode=require",
+        "POSTGRES://u:hunter2@db/r?x=y", "postgresql+asyncpg://u:hunter2@db/r?x=y",
+        "postgresql://u:a@hunter2@db/r", "postgresql://u:hunter2/a@db/r", "postgresql://u:80/hunter2@db/r",
+    ])
+    func `A connection string that is none is shown by nobody`(_ text: String) async throws {
         let outcome = try await Program.run(["config", "print", "--json"], environment: ["DATABASE_URL": text])
         #expect(outcome.results.contains(#""value":"***""#), "\(outcome.results)")
         #expect(!outcome.results.contains("hunter2"))
     }
 
     /// The file gives a right port, which a wrong variable must not fall back to.
-    @Test(
-        "A setting that will not do is refused by its name and source",
-        arguments: [
-            ("PUSHREG_PORT", "http", "PUSHREG_PORT must be a whole number."),
-            ("PUSHREG_PORT", "65536", "PUSHREG_PORT must be between 0 and 65535."),
-            ("PUSHREG_MIGRATE", "perhaps", "PUSHREG_MIGRATE must be true or false."),
-            ("PUSHREG_REQUEST_TIMEOUT", "5s", "PUSHREG_REQUEST_TIMEOUT must be an ISO 8601 duration of"),
-            ("PUSHREG_TRUSTED_PROXIES", "::1,proxy", "PUSHREG_TRUSTED_PROXIES must list addresses or ranges"),
-            ("PUSHREG_LOG_LEVEL", "loud", "PUSHREG_LOG_LEVEL must be one of trace, debug,"),
-        ]
-    )
-    func wrongVariable(_ variable: String, _ value: String, _ sentence: String) async throws {
+    @Test(arguments: [
+        ("PUSHREG_PORT", "http", "PUSHREG_PORT must be a whole number."),
+        ("PUSHREG_PORT", "65536", "PUSHREG_PORT must be between 0 and 65535."),
+        ("PUSHREG_MIGRATE", "perhaps", "PUSHREG_MIGRATE must be true or false."),
+        ("PUSHREG_REQUEST_TIMEOUT", "5s", "PUSHREG_REQUEST_TIMEOUT must be an ISO 8601 duration of"),
+        ("PUSHREG_TRUSTED_PROXIES", "::1,proxy", "PUSHREG_TRUSTED_PROXIES must list addresses or ranges"),
+        ("PUSHREG_LOG_LEVEL", "loud", "PUSHREG_LOG_LEVEL must be one of trace, debug,"),
+    ])
+    func `A setting that will not do is refused`(_ variable: String, _ value: String, _ sentence: String) async throws {
         try await Self.withFile(#"{"port": 8080}"#) { path in
             let environment = ["PUSHREG_CONFIG": path, variable: value]
             let outcome = try await Program.run(["config", "print"], environment: environment)
@@ -126,19 +102,16 @@ import Testing
         }
     }
 
-    @Test(
-        "A config file that will not do is refused by its path",
-        arguments: [
-            (#"{"port": "80"}"#, #""port" in PATH must be a whole number."#),
-            (#"{"port": 80.5}"#, #""port" in PATH must be a whole number."#),
-            (#"{"migrate": 1}"#, #""migrate" in PATH must be true or false."#),
-            (#"{"host": 1}"#, #""host" in PATH must be text."#),
-            (#"{"port": -1}"#, #""port" in PATH must be between 0 and 65535."#),
-            (#"{"prot": 80}"#, #"The config file PATH holds the unknown key "prot"; known are embedded, databaseUrl"#),
-            ("{\n\"port\": }", "The config file PATH is not JSON: line 2: "), ("[]", "PATH must hold one JSON object."),
-        ]
-    )
-    func wrongFile(_ text: String, _ sentence: String) async throws {
+    @Test(arguments: [
+        (#"{"port": "80"}"#, #""port" in PATH must be a whole number."#),
+        (#"{"port": 80.5}"#, #""port" in PATH must be a whole number."#),
+        (#"{"migrate": 1}"#, #""migrate" in PATH must be true or false."#),
+        (#"{"host": 1}"#, #""host" in PATH must be text."#),
+        (#"{"port": -1}"#, #""port" in PATH must be between 0 and 65535."#),
+        (#"{"prot": 80}"#, #"The config file PATH holds the unknown key "prot"; known are embedded, databaseUrl"#),
+        ("{\n\"port\": }", "The config file PATH is not JSON: line 2: "), ("[]", "PATH must hold one JSON object."),
+    ])
+    func `A config file that will not do is refused by its path`(_ text: String, _ sentence: String) async throws {
         try await Self.withFile(text) { path in
             let outcome = try await Program.run(["config", "print", "--config", path])
             #expect(outcome.status == 64)
@@ -177,21 +150,12 @@ import Testing
         #expect(outcome.results.contains("dbname=registry host=db password=*** user=user"))
     }
 
-    @Test(
-        "Config says which database wins",
-        arguments: [
-            (
-                [],
-                #""value":"dbname=registry host=db password=*** user=user","from":"environment","as":"databaseUrl""#, ""
-            ),
-            (
-                ["--embedded", "/var/lib/a"], #""value":"/var/lib/a","from":"flag","as":"embedded""#,
-                #""beatenBy":"embedded""#
-            ),
-            (["--database-url", "host=b"], #""value":"host=b","from":"flag","as":"databaseUrl""#, ""),
-        ]
-    )
-    func configSaysWhichDatabaseWins(_ flags: [String], _ winner: String, _ loser: String) async throws {
+    @Test(arguments: [
+        ([], #""value":"dbname=registry host=db password=*** user=user","from":"environment","as":"databaseUrl""#, ""),
+        (["--embedded", "/var/a"], #""value":"/var/a","from":"flag","as":"embedded""#, #""beatenBy":"embedded""#),
+        (["--database-url", "host=b"], #""value":"host=b","from":"flag","as":"databaseUrl""#, ""),
+    ])
+    func `Config says which database wins`(_ flags: [String], _ winner: String, _ loser: String) async throws {
         let environment = ["DATABASE_URL": "postgresql://user:hunter2@db/registry"]
         let outcome = try await Program.run(["config", "print", "--json"] + flags, environment: environment)
         let lines = outcome.results.split(separator: "\n")
@@ -206,7 +170,7 @@ import Testing
 
     @Test("Migrating, making an app and resolving work one after the other") func migrateAppsAndResolve() async throws {
         let database = try await TestDatabase.make()
-        let flags = ["--database-url", database.connectionString, "--unsafe-durability", "--json"]
+        let flags = database.flags + ["--json"]
         let status = try await Program.run(["migrate", "status"] + flags)
         #expect(status.results == "{\"version\":\(SchemaMigrator.currentVersion),\"pending\":[]}\n")
         let nothing = try await Program.run(["migrate", "--dry-run"] + flags)
@@ -222,51 +186,41 @@ import Testing
         _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
         let found = try await Program.run(["resolve", "com.example.food", "sandbox", "orderId", "42"] + flags)
         #expect(found.results.contains(Hexadecimal.encode(PushToken.sample(7).bytes)))
-        let deleted = try await Program.run(
-            ["apps", "delete", "com.example.food", "--yes"] + flags.dropLast()
-        )
+        let deleted = try await Program.run(["apps", "delete", "com.example.food", "--yes"] + flags.dropLast())
         #expect(deleted.status == 0)
         #expect(try await Program.run(["apps", "show", "com.example.food"] + flags).status == 1)
     }
 
     @Test("Keys are made, listed and revoked") func keysAreMadeListedAndRevoked() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        let flags = ["--database-url", database.connectionString, "--unsafe-durability"]
+        let (database, _) = try await TestDatabase.withScope()
         let create = ["keys", "create", "--app", "com.example.food", "--role", "sender", "--expires-in", "P90D"]
-        let made = try await Program.run(create + ["--name", "Push", "--json"] + flags)
+        let made = try await Program.run(create + ["--name", "Push", "--json"] + database.flags)
         let json = try JSONParser.parse(made.results)
-        guard case .string(let id) = json["id"], case .string(let text) = json["key"] else {
-            Issue.record("\(made.words)")
-            return
-        }
-        #expect(
-            json["role"] == "sender" && json["app"] == "com.example.food" && APIKey(Secret(text))?.id.rawValue == id
-        )
-        let root = try await Program.run(["keys", "create", "--role", "root", "--json"] + flags)
+        let (id, text) = (try #require(json["id"]?.string), try #require(json["key"]?.string))
+        #expect(json["role"] == "sender" && json["app"] == "com.example.food")
+        #expect(APIKey(Secret(text))?.id.rawValue == id)
+        let root = try await Program.run(["keys", "create", "--role", "root", "--json"] + database.flags)
         #expect(try JSONParser.parse(root.results)["app"] == .null)
-        let listed = try await Program.run(["keys", "list", "--app", "com.example.food", "--json"] + flags)
+        let listed = try await Program.run(["keys", "list", "--app", "com.example.food", "--json"] + database.flags)
         #expect(listed.results.contains(id) && !listed.results.contains(text.suffix(30)))
         #expect(listed.results.split(separator: "\n").count == 1)
-        #expect(try await Program.run(["keys", "revoke", id] + flags).status == 0)
-        let table = try await Program.run(["keys", "list"] + flags)
+        #expect(try await Program.run(["keys", "revoke", id] + database.flags).status == 0)
+        let table = try await Program.run(["keys", "list"] + database.flags)
         #expect(table.results.contains("revoked") && table.results.contains("root"), "\(table.results)")
-        #expect(try await Program.run(["keys", "revoke", "prs_000000000000"] + flags).status == 1)
-        #expect(try await Program.run(["keys", "list", "--app", "com.example.none"] + flags).status == 1)
+        #expect(try await Program.run(["keys", "revoke", "prs_000000000000"] + database.flags).status == 1)
+        #expect(try await Program.run(["keys", "list", "--app", "com.example.none"] + database.flags).status == 1)
     }
 
     @Test("Audit, purge and erase say what they found and did") func auditPurgeAndErase() async throws {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
+        let (database, scope) = try await TestDatabase.withScope()
         let registration = ActivityRegistration.sample(token: .sample(7), aliases: [.sample("orderId", "42")])
         _ = try await database.registry.register(registration, as: .sample("a-1"), in: scope, by: "test")
         try await database.pool.withSession { session in
             _ = try session.execute("UPDATE activities SET confirmed_at = now() - interval '3 hours'")
         }
         let place = ["com.example.food", "sandbox"]
-        let flags = ["--database-url", database.connectionString, "--unsafe-durability"]
         func run(_ command: [String], _ more: [String] = []) async throws -> (results: String, words: String) {
-            let outcome = try await Program.run(command + place + more + flags)
+            let outcome = try await Program.run(command + place + more + database.flags)
             #expect(outcome.status == 0, "\(outcome.words)")
             #expect(!(outcome.results + outcome.words).contains(Hexadecimal.encode(PushToken.sample(7).bytes)))
             return (outcome.results, outcome.words)
@@ -286,14 +240,11 @@ import Testing
         #expect(try await run(["audit", "stale"], ["--limit", "5"]).words.contains("0 stale tokens"))
     }
 
-    @Test(
-        "The plan cache mode reaches Postgres",
-        arguments: [
-            ([], [:], "force_generic_plan"), ([], ["PUSHREG_PLAN_CACHE_MODE": "auto"], "auto"),
-            (["--plan-cache-mode", "auto"], ["PUSHREG_PLAN_CACHE_MODE": "force_generic_plan"], "auto"),
-        ]
-    )
-    func planCacheModeReachesPostgres(_ flags: [String], _ environment: [String: String], _ mode: String) async throws {
+    @Test(arguments: [
+        ([], [:], "force_generic_plan"), ([], ["PUSHREG_PLAN_CACHE_MODE": "auto"], "auto"),
+        (["--plan-cache-mode", "auto"], ["PUSHREG_PLAN_CACHE_MODE": "force_generic_plan"], "auto"),
+    ])
+    func `Postgres has the plan mode`(_ flags: [String], _ environment: [String: String], _ mode: String) async throws {
         let database = try await TestDatabase.make()
         try await database.pool.withSession { session in
             try session.simple(
@@ -305,8 +256,7 @@ import Testing
                 """
             )
         }
-        let place = ["--database-url", database.connectionString, "--unsafe-durability"]
-        let create = ["apps", "create", "com.example.food"] + place + flags
+        let create = ["apps", "create", "com.example.food"] + database.flags + flags
         let created = try await Program.run(create, environment: environment)
         #expect(created.status == 0, "\(created.words)")
         let name = try await database.pool.withSession { session in
@@ -318,8 +268,7 @@ import Testing
     @Test("Schema that is behind is refused") func schemaThatIsBehindIsRefused() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.pool.withSession { try $0.execute("DELETE FROM schema_migrations").count }
-        let outcome = try await Program.run(
-            ["serve", "--database-url", database.connectionString, "--unsafe-durability", "--port", "0"])
+        let outcome = try await Program.run(["serve", "--port", "0"] + database.flags)
         #expect(outcome.status == 69)
         #expect(outcome.words.contains("pushreg migrate"))
     }
@@ -331,18 +280,12 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: directory) }
         for command in [["apps", "create", "com.example.food"], ["apps", "list"]] {
             let limits = ["--inh-caps=-sys_ptrace", "--bounding-set=-sys_ptrace", Program.executable.path]
-            let outcome = try await Program.run(
-                URL(fileURLWithPath: "/usr/bin/setpriv"),
-                limits + command + ["--embedded", directory],
-                [:]
-            )
+            let outcome = try await Program.run("/usr/bin/setpriv", limits + command + ["--embedded", directory])
             #expect(outcome.status == 0, "\(outcome.words)")
         }
     }
 
-    @Test("Embedded database is shared with the running service") func embeddedDatabaseIsSharedWithTheRunningService()
-        async throws
-    {
+    @Test func `Embedded database is shared with the running service`() async throws {
         let directory = "/tmp/pushreg-command-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let service = try await ServiceProcess.start(database: ["--embedded", directory])
@@ -357,18 +300,11 @@ import Testing
 
     @Test("Taken port gets a sentence") func takenPortGetsASentence() async throws {
         let database = try await TestDatabase.make()
-        let service = try await ServiceProcess.start(
-            databaseURL: database.connectionString,
-            arguments: ["--unsafe-durability"]
-        )
-        let second = try await Program.run([
-            "serve", "--database-url", database.connectionString, "--unsafe-durability", "--port", "\(service.port)",
-        ])
+        let service = try await ServiceProcess.start(on: database)
+        let second = try await Program.run(["serve", "--port", "\(service.port)"] + database.flags)
         #expect(second.status == 69, "\(second.words)")
         let place = "127.0.0.1:\(service.port)"
-        #expect(
-            second.words == "pushreg: Cannot listen on \(place): another program does. Choose another --port.\n"
-        )
+        #expect(second.words == "pushreg: Cannot listen on \(place): another program does. Choose another --port.\n")
         #expect(await service.stop() == 0)
     }
 }

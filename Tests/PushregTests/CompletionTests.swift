@@ -4,8 +4,7 @@ import Testing
 
 /// The completions of shells.
 @Suite(.timeLimit(.minutes(15))) struct CompletionTests {
-    @Test("Every shell has completions", arguments: ["bash", "zsh", "fish"])
-    func everyShellHasCompletions(_ shell: String) async throws {
+    @Test(arguments: ["bash", "zsh", "fish"]) func `Every shell has completions`(_ shell: String) async throws {
         let script = try await Program.run(["--generate-completion-script", shell])
         #expect(script.status == 0 && script.words == "")
         for command in try await Self.commands() where !command.path.isEmpty {
@@ -14,14 +13,11 @@ import Testing
         }
     }
 
-    @Test(
-        "Bash completes",
-        arguments: [
-            (["au"], "audit"), (["exp"], "export"), (["audit", "st"], "stale"), (["serve", "--tls-c"], "--tls-cert"),
-            (["import", "--rest"], "--restart"), (["doctor", "--j"], "--json"),
-        ]
-    )
-    func bashCompletes(_ words: [String], _ completed: String) async throws {
+    @Test(arguments: [
+        (["au"], "audit"), (["exp"], "export"), (["audit", "st"], "stale"), (["serve", "--tls-c"], "--tls-cert"),
+        (["import", "--rest"], "--restart"), (["doctor", "--j"], "--json"),
+    ])
+    func `Bash completes`(_ words: [String], _ completed: String) async throws {
         let script = """
             source <("$1" --generate-completion-script bash)
             COMP_WORDS=(pushreg \(words.joined(separator: " "))) COMP_CWORD=\(words.count)

@@ -16,24 +16,18 @@ import Testing
 
     @Test("Demo plays on a service that runs") func demoPlaysOnAServiceThatRuns() async throws {
         let database = try await TestDatabase.make()
-        let service = try await ServiceProcess.start(
-            databaseURL: database.connectionString,
-            arguments: ["--unsafe-durability"]
-        )
+        let service = try await ServiceProcess.start(on: database)
         let url = "http://127.0.0.1:\(service.port)/"
         let outcome = try await Program.run(["demo", "--quick", "--url", url])
         #expect(outcome.status == 0, "\(outcome.results) \(outcome.words)")
         #expect(await service.stop() == 0)
     }
 
-    @Test(
-        "Nobody there gets a sentence",
-        arguments: [
-            ("http://127.0.0.1:9", "pushreg: No service answers at http://127.0.0.1:9: Connection refused.\n"),
-            ("http://nowhere.invalid", "pushreg: No service answers at http://nowhere.invalid.\n"),
-        ]
-    )
-    func nobodyThereGetsASentence(_ url: String, _ sentence: String) async throws {
+    @Test(arguments: [
+        ("http://127.0.0.1:9", "pushreg: No service answers at http://127.0.0.1:9: Connection refused.\n"),
+        ("http://nowhere.invalid", "pushreg: No service answers at http://nowhere.invalid.\n"),
+    ])
+    func `Nobody there gets a sentence`(_ url: String, _ sentence: String) async throws {
         let outcome = try await Program.run(["demo", "--url", url])
         #expect(outcome.status == 69)
         #expect(outcome.words == sentence)

@@ -7,7 +7,6 @@ import Testing
 
 /// Each thing that `pushreg doctor` finds, provoked; before that it finds none of it.
 @Suite(.timeLimit(.minutes(15))) struct DoctorTests {
-    /// The doctor's findings, by code.
     private static func findings(
         _ connectionString: String,
         _ flags: [String] = []
@@ -25,7 +24,6 @@ import Testing
         return (outcome.status, Dictionary(pairs) { "\($0) \($1)" })
     }
 
-    /// Asserts that the code is found after the change and not before.
     private static func expect(
         _ code: String,
         _ detail: String,
@@ -112,8 +110,7 @@ import Testing
         await cluster.remove()
     }
 
-    @Test("On Citus, tables that are not distributed, plans and workers that are away are found")
-    func distribution() async throws {
+    @Test func `On Citus, tables that are not distributed, plans and workers that are away are found`() async throws {
         guard try await CitusCluster.isAvailable else {
             print("left out: this Postgres has no extension citus")
             return
@@ -126,7 +123,7 @@ import Testing
         try await Self.expect("tables-not-distributed", "channels", on: database.connectionString) {
             try await Self.run("SELECT undistribute_table('channels')", in: database)
         }
-        let again = ["migrate", "--distribute", "--database-url", database.connectionString, "--unsafe-durability"]
+        let again = ["migrate", "--distribute"] + database.flags
         #expect(try await Program.run(again).words.contains("Distributed the table channels."))
         #expect(try await Self.findings(database.connectionString).all["tables-not-distributed"] == nil)
         try await Self.expect("worker-unreachable", "w2", on: database.connectionString) {
@@ -149,24 +146,21 @@ import Testing
     }
 
     /// Functions that stand before Postgres's own say what another server would.
-    @Test(
-        "A server of another version is found",
-        arguments: [
-            (
-                "clock-skew", "40 seconds ahead",
-                "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() + interval '40 seconds'"
-            ),
-            (
-                "clock-skew", "3 seconds behind",
-                "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() - interval '3 seconds'"
-            ),
-            (
-                "postgres-version", "needs 15 or later", "current_setting(name text) RETURNS text",
-                "SELECT CASE name WHEN 'server_version_num' THEN '140017' ELSE pg_catalog.current_setting(name) END"
-            ),
-        ]
-    )
-    func anotherServer(_ code: String, _ detail: String, _ signature: String, _ body: String) async throws {
+    @Test(arguments: [
+        (
+            "clock-skew", "40 seconds ahead",
+            "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() + interval '40 seconds'"
+        ),
+        (
+            "clock-skew", "3 seconds behind",
+            "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() - interval '3 seconds'"
+        ),
+        (
+            "postgres-version", "needs 15 or later", "current_setting(name text) RETURNS text",
+            "SELECT CASE name WHEN 'server_version_num' THEN '140017' ELSE pg_catalog.current_setting(name) END"
+        ),
+    ])
+    func `Another server is found`(_ code: String, _ detail: String, _ signature: String, _ body: String) async throws {
         let database = try await TestDatabase.make()
         let schema = try await database.pool.withSession {
             try $0.execute("SELECT current_schema()::text")[0].decode(String.self)
@@ -188,16 +182,10 @@ import Testing
     }
 
     @Test("A sweep that is behind is found") func sweepThatIsBehind() async throws {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
+        let (database, scope) = try await TestDatabase.withScope()
         let detail = "1 activity of com.example.food in sandbox expired up to PT"
         try await Self.expect("sweep-behind", detail, on: database.connectionString) {
-            _ = try await database.registry.register(
-                .sample(token: .sample(1)),
-                as: .sample("a"),
-                in: scope,
-                by: "test"
-            )
+            try await database.registry.registerSample("a", token: 1, in: scope)
             try await Self.run(
                 """
                 UPDATE activities SET started_at = earlier(started_at, '8 hours 15 minutes'),
@@ -214,11 +202,9 @@ import Testing
     }
 
     @Test("A burst guard that is on is found") func burstGuardThatIsOn() async throws {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
+        let (database, scope) = try await TestDatabase.withScope()
         for number in 1...5 {
-            let registration = ActivityRegistration.sample(token: .sample(number), observedAt: .minutesAgo(5))
-            _ = try await database.registry.register(registration, as: .sample("a\(number)"), in: scope, by: "test")
+            try await database.registry.registerSample("a\(number)", token: number, minutesAgo: 5, in: scope)
         }
         let detail = "So many update tokens of com.example.food in sandbox"
         try await Self.expect("burst-guard", detail, on: database.connectionString) {
@@ -228,15 +214,13 @@ import Testing
     }
 
     @Test("Keys that soon expire are found") func keysThatSoonExpire() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        let flags = ["--database-url", database.connectionString, "--unsafe-durability"]
+        let (database, _) = try await TestDatabase.withScope()
         func make(_ role: String, _ time: String) async throws -> String {
             let create = ["keys", "create", "--app", "com.example.food", "--role", role, "--expires-in", time]
-            return String(try await Program.run(create + flags).results.prefix(16))
+            return String(try await Program.run(create + database.flags).results.prefix(16))
         }
         let (later, revoked) = (try await make("auditor", "P15D"), try await make("admin", "P1D"))
-        _ = try await Program.run(["keys", "revoke", revoked] + flags)
+        _ = try await Program.run(["keys", "revoke", revoked] + database.flags)
         var soon = ""
         try await Self.expect("key-expiring", "sender key", on: database.connectionString) {
             soon = try await make("sender", "P13D")
@@ -245,22 +229,17 @@ import Testing
         #expect(found.contains(soon) && !found.contains(later) && !found.contains(revoked), "\(found)")
     }
 
-    @Test(
-        "A public address without TLS is found",
-        arguments: [
-            (["--host", "0.0.0.0"], true), (["--host", "192.0.2.1"], true), (["--host", "127.0.0.1"], false),
-            (["--host", "0.0.0.0", "--tls-cert", "/c.pem", "--tls-key", "/k.pem"], false),
-            (["--host", "0.0.0.0", "--trusted-proxies", "10.0.0.0/8"], false),
-        ]
-    )
-    func publicAddressWithoutTLS(_ flags: [String], _ isFound: Bool) async throws {
+    @Test(arguments: [
+        (["--host", "0.0.0.0"], true), (["--host", "192.0.2.1"], true), (["--host", "127.0.0.1"], false),
+        (["--host", "0.0.0.0", "--tls-cert", "/c.pem", "--tls-key", "/k.pem"], false),
+        (["--host", "0.0.0.0", "--trusted-proxies", "10.0.0.0/8"], false),
+    ])
+    func `A public address without TLS is found`(_ flags: [String], _ isFound: Bool) async throws {
         let found = try await Self.findings("host=/nowhere", flags)
         #expect((found.all["no-tls"] != nil) == isFound)
         // Found although Postgres is away.
         #expect(found.status == 69 && found.all["postgres-unavailable"] != nil)
     }
-
-    // MARK: Provoking
 
     private static func run(_ script: String, in database: TestDatabase) async throws {
         try await database.pool.withSession { try $0.simple(script) }
@@ -274,7 +253,6 @@ import Testing
         try outcome.get()
     }
 
-    /// Runs the body while so many connections are open.
     private static func holding(
         _ count: Int,
         on connectionString: String,

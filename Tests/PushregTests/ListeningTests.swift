@@ -5,38 +5,27 @@ import Testing
 
 /// How `serve` says where it listens, or why it cannot.
 @Suite(.timeLimit(.minutes(15))) struct ListeningTests {
-    @Test(
-        "Host that is not ours gets a sentence",
-        arguments: [
-            ("nowhere.invalid", "pushreg: The host nowhere.invalid is unknown. "),
-            ("192.0.2.1", "pushreg: Cannot listen on 192.0.2.1:0: this machine has no such address.\n"),
-        ]
-    )
-    func hostThatIsNotOursGetsASentence(_ host: String, _ sentence: String) async throws {
+    @Test(arguments: [
+        ("nowhere.invalid", "pushreg: The host nowhere.invalid is unknown. "),
+        ("192.0.2.1", "pushreg: Cannot listen on 192.0.2.1:0: this machine has no such address.\n"),
+    ])
+    func `Host that is not ours gets a sentence`(_ host: String, _ sentence: String) async throws {
         let database = try await TestDatabase.make()
-        let outcome = try await Program.run([
-            "serve", "--database-url", database.connectionString, "--unsafe-durability", "--host", host, "--port", "0",
-        ])
+        let outcome = try await Program.run(["serve", "--host", host, "--port", "0"] + database.flags)
         #expect(outcome.status == 69)
         // One sentence, and nothing of the libraries around it.
-        #expect(
-            outcome.words.hasPrefix(sentence) && outcome.words.split(separator: "\n").count == 1,
-            "\(outcome.words)"
-        )
+        #expect(outcome.words.hasPrefix(sentence), "\(outcome.words)")
+        #expect(outcome.words.split(separator: "\n").count == 1, "\(outcome.words)")
     }
 
     /// The admin port asks for no credentials, and says where it is; a second service cannot have it.
     @Test("The admin port is open and says where it is") func theAdminPortIsOpenAndSaysWhereItIs() async throws {
         let database = try await TestDatabase.make()
-        let flags = ["serve", "--database-url", database.connectionString, "--unsafe-durability", "--port", "0"]
+        let flags = ["serve", "--port", "0"] + database.flags
         let service = try RunningProgram.start(flags + ["--admin-port", "0"])
         let line = try #require(await service.line(with: "admin port"), "\(service.text)")
         let place = try #require(line.firstMatch(of: #/"metrics":"http://(127\.0\.0\.1:(\d+))/metrics"/#))
-        let curl = try await Program.run(
-            URL(fileURLWithPath: "/usr/bin/env"),
-            ["curl", "-sS", "http://\(place.1)/metrics"],
-            [:]
-        )
+        let curl = try await Program.run("/usr/bin/env", ["curl", "-sS", "http://\(place.1)/metrics"])
         let version = try await Program.run(["--version"]).results.trimmingCharacters(in: .newlines)
         #expect(curl.results.contains(#"pushreg_build_info{version="\#(version)","#), "\(curl)")
         let second = try await Program.run(flags + ["--admin-port", String(place.2)])
@@ -45,22 +34,15 @@ import Testing
         #expect(await service.end() == 0)
     }
 
-    @Test("One line says where it listens", arguments: ["info", "critical"])
-    func oneLineSaysWhereItListens(_ level: String) async throws {
+    @Test(arguments: ["info", "critical"]) func `One line says where it listens`(_ level: String) async throws {
         let database = try await TestDatabase.make()
-        let service = try RunningProgram.start([
-            "serve", "--database-url", database.connectionString, "--unsafe-durability", "--port", "0",
-            "--log-level", level,
-        ])
+        let service = try RunningProgram.start(["serve", "--port", "0", "--log-level", level] + database.flags)
         let line = try #require(await service.line(with: "accepting requests"), "\(service.text)")
         service.send(SIGTERM)
         #expect(await service.end() == 0)
         #expect(service.text == line)
-        let addresses = try JSONParser.parse(line)["addresses"]
-        guard case .array(let all)? = addresses, case .string(let address)? = all.first else {
-            Issue.record("no array of addresses: \(line)")
-            return
-        }
-        #expect(all.count == 1 && address.wholeMatch(of: /http:\/\/127\.0\.0\.1:\d+/) != nil)
+        guard case .array(let all)? = try JSONParser.parse(line)["addresses"] else { throw ServiceFault(detail: line) }
+        #expect(all.count == 1)
+        #expect(all.first?.string?.wholeMatch(of: /http:\/\/127\.0\.0\.1:\d+/) != nil)
     }
 }

@@ -18,19 +18,12 @@ import Testing
         try text.write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
         let promtool = root.appendingPathComponent("deploy/promtool").path
-        return try await Program.run(
-            URL(fileURLWithPath: "/bin/bash"),
-            ["-c", #""$0" check metrics <"$1""#, promtool, file.path],
-            [:]
-        )
+        return try await Program.run("/bin/bash", ["-c", #""$0" check metrics <"$1""#, promtool, file.path])
     }
 
     @Test("promtool finds no fault in /metrics", .enabled(if: hasPromtool)) func promtoolFindsNoFault() async throws {
         let database = try await TestDatabase.make()
-        let service = try await ServiceProcess.start(
-            databaseURL: database.connectionString,
-            arguments: ["--unsafe-durability", "--admin-port", "0"]
-        )
+        let service = try await ServiceProcess.start(on: database, "--admin-port", "0")
         try await service.makeApp()
         for number in 1...3 { #expect(try await service.register("a", number: number).status < 300) }
         let report = #"{"reports":[{"token":"0000000000000003ab","status":410,"reason":"Unregistered"}]}"#

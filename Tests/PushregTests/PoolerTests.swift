@@ -17,8 +17,7 @@ import Testing
                 """
             )
         }
-        let arguments = ["migrate", "status", "--database-url", database.connectionString, "--unsafe-durability"]
-        let outcome = try await Program.run(arguments)
+        let outcome = try await Program.run(["migrate", "status"] + database.flags)
         #expect(outcome.status == 69)
         #expect(outcome.words.contains("max_prepared_statements"), "\(outcome.words)")
         #expect(!outcome.words.contains("not available"))

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// The built `pushreg`, run to its end.
 enum Program {
@@ -22,10 +23,13 @@ enum Program {
     /// Runs a command whose standard output takes nothing, as that of a full disk.
     static func intoNowhere(_ arguments: [String]) async throws -> Outcome {
         let shell = ["-c", #"exec "$0" "$@" >/dev/full"#, executable.path]
-        return try await run(URL(fileURLWithPath: "/bin/sh"), shell + arguments, [:])
+        return try await run("/bin/sh", shell + arguments)
     }
 
-    /// Runs a program and collects what it prints.
+    static func run(_ name: String, _ arguments: [String], _ more: [String: String] = [:]) async throws -> Outcome {
+        try await run(URL(fileURLWithPath: name), arguments, more)
+    }
+
     static func run(_ program: URL, _ arguments: [String], _ environment: [String: String]) async throws -> Outcome {
         let process = Process()
         let (results, words) = (Pipe(), Pipe())
@@ -50,4 +54,9 @@ enum Program {
         process.waitUntilExit()
         return Outcome(status: process.terminationStatus, results: printed, words: said)
     }
+}
+
+extension TestDatabase {
+    /// The flags by which a command uses the database.
+    var flags: [String] { ["--database-url", connectionString, "--unsafe-durability"] }
 }

@@ -20,7 +20,6 @@ final class RunningProgram: Sendable {
         try start(Program.executable, arguments, environment)
     }
 
-    /// Starts a program.
     static func start(
         _ program: URL,
         _ arguments: [String],
@@ -55,8 +54,6 @@ final class RunningProgram: Sendable {
     }
 
     var isRunning: Bool { process.withLock { $0.isRunning } }
-
-    /// All lines that were read.
     var text: String { seen.withLock { $0.joined(separator: "\n") } }
 
     /// Waits for a line that contains `text`; nil when the program ends without it.
@@ -73,8 +70,6 @@ final class RunningProgram: Sendable {
     /// Sends a signal as Ctrl-C at a terminal does: to the program and to all that it runs in its group.
     func sendToGroup(_ signal: Int32) { kill(-processID, signal) }
 
-    /// Reads to the end and waits until the program is gone.
-    ///
     /// - Returns: its exit code, or the negated number of the signal that killed it.
     func end() async -> Int32 {
         while await line(with: "") != nil {}

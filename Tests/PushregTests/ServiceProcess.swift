@@ -2,24 +2,28 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import PostgresDriver
 import RegistryCore
-import Synchronization
+import TestSupport
+import Testing
 
 /// The built `pushreg serve` as a process of its own, and calls to it.
 final class ServiceProcess: Sendable {
     let port: Int
-    let processID: pid_t
-    private let process: Mutex<Process>
+    private let program: RunningProgram
 
-    private init(port: Int, process: Process) {
-        self.port = port
-        processID = process.processIdentifier
-        self.process = Mutex(process)
-    }
+    var processID: pid_t { program.processID }
+
+    private init(port: Int, program: RunningProgram) { (self.port, self.program) = (port, program) }
 
     /// Starts the service on a database and waits until it says that it accepts requests.
     static func start(databaseURL: String, arguments: [String] = []) async throws -> ServiceProcess {
         try await start(database: ["--database-url", databaseURL, "--migrate"], arguments: arguments)
+    }
+
+    /// Starts the service on a test's database, which is not durable.
+    static func start(on database: TestDatabase, _ arguments: String...) async throws -> ServiceProcess {
+        try await start(databaseURL: database.connectionString, arguments: ["--unsafe-durability"] + arguments)
     }
 
     /// - Parameter database: the flags that say which database.
@@ -29,64 +33,24 @@ final class ServiceProcess: Sendable {
         arguments: [String] = [],
         isInsecure: Bool = true
     ) async throws -> ServiceProcess {
-        let process = Process()
-        process.executableURL = Program.executable
         // Other tests share the machine: a call may take longer than a caller should wait.
-        process.arguments =
-            ["serve", "--port", "0", "--request-timeout", "PT20S"] + (isInsecure ? ["--insecure-no-auth"] : [])
-            + database
-            + arguments
-        let errors = Pipe()
-        process.standardError = errors
-        process.standardOutput = FileHandle.nullDevice
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        let port = try await readyPort(in: errors.fileHandleForReading)
-        return ServiceProcess(port: port, process: process)
-    }
-
-    /// Reads the service's log up to the line that names its address; the rest is read and dropped.
-    private static func readyPort(in log: FileHandle) async throws -> Int {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                var text = ""
-                var isReady = false
-                while true {
-                    let chunk = log.availableData
-                    guard !chunk.isEmpty else { break }
-                    guard !isReady else { continue }
-                    text += String(decoding: chunk, as: UTF8.self)
-                    if let match = text.firstMatch(of: /"addresses":\["http:\/\/127\.0\.0\.1:(\d+)"\]/),
-                        let port = Int(match.1)
-                    {
-                        isReady = true
-                        continuation.resume(returning: port)
-                    }
-                }
-                if !isReady {
-                    continuation.resume(throwing: ServiceFault(detail: "the service did not start: \(text)"))
-                }
-            }
+        let serve = ["serve", "--port", "0", "--request-timeout", "PT20S"] + (isInsecure ? ["--insecure-no-auth"] : [])
+        let environment = ProcessInfo.processInfo.environment
+        let program = try RunningProgram.start(serve + database + arguments, environment: environment)
+        let line = await program.line(with: #""addresses":["http://127.0.0.1:"#)
+        guard let port = line?.firstMatch(of: /127\.0\.0\.1:(\d+)"/).flatMap({ Int($0.1) }) else {
+            throw ServiceFault(detail: "the service did not start: \(program.text)")
         }
+        return ServiceProcess(port: port, program: program)
     }
 
-    func kill(_ signal: Int32) { _ = Glibc.kill(processID, signal) }
+    func kill(_ signal: Int32) { program.send(signal) }
 
-    /// Ends the service and waits until its process is gone.
-    ///
-    /// - Returns: its exit code.
+    /// - Returns: its exit code, or the negated number of the signal that killed it.
     @discardableResult
     func stop(_ signal: Int32 = SIGTERM) async -> Int32 {
         kill(signal)
-        return await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                let status = self.process.withLock { process in
-                    process.waitUntilExit()
-                    return process.terminationStatus
-                }
-                continuation.resume(returning: status)
-            }
-        }
+        return await program.end()
     }
 
     /// The most memory that was ever resident, in MiB.
@@ -98,7 +62,6 @@ final class ServiceProcess: Sendable {
 
 struct ServiceFault: Error, CustomStringConvertible {
     let detail: String
-
     var description: String { detail }
 }
 
@@ -152,6 +115,31 @@ extension ServiceProcess {
             headers: response.headers.map { ($0.name, $0.value) },
             body: text,
             duration: clock.now - start
+        )
+    }
+}
+
+// MARK: - Readers that stop
+
+extension ServiceProcess {
+    /// A caller that has asked for a stream of lines, takes its first bytes and no more.
+    func stalledReader(of path: String) async throws -> RawConnection {
+        let reader = try RawConnection(port: port)
+        reader.send("GET \(Self.app)/\(path) HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
+        #expect(await reader.take(most: 64) > 0)
+        return reader
+    }
+}
+
+extension TestDatabase {
+    /// The service's connections that are not idle.
+    func busyConnections() async throws -> Int {
+        try await count(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE application_name = 'pushreg' AND datname = current_database() AND state <> 'idle'
+                AND pid <> pg_backend_pid()
+            """
         )
     }
 }

@@ -7,13 +7,10 @@ import Testing
 
 /// Signals to `serve` and `demo`, at every stage: what they started is stopped.
 @Suite(.timeLimit(.minutes(15))) struct SignalTests {
-    @Test(
-        "Serve stops its Postgres and exits with zero",
-        arguments: [
-            ("initialising", SIGTERM), ("initialising", SIGINT), ("accepting", SIGTERM), ("accepting", SIGINT),
-        ]
-    )
-    func serveStopsItsPostgresAndExitsWithZero(_ stage: String, _ signal: Int32) async throws {
+    @Test(arguments: [
+        ("initialising", SIGTERM), ("initialising", SIGINT), ("accepting", SIGTERM), ("accepting", SIGINT),
+    ])
+    func `Serve stops its Postgres and exits with zero`(_ stage: String, _ signal: Int32) async throws {
         let directory = "/tmp/pushreg-signal-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let service = try RunningProgram.start(["serve", "--embedded", directory, "--port", "0"])
@@ -42,12 +39,11 @@ import Testing
 
     /// While the last request is waited for, the admin port is open, and says that no more should come.
     @Test("Service that stops is not ready") func serviceThatStopsIsNotReady() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        let service = try RunningProgram.start([
-            "serve", "--insecure-no-auth", "--database-url", database.connectionString, "--unsafe-durability",
-            "--port", "0", "--admin-port", "0", "--request-timeout", "PT30S",
-        ])
+        let (database, _) = try await TestDatabase.withScope()
+        let service = try RunningProgram.start(
+            ["serve", "--insecure-no-auth", "--port", "0", "--admin-port", "0", "--request-timeout", "PT30S"]
+                + database.flags
+        )
         let admin = try #require(await service.line(with: "admin port"), "\(service.text)")
         // Which of the two ports is open first, nobody knows.
         if !service.text.contains("accepting requests") { _ = await service.line(with: "accepting requests") }
@@ -77,14 +73,11 @@ import Testing
     /// The status of a GET, as curl tells it; 000 without an answer.
     private static func status(_ place: String) async throws -> String {
         let flags = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:\(place)"]
-        return try await Program.run(URL(fileURLWithPath: "/usr/bin/env"), flags, [:]).results
+        return try await Program.run("/usr/bin/env", flags).results
     }
 
-    @Test(
-        "Demo stops and removes what it made",
-        arguments: [("Starting a service", SIGTERM), ("Starting a service", SIGINT), ("1.", SIGTERM), ("5.", SIGINT)]
-    )
-    func demoStopsAndRemovesWhatItMade(_ stage: String, _ signal: Int32) async throws {
+    @Test(arguments: [("Starting a service", SIGTERM), ("Starting a service", SIGINT), ("1.", SIGTERM), ("5.", SIGINT)])
+    func `Demo stops and removes what it made`(_ stage: String, _ signal: Int32) async throws {
         let demo = try RunningProgram.start(["demo"])
         let first = try #require(await demo.line(with: "Postgres of its own"))
         let directory = try #require(first.firstMatch(of: /\/\S*pushreg-demo-\S+/)).output
@@ -97,13 +90,10 @@ import Testing
     }
 
     /// As in `pushreg … | head`, in a command and in the demo.
-    @Test(
-        "Reader that leaves leaves no Postgres behind",
-        arguments: [["apps", "list", "--embedded", "/tmp/pushreg-signal-\(UUID())"], ["demo"]]
-    )
-    func readerThatLeavesLeavesNoPostgresBehind(_ command: [String]) async throws {
+    @Test(arguments: [["apps", "list", "--embedded", "/tmp/pushreg-signal-\(UUID())"], ["demo"]])
+    func `Reader that leaves leaves no Postgres behind`(_ command: [String]) async throws {
         let line = "'\(Program.executable.path)' \(command.joined(separator: " ")) | true; echo ${PIPESTATUS[0]}"
-        let outcome = try await Program.run(URL(fileURLWithPath: "/bin/bash"), ["-c", line], [:])
+        let outcome = try await Program.run("/bin/bash", ["-c", line])
         #expect(outcome.results == "1\n")
         #expect(outcome.words.contains("The output could not be written"))
         let made = outcome.words.firstMatch(of: /\/\S*pushreg-demo-\S+/).map { String($0.output) }
@@ -137,7 +127,6 @@ private final class SilentServer: Sendable {
 
     deinit { close(listener) }
 
-    /// Waits for a connection, which stays open.
     func accept() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             Thread.detachNewThread { [listener] in

@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 /// TLS files that will not do are said at once, before a database is looked for.
@@ -7,9 +6,7 @@ import Testing
         try await Program.run(["serve", "--database-url", "host=127.0.0.1 port=1", "--port", "0"] + flags)
     }
 
-    @Test("A certificate without a key is refused, and a key without a certificate") func oneWithoutTheOther()
-        async throws
-    {
+    @Test func `A certificate without a key is refused, and a key without a certificate`() async throws {
         for flag in ["--tls-cert", "--tls-key"] {
             let outcome = try await Self.serve([flag, "/nonexistent.pem"])
             #expect(outcome.status == 64)

@@ -16,7 +16,6 @@ enum AccessibilityCheck {
         return faults
     }
 
-    /// Whether axe-core is there.
     static var hasAxe: Bool { axe != nil }
 
     /// The file that `deploy/prerequisites` leaves, or that the environment names.

@@ -49,7 +49,6 @@ final class WebDriver: Sendable {
         return WebDriver(driver: driver, address: "\(base)/\(session)")
     }
 
-    /// Closes the browser.
     func stop() async {
         _ = try? await Self.call("DELETE", address, nil)
         // It has no session left, and does not listen to SIGTERM.
@@ -57,13 +56,9 @@ final class WebDriver: Sendable {
         _ = await driver.end()
     }
 
-    // MARK: Pages
-
     func open(_ url: String) async throws { try await post("url", ["url": .string(url)]) }
-
     func address() async throws -> String { Self.text(try await get("url")) }
 
-    /// Gives the page a width and a height, as a device of that size would.
     func resize(width: Int, height: Int, isPhone: Bool) async throws {
         try await command(
             "Emulation.setDeviceMetricsOverride",
@@ -74,7 +69,6 @@ final class WebDriver: Sendable {
         )
     }
 
-    /// Makes the reader of the pages like dark ones, or light ones.
     func prefer(dark isDark: Bool) async throws {
         let wish: JSONValue = ["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]
         try await command("Emulation.setEmulatedMedia", ["features": [wish]])
@@ -97,7 +91,6 @@ final class WebDriver: Sendable {
         return Array(image)
     }
 
-    /// Runs a script and gives what it returns.
     @discardableResult
     func run(_ script: String) async throws -> JSONValue {
         try await post("execute/sync", ["script": .string(script), "args": []])
@@ -117,7 +110,6 @@ final class WebDriver: Sendable {
         }
     }
 
-    /// Types a text into an element.
     func type(_ text: String, into selector: String) async throws {
         let element = try await find(selector)
         try await post("element/\(element)/value", ["text": .string(text)])
@@ -149,8 +141,6 @@ final class WebDriver: Sendable {
         guard case .string(let text) = value else { return value.description }
         return text
     }
-
-    // MARK: The protocol
 
     @discardableResult
     private func command(_ name: String, _ parameters: JSONValue) async throws -> JSONValue {

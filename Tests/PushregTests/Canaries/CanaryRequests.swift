@@ -1,5 +1,4 @@
 import Foundation
-import NIOCore
 import NIOHTTP1
 import RegistryCore
 
@@ -36,8 +35,7 @@ extension CanaryRequest {
     private static func registrations(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
         let (token, installation) = (canary.token, canary.installation)
         let bodies = [
-            #"{"token":"\#(token)","installationId":"\#(installation)"}"#,
-            #"{"token":"\#(token.uppercased())"}"#,
+            #"{"token":"\#(token)","installationId":"\#(installation)"}"#, #"{"token":"\#(token.uppercased())"}"#,
             #"{"token":"\#(token)""#, #"{"token":"\#(token)","#, #"{"token":\#(token)}"#, #"{"\#(token)":1}"#,
             #"{"token":["\#(token)"]}"#, #"{"token":{"\#(token)":"\#(token)"}}"#, #"{"token":"\#(token)0"}"#,
             #"{"token":"\#(token)\u0000"}"#, #"{"token":"\#(String(repeating: token, count: 20))"}"#,
@@ -83,18 +81,13 @@ extension CanaryRequest {
             admin("/erasures", #"{"installationId":"\#(installation)","subject":"\#(token)"}"#),
             admin("/erasures", #"{"token":"\#(token)"}"#), admin("/erasures", #"{"alias":"\#(key)"}"#),
             put("/aliases/liveactivityId/c/channel", #"{"channelId":"\#(token)!"}"#, installation, .sender),
-            CanaryRequest(
-                method: .POST,
-                path: app + "/keys",
-                body: Array(#"{"role":"\#(key)","expiresIn":"\#(token)"}"#.utf8),
-                role: .admin
-            ),
+            admin("/keys", #"{"role":"\#(key)","expiresIn":"\#(token)"}"#, in: app),
             CanaryRequest(method: .DELETE, path: "\(app)/keys/\(key)", role: .admin),
         ]
     }
 
-    private static func admin(_ path: String, _ body: String) -> CanaryRequest {
-        CanaryRequest(method: .POST, path: scope + path, body: Array(body.utf8), role: .admin)
+    private static func admin(_ path: String, _ body: String, in base: String = scope) -> CanaryRequest {
+        CanaryRequest(method: .POST, path: base + path, body: Array(body.utf8), role: .admin)
     }
 
     private static func batches(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
@@ -102,13 +95,11 @@ extension CanaryRequest {
         let time = RFC3339.format(Date())
         let state = "/installations/\(installation)/activities"
         let item = #"{"activityId":"f-\#(number)","token":"\#(token)"}"#
+        let other = #"{"observedAt":"\#(time)","activities":[{"activityId":"g","token":"\#(token)x"}]}"#
+        let jwt = #"{"jwt":{"issuer":"i","audience":"a","jwksUrl":"https://u:\#(canary.key)@127.0.0.1/"}}"#
         return [
             put(state, #"{"observedAt":"\#(time)","activities":[\#(item)]}"#, installation),
-            put(
-                state,
-                #"{"observedAt":"\#(time)","activities":[{"activityId":"g","token":"\#(token)x"}]}"#,
-                installation
-            ),
+            put(state, other, installation),
             put(state, #"{"observedAt":"\#(token)","activities":\#(token)}"#, installation),
             put(state, #"{"activities":[{"activityId":"\#(token)""#, installation),
             post("/feedback", #"{"reports":[{"token":"\#(token)","status":410,"reason":"Unregistered"}]}"#),
@@ -118,14 +109,7 @@ extension CanaryRequest {
             post("/resolve", #"{"aliases":[{"kind":"\#(token)","value":7}]}"#),
             post("/resolve", #"{"aliases":"\#(canary.key)"}"#),
             post("/plan", #"{"alias":{"kind":"\#(token)"},"to":["\#(canary.key)"],"lease":"\#(token)"}"#),
-            CanaryRequest(
-                method: .PUT,
-                path: app,
-                body: Array(
-                    #"{"jwt":{"issuer":"i","audience":"a","jwksUrl":"https://u:\#(canary.key)@127.0.0.1/"}}"#.utf8
-                ),
-                role: .root
-            ),
+            CanaryRequest(method: .PUT, path: app, body: Array(jwt.utf8), role: .root),
         ]
     }
 
@@ -133,7 +117,6 @@ extension CanaryRequest {
         CanaryRequest(method: .POST, path: scope + path, body: Array(body.utf8), role: .sender)
     }
 
-    /// In URLs, where none of them belongs except an installation's id.
     private static func paths(_ canary: Canary) -> [CanaryRequest] {
         [canary.token, canary.key].flatMap { secret in
             [
@@ -147,7 +130,6 @@ extension CanaryRequest {
         }
     }
 
-    /// In header fields, sound and not.
     private static func fields(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
         let (token, key, installation) = (canary.token, canary.key, canary.installation)
         let credentials = [

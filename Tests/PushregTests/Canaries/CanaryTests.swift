@@ -90,7 +90,6 @@ import Testing
         #expect(answers.fivehundreds == 0 && answers.refused > Self.count * 20, "\(answers)")
         #expect(answers.found == 0, "\(answers.found) canaries in answers, such as: \(answers.example)")
         let planted = try await plant(service, database)
-
         let events = try await events(database)
         #expect(events.count > Self.count)
         #expect(search.count(in: events.joined(separator: "\n")) == 0)
@@ -124,7 +123,6 @@ import Testing
         }
     }
 
-    /// Sends all requests of all canaries; none may come back.
     private func send(_ canaries: [Canary], to service: Service, _ search: CanarySearch) async throws -> Answers {
         try await withThrowingTaskGroup(of: Answers.self) { group in
             for caller in 0..<Self.callers {
@@ -188,16 +186,12 @@ import Testing
     /// A new key's secret is in the answer to who made it, and nowhere else.
     private func makeKeys(_ service: Service, _ search: inout CanarySearch) async throws {
         for _ in 0..<20 {
-            let request = CanaryRequest(
-                method: .POST,
-                path: "/v1/apps/com.example.food/keys",
-                body: Array(#"{"role":"sender"}"#.utf8),
-                role: .admin
-            )
+            let (path, body) = ("/v1/apps/com.example.food/keys", Array(#"{"role":"sender"}"#.utf8))
+            let request = CanaryRequest(method: .POST, path: path, body: body, role: .admin)
             let answer = try await service.send(request)
             let key = try #require(answer.text.firstMatch(of: /"key":\s*"(prs_[0-9A-Za-z]{12}_[0-9A-Za-z]{30})"/)?.1)
             search.add(String(key.dropFirst(17)))
-            let list = CanaryRequest(method: .GET, path: request.path, role: .admin)
+            let list = CanaryRequest(method: .GET, path: path, role: .admin)
             #expect(search.count(in: try await service.send(list).text) == 0)
         }
     }

@@ -1,8 +1,5 @@
 import AsyncHTTPClient
 import Foundation
-import NIOCore
-import PostgresDriver
-import RegistryCore
 import RegistryStore
 import TestSupport
 import Testing
@@ -12,17 +9,11 @@ import Testing
 /// A real browser at every page of the console, on a screen and on a phone, of a registry that is full.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct ConsoleBrowserTests {
     private static let canRun = WebDriver.programs != nil
-
-    /// How many activities there are.
     private static let count = TestScale.isLong ? 1_000_000 : 2000
-
     private static let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
 
-    @Test(
-        "Every page is sound in a browser",
-        .enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that")
-    )
-    func everyPageIsSoundInABrowser() async throws {
+    @Test(.enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that"))
+    func `Every page is sound in a browser`() async throws {
         let place = try await ConsolePlace.make(count: Self.count)
         let browser = try await WebDriver.start()
         do {

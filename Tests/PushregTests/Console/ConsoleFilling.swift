@@ -9,9 +9,7 @@ struct ConsoleFilling {
     let database: TestDatabase
     let scope: Scope
     let count: Int
-
     private static let phone = InstallationHash.sample(7)
-    /// The hash of the installation that lives.
     static let installation = phone.description
 
     func fill() async throws {

@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
-import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -14,16 +13,13 @@ struct ConsolePlace {
     struct Page {
         let name: String
         let path: String
-        /// The text that must stand there.
         let words: String
     }
 
     let service: ServiceProcess
     let database: TestDatabase
-    /// A root key.
     let key: String
 
-    /// Fills a registry and starts a service on it.
     static func make(count: Int) async throws -> ConsolePlace {
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))
         let scope = try await database.scope()
@@ -83,7 +79,6 @@ struct ConsolePlace {
         ]
     }
 
-    /// Calls of the audit, as programs make them.
     var auditCalls: [String] {
         let base = "/v1/apps/com.example.food/sandbox/"
         return [
@@ -95,8 +90,6 @@ struct ConsolePlace {
             "audit/explain?kind=orderId&value=nothing",
         ].map { base + $0 }
     }
-
-    // MARK: Pictures
 
     /// Keeps a picture where whoever ran the tests finds it.
     func keep(_ image: [UInt8], as name: String) throws {
@@ -111,9 +104,6 @@ struct ConsolePlace {
         return named.map { URL(fileURLWithPath: $0) } ?? usual
     }()
 
-    // MARK: Without a browser
-
-    /// A session's cookie.
     func cookie() async throws -> String {
         let page = try await HTTPClient.shared.execute(
             HTTPClientRequest(url: url("/console/sign-in")),
@@ -134,7 +124,6 @@ struct ConsolePlace {
 
     private static func pair(_ cookie: String?) -> String { String((cookie ?? "").prefix { $0 != ";" }) }
 
-    /// How long it takes until the head of a page is there.
     func firstByte(_ path: String, _ cookie: String) async throws -> Duration {
         let (time, status, text) = try await time(path, "Cookie", cookie)
         guard text.contains("Sign out") || status == .notFound else {
@@ -143,7 +132,6 @@ struct ConsolePlace {
         return time
     }
 
-    /// How long it takes until an answer of the API is there.
     func answer(_ path: String) async throws -> Duration {
         let (time, status, text) = try await time(path, "Authorization", "Bearer \(key)")
         guard status == .ok else { throw ServiceFault(detail: "\(path): \(status) \(text.prefix(200))") }

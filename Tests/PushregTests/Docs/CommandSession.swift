@@ -37,22 +37,17 @@ struct CommandSession {
     }
 
     private func furnish() throws {
+        let files = FileManager.default
         for place in ["bin", "home", "project", "run", "etc/systemd/system", "usr/local/bin"] {
             let path = "\(directory)/\(place)"
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try files.createDirectory(atPath: path, withIntermediateDirectories: true)
         }
         let project = DocumentedCommand.project.path
         // With the versions of libraries that the program was built of.
         for name in ["deploy", "Package.resolved"] {
-            try FileManager.default.createSymbolicLink(
-                atPath: path("project/\(name)"),
-                withDestinationPath: "\(project)/\(name)"
-            )
+            try files.createSymbolicLink(atPath: path("project/\(name)"), withDestinationPath: "\(project)/\(name)")
         }
-        try FileManager.default.createSymbolicLink(
-            atPath: path("bin/pushreg"),
-            withDestinationPath: Program.executable.path
-        )
+        try files.createSymbolicLink(atPath: path("bin/pushreg"), withDestinationPath: Program.executable.path)
         // The program is built already, by whoever runs the tests.
         try program(
             "swift",
@@ -81,8 +76,7 @@ struct CommandSession {
     func here(_ text: String) -> String {
         let places = [
             (":8080", ":\(ports.service)"), ("9090", "\(ports.admin)"), ("/etc/", path("etc/")),
-            ("/usr/local/", path("usr/local/")),
-            ("@localhost/pushreg", "@/pushreg?host=\(socketDirectory)"),
+            ("/usr/local/", path("usr/local/")), ("@localhost/pushreg", "@/pushreg?host=\(socketDirectory)"),
             ("--embedded /var/lib/pushreg", "--embedded \(path("demo"))"),
             ("deploy/run", "deploy/run --port \(ports.service) --dir \(path("demo"))"),
         ]
@@ -107,18 +101,12 @@ extension CommandSession {
     }
 
     /// Runs commands in one shell, each with files of its own for what it prints.
-    ///
-    /// - Parameter preparation: what the shell does first.
     func run(_ commands: [String], after preparation: String = "") async throws -> [Outcome] {
         let steps = commands.enumerated().map { index, text in step(index, here(text)) }
         let script = (["cd '\(path("project"))'", Self.functions, preparation] + steps)
             .joined(separator: "\n")
         try script.write(toFile: path("run/script"), atomically: true, encoding: .utf8)
-        _ = try await Program.run(
-            URL(fileURLWithPath: "/bin/bash"),
-            [path("run/script"), path("run"), path("demo.demo-keys")],
-            environment
-        )
+        _ = try await Program.run("/bin/bash", [path("run/script"), path("run"), path("demo.demo-keys")], environment)
         return commands.indices.map { index in
             let file = { (kind: String) in
                 (try? String(contentsOfFile: path("run/\(index).\(kind)"), encoding: .utf8)) ?? ""

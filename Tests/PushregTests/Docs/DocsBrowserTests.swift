@@ -8,20 +8,15 @@ import Testing
 /// A real browser at every page of the documentation, on a screen and on a phone, in light and in dark.
 @Suite(.timeLimit(.minutes(30))) struct DocsBrowserTests {
     private static let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
-
     private static let canRun = WebDriver.programs != nil
 
     @Test(
-        "Every page is sound in a browser",
         .enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that"),
         arguments: [false, true]
     )
-    func everyPageIsSoundInABrowser(isDark: Bool) async throws {
+    func `Every page is sound in a browser`(isDark: Bool) async throws {
         let database = try await TestDatabase.make()
-        let service = try await ServiceProcess.start(
-            databaseURL: database.connectionString,
-            arguments: ["--unsafe-durability"]
-        )
+        let service = try await ServiceProcess.start(on: database)
         let browser = try await WebDriver.start()
         do {
             try await browser.prefer(dark: isDark)

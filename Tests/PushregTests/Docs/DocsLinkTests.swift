@@ -5,8 +5,7 @@ import Testing
 ///
 /// That every link of the pages of `/docs` leads to a page is a test of the service's own (`DocsTests`).
 @Suite struct DocsLinkTests {
-    @Test("Every link leads to a file", arguments: try DocumentedCommand.documents)
-    func everyLinkLeadsToAFile(_ document: String) throws {
+    @Test(arguments: try DocumentedCommand.documents) func `Every link leads to a file`(_ document: String) throws {
         let page = try MarkdownPage(document)
         for target in page.targets where !target.hasPrefix("https://") {
             let (path, anchor) = Self.parts(of: target)
@@ -18,8 +17,7 @@ import Testing
         }
     }
 
-    @Test("Every page is plain Markdown", arguments: try DocumentedCommand.documents)
-    func everyPageIsPlainMarkdown(_ document: String) throws {
+    @Test(arguments: try DocumentedCommand.documents) func `Every page is plain Markdown`(_ document: String) throws {
         let text = try MarkdownPage(document).text
         #expect(!text.contains("<doc:") && !text.contains("# ``"), "DocC's own marks are no Markdown")
     }
@@ -67,8 +65,7 @@ import Testing
         #expect(count > 100)
     }
 
-    @Test("Every file named is there", arguments: try DocumentedCommand.documents)
-    func everyFileNamedIsThere(_ document: String) throws {
+    @Test(arguments: try DocumentedCommand.documents) func `Every file named is there`(_ document: String) throws {
         let root = DocumentedCommand.project.path
         let files = try ["Sources", "Tests", "deploy", "sql"].flatMap { folder in
             try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)").map { "/\(folder)/\($0)" }
@@ -90,7 +87,6 @@ import Testing
 struct MarkdownPage {
     let file: URL
     let text: String
-    /// The text without code.
     let prose: String
 
     init(_ document: String) throws { try self.init(DocumentedCommand.project.appendingPathComponent(document)) }
@@ -101,7 +97,6 @@ struct MarkdownPage {
         prose = text.replacing(#/(?ms)^ *```.*?^ *```$/#, with: "").replacing(#/`[^`\n]*`/#, with: "code")
     }
 
-    /// Where links and pictures lead to.
     var targets: [String] { prose.matches(of: #/\]\(([^)\s]+)\)/#).map { String($0.1) } }
 
     /// The names that a code host gives to the headings.

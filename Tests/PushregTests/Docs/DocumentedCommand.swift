@@ -9,7 +9,6 @@ struct DocumentedCommand: Sendable {
     let printed: [String]
     /// The lines above its block, which say whether it is untested.
     let introduction: String
-
     var place: String { "\(document):\(line): \(text)" }
 }
 
@@ -52,7 +51,6 @@ extension DocumentedCommand {
 
     private static let catalog = "Sources/WebAssets/Documentation.docc/"
 
-    /// Every page that people read, the README first.
     static var documents: [String] {
         get throws {
             let guides = try FileManager.default.contentsOfDirectory(atPath: project.path + "/" + catalog)
@@ -66,7 +64,6 @@ extension DocumentedCommand {
         return FencedBlock.all(in: text)
     }
 
-    /// The commands of a page, in their order.
     static func all(of document: String) async throws -> [DocumentedCommand] {
         var commands: [DocumentedCommand] = []
         for block in try blocks(of: document) where block.language == "sh" {
@@ -105,6 +102,6 @@ extension DocumentedCommand {
     private static func isWhole(_ lines: [String]) async throws -> Bool {
         guard let last = lines.last, !last.hasSuffix("\\"), !last.hasSuffix("|") else { return false }
         let text = lines.joined(separator: "\n")
-        return try await Program.run(URL(fileURLWithPath: "/bin/bash"), ["-n", "-c", text], [:]).status == 0
+        return try await Program.run("/bin/bash", ["-n", "-c", text]).status == 0
     }
 }

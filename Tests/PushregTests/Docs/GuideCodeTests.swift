@@ -84,7 +84,7 @@ import Testing
     private static func compile(_ arguments: [String], in directory: String) async throws -> Program.Outcome {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         return try await Program.run(
-            URL(fileURLWithPath: "/usr/bin/env"),
+            "/usr/bin/env",
             ["swiftc", "-parse-as-library", "-module-cache-path", directory + "/modules"] + arguments,
             ["PATH": path]
         )

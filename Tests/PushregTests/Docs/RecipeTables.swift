@@ -5,7 +5,6 @@ enum RecipeTables {
     /// An order's name, and a user's.
     static let order = #"a "b" \ 'c' é,"#
     static let user = #"u\"1",\n"#
-
     static let commands = [tables, export, scripts, aws]
 
     private static func quoted(_ text: String) -> String {

@@ -22,7 +22,7 @@ struct RecipeTests {
         #expect(commands.count == 11)
         let script = ["set -eu", "cd \(file.directory)"] + RecipeTables.commands + commands
         let outcome = try await Program.run(
-            URL(fileURLWithPath: "/bin/bash"),
+            "/bin/bash",
             ["-c", script.joined(separator: "\n")],
             [
                 "PATH": "\(Program.executable.deletingLastPathComponent().path):/usr/bin:/bin", "PGTZ": timeZone,

@@ -1,8 +1,8 @@
 import AsyncHTTPClient
-import Foundation
 import NIOCore
 import NIOHTTP1
 import RegistryCore
+import Testing
 
 /// A sender's cache over HTTP: it follows the change feed, resolves anew what that names, and goes on with its last bookmark.
 actor ChangeFollower {
@@ -12,7 +12,6 @@ actor ChangeFollower {
     }
 
     static let aliases = (0..<4).map { "order-\($0)" }
-
     private let place: FaultPlace
     private var after: String
     /// The answers to resolve by alias: activities with their tokens.
@@ -27,14 +26,10 @@ actor ChangeFollower {
     private(set) var connections = 0
     private(set) var changes = 0
 
-    /// Takes a position, then resolves.
     init(at place: FaultPlace) async throws {
         self.place = place
         let answer = try await place.followed.call("GET", "\(ServiceProcess.app)/changes")
-        guard case .string(let after)? = try JSONParser.parse(answer.body)["after"] else {
-            throw ServiceFault(detail: "no position: \(answer.body)")
-        }
-        self.after = after
+        after = try #require(try JSONParser.parse(answer.body)["after"]?.string, "\(answer.body)")
         for alias in Self.aliases { entries[alias] = try await Self.resolve(alias, at: place) }
     }
 
@@ -134,14 +129,6 @@ actor ChangeFollower {
         guard answer.status == 200, case .array(let found)? = try JSONParser.parse(answer.body)["activities"] else {
             throw ServiceFault(detail: answer.body)
         }
-        return Set(
-            found.map { activity in
-                guard case .string(let id)? = activity["activityId"], case .string(let token)? = activity["token"]
-                else {
-                    return "\(activity)"
-                }
-                return "\(id) \(token)"
-            }
-        )
+        return Set(found.map { "\($0["activityId"]?.string ?? "no id") \($0["token"]?.string ?? "no token")" })
     }
 }

@@ -6,8 +6,6 @@ import NIOCore
 struct CountedLines {
     private(set) var count = 0
     private var tail: [UInt8] = []
-
-    /// The last line.
     var last: String { String(decoding: tail, as: UTF8.self).split(separator: "\n").last.map(String.init) ?? "" }
 
     static func read(_ body: HTTPClientResponse.Body) async throws -> CountedLines {

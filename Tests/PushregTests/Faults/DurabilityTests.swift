@@ -8,8 +8,7 @@ import Testing
 @Suite(.serialized) struct DurabilityTests {
     private static let rounds = TestScale.isLong ? 50 : 4
 
-    @Test("Killing service and Postgres loses nothing", .timeLimit(.minutes(30)))
-    func killingServiceAndPostgresLosesNothing() async throws {
+    @Test(.timeLimit(.minutes(30))) func `Killing service and Postgres loses nothing`() async throws {
         let lost = try await play(rounds: Self.rounds, settings: [:], arguments: [])
         #expect(lost.acknowledged > 0)
         #expect(lost.missing == 0, "of \(lost.acknowledged)")
@@ -17,8 +16,7 @@ import Testing
     }
 
     /// The control: the same play must lose where Postgres acknowledges before it has flushed.
-    @Test("Without synchronous commit it does lose", .timeLimit(.minutes(10)))
-    func withoutSynchronousCommitItDoesLose() async throws {
+    @Test(.timeLimit(.minutes(10))) func `Without synchronous commit it does lose`() async throws {
         // The WAL writer comes so late that what was acknowledged is still in memory when the processes are killed.
         let settings = [
             "synchronous_commit": "off", "wal_writer_delay": "10000", "wal_writer_flush_after": "1GB",
@@ -67,17 +65,11 @@ import Testing
         var cursor: String?
         repeat {
             let query = cursor.map { "&cursor=\($0)" } ?? ""
-            let page = try await service.call(
-                "GET",
-                "\(ServiceProcess.app)/aliases/testId/fault/activities?limit=1000\(query)"
-            )
-            guard case .object(let object) = try JSONParser.parse(page.body) else { return ids }
-            if case .array(let activities) = object["activities"] {
-                for case .object(let activity) in activities {
-                    if case .string(let id) = activity["activityId"] { ids.insert(id) }
-                }
-            }
-            if case .string(let next) = object["nextCursor"] { cursor = next } else { cursor = nil }
+            let path = "\(ServiceProcess.app)/aliases/testId/fault/activities?limit=1000\(query)"
+            let page = try JSONParser.parse(try await service.call("GET", path).body)
+            guard case .array(let activities)? = page["activities"] else { return ids }
+            ids.formUnion(activities.compactMap { $0["activityId"]?.string })
+            cursor = page["nextCursor"]?.string
         } while cursor != nil
         return ids
     }

@@ -14,7 +14,6 @@ actor FaultCluster {
         self.settings = settings
     }
 
-    /// Starts it, or starts it again after a fault.
     @discardableResult
     func start() async throws -> String {
         let logger = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
@@ -29,7 +28,6 @@ actor FaultCluster {
         for child in Self.children(of: postmaster) + [postmaster] { kill(child, signal) }
     }
 
-    /// Kills all processes and waits until the postmaster is gone.
     func crash() async {
         guard let postmaster = postgres?.serverPID else { return }
         signal(SIGKILL)
@@ -38,7 +36,6 @@ actor FaultCluster {
         postgres = nil
     }
 
-    /// Stops it in order.
     func stop() async {
         await postgres?.close()
         postgres = nil

@@ -10,10 +10,7 @@ actor FaultPlace {
     private let cluster = FaultCluster()
     private var url = ""
     private var running: [ServiceProcess] = []
-
-    /// The instance for writers.
     var forWriters: ServiceProcess { running[0] }
-    /// The instance for the follower.
     var followed: ServiceProcess { running[1] }
 
     func start() async throws {
@@ -22,7 +19,6 @@ actor FaultPlace {
         try await running[0].makeApp()
     }
 
-    /// Kills something with SIGKILL, and starts it again.
     func strike(_ fault: Fault) async throws {
         switch fault {
         case .postgres:

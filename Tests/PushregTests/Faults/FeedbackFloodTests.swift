@@ -10,8 +10,7 @@ import Testing
     private static let count = TestScale.isLong ? 1_000_000 : 20_000
     private static let path = "\(ServiceProcess.app)/feedback"
 
-    @Test("Every report is answered in bounded memory", .timeLimit(.minutes(20)))
-    func everyReportIsAnsweredInBoundedMemory() async throws {
+    @Test(.timeLimit(.minutes(20))) func `Every report is answered in bounded memory`() async throws {
         try await Self.withService { service in
             let before = service.peakMemory
             let clock = ContinuousClock()
@@ -35,9 +34,7 @@ import Testing
     }
 
     /// It takes no more reports than it can tell the results of.
-    @Test("A sender that does not read is held back", .timeLimit(.minutes(15))) func aSenderThatDoesNotReadIsHeldBack()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(15))) func `A sender that does not read is held back`() async throws {
         try await Self.withService { service in
             let before = service.peakMemory
             let sender = try SilentSender(port: service.port, path: Self.path)
@@ -49,12 +46,8 @@ import Testing
     }
 
     private static func withService(_ test: (ServiceProcess) async throws -> Void) async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        let service = try await ServiceProcess.start(
-            databaseURL: database.connectionString,
-            arguments: ["--unsafe-durability"]
-        )
+        let (database, _) = try await TestDatabase.withScope()
+        let service = try await ServiceProcess.start(on: database)
         do { try await test(service) } catch {
             await service.stop()
             throw error
@@ -118,8 +111,6 @@ private final class SilentSender {
 
     deinit { close(descriptor) }
 
-    /// Sends the lines again and again, up to `limit` times.
-    ///
     /// - Returns: how many bytes were taken.
     func sendUntilHeldBack(_ lines: String, limit: Int) -> Int {
         let chunk = String(lines.utf8.count, radix: 16) + "\r\n" + lines + "\r\n"

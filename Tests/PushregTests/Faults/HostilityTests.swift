@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 import Foundation
-import NIOCore
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -13,10 +12,7 @@ import Testing
 
     @Test("Healthy callers go on while others attack") func healthyCallersGoOn() async throws {
         let database = try await TestDatabase.make()
-        let service = try await ServiceProcess.start(
-            databaseURL: database.connectionString,
-            arguments: ["--unsafe-durability"]
-        )
+        let service = try await ServiceProcess.start(on: database)
         try await service.makeApp()
         _ = try await Self.slowestHundredth(service, "warm")
         // Other work of the machine is no fault of the service: one undisturbed measure of three will do.
@@ -50,10 +46,8 @@ import Testing
                     for number in 0..<callsEach {
                         let alias = "\(name)-\(caller)-\(number)"
                         let write = try await service.register(alias, number: number * 8 + caller, alias: alias)
-                        let read = try await service.call(
-                            "GET",
-                            "\(ServiceProcess.app)/aliases/testId/\(alias)/activities"
-                        )
+                        let path = "\(ServiceProcess.app)/aliases/testId/\(alias)/activities"
+                        let read = try await service.call("GET", path)
                         #expect(write.status == 201 && read.status == 200)
                         times += [write.duration, read.duration]
                     }
@@ -64,8 +58,6 @@ import Testing
         }
         return all.sorted()[all.count * 99 / 100]
     }
-
-    // MARK: Hostile callers
 
     /// Each sends something bad again and again until the test is over.
     private static func attack(_ port: Int) async throws -> Int {

@@ -1,6 +1,5 @@
 import Foundation
 import RegistryCore
-import TestSupport
 import Testing
 
 /// Postgres stopped, frozen and restarted: callers get a quick 503, and the service recovers by itself.
@@ -9,37 +8,24 @@ import Testing
     /// rest is for a busy machine.
     private let deadline = Duration.seconds(6)
 
-    @Test("A Postgres that is stopped and restarted costs no acknowledged write", .timeLimit(.minutes(15)))
-    func stoppedAndRestarted() async throws {
-        try await outage { cluster in
-            await cluster.stop()
-        } end: { cluster in
-            try await cluster.start()
+    enum Fault: String, CaseIterable {
+        case stopped, frozen, crashed
+
+        func begin(_ cluster: FaultCluster) async {
+            switch self {
+            case .stopped: await cluster.stop()
+            case .frozen: await cluster.signal(SIGSTOP)
+            case .crashed: await cluster.crash()
+            }
+        }
+
+        func end(_ cluster: FaultCluster) async throws {
+            if self == .frozen { await cluster.signal(SIGCONT) } else { try await cluster.start() }
         }
     }
 
-    @Test("A Postgres that is frozen and thawed costs no acknowledged write", .timeLimit(.minutes(15)))
-    func frozenAndThawed() async throws {
-        try await outage { cluster in
-            await cluster.signal(SIGSTOP)
-        } end: { cluster in
-            await cluster.signal(SIGCONT)
-        }
-    }
-
-    @Test("A Postgres that crashes and is restarted costs no acknowledged write", .timeLimit(.minutes(15)))
-    func crashedAndRestarted() async throws {
-        try await outage { cluster in
-            await cluster.crash()
-        } end: { cluster in
-            try await cluster.start()
-        }
-    }
-
-    private func outage(
-        begin: (FaultCluster) async throws -> Void,
-        end: (FaultCluster) async throws -> Void
-    ) async throws {
+    @Test(.timeLimit(.minutes(15)), arguments: Fault.allCases)
+    func `A Postgres that is away for a while costs no acknowledged write`(_ fault: Fault) async throws {
         let cluster = FaultCluster()
         let service = try await ServiceProcess.start(
             databaseURL: try await cluster.start(),
@@ -48,9 +34,9 @@ import Testing
         try await service.makeApp()
         #expect(try await service.register("before", number: 1).status == 201)
         #expect(try await service.call("GET", "/readyz").status == 200)
-        try await begin(cluster)
+        await fault.begin(cluster)
         try await callersAreRefusedInTime(by: service)
-        try await end(cluster)
+        try await fault.end(cluster)
         try await recovers(service)
         #expect(try await service.register("before", number: 1).status == 200)
         await service.stop()

@@ -47,12 +47,7 @@ import Testing
     }
 
     private static func register(_ number: Int, on registry: Registry, in scope: Scope) async throws {
-        _ = try await registry.register(
-            .sample(token: .sample(number), observedAt: .minutesAgo(1)),
-            as: .sample("a-\(number)"),
-            in: scope,
-            by: "test"
-        )
+        try await registry.registerSample("a-\(number)", token: number, minutesAgo: 1, in: scope)
     }
 
     /// A transaction that has an id and a number, and comes to nothing.

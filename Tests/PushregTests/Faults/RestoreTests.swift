@@ -92,19 +92,13 @@ import Testing
 
     private static func position(_ service: ServiceProcess) async throws -> String {
         let answer = try await service.call("GET", "\(ServiceProcess.app)/changes")
-        guard case .string(let after)? = try JSONParser.parse(answer.body)["after"] else {
-            throw ServiceFault(detail: "no position: \(answer.body)")
-        }
-        return after
+        return try #require(try JSONParser.parse(answer.body)["after"]?.string, "\(answer.body)")
     }
 
     private static func makeKey(_ service: ServiceProcess) async throws -> (id: String, secret: String) {
         let answer = try await service.call("POST", "/v1/apps/com.example.food/keys", #"{"role":"sender"}"#)
         let made = try JSONParser.parse(answer.body)
-        guard case .string(let id)? = made["id"], case .string(let secret)? = made["key"] else {
-            throw ServiceFault(detail: "no key: \(answer.body)")
-        }
-        return (id, secret)
+        return (try #require(made["id"]?.string), try #require(made["key"]?.string))
     }
 
     private static func tokensOfUser(_ service: ServiceProcess) async throws -> Int {
@@ -117,10 +111,8 @@ import Testing
 /// The directories of a backup and of an archive, which Postgres's own user reaches.
 private struct RestorePlace {
     static let observedAt = RFC3339.format(.minutesAgo(5))
-
     private let directory: String
     private var archive: String { directory + "/archive" }
-    /// The directory of the cluster that is restored.
     var restored: String { directory + "/restored" }
 
     init() throws {
@@ -133,12 +125,10 @@ private struct RestorePlace {
 
     func remove() { try? FileManager.default.removeItem(atPath: directory) }
 
-    /// The settings of a server whose log is archived.
     var archiving: [String: String] {
         ["archive_mode": "on", "archive_command": "test ! -f \(archive)/%f && cp %p \(archive)/%f"]
     }
 
-    /// The settings of a server that is restored to a moment.
     func recovery(to moment: String) -> [String: String] {
         [
             "restore_command": "cp \(archive)/%f %p", "recovery_target_time": moment,
@@ -174,10 +164,8 @@ private struct RestorePlace {
         try await run("pushreg import com.example.food production \(directory)/user.ndjson", on: url)
     }
 
-    /// Runs a command as an operator does.
     func run(_ command: String, on url: String) async throws { _ = try await shell(command, url) }
 
-    /// The value that a query gives, as psql prints it.
     func ask(_ url: String, _ query: String) async throws -> String {
         try await shell(#"psql -XAt "$DATABASE_URL" -c "\#(query)""#, url)
     }
@@ -189,7 +177,7 @@ private struct RestorePlace {
             owner=$(stat -c %u:%g "$(psql -XAt "$DATABASE_URL" -c 'SHOW data_directory')")
             """
         let outcome = try await Program.run(
-            URL(fileURLWithPath: "/bin/bash"),
+            "/bin/bash",
             ["-euo", "pipefail", "-c", preparation + "\n" + script],
             [
                 "PATH": "\(Program.executable.deletingLastPathComponent().path):/usr/bin:/bin", "DATABASE_URL": url,

@@ -104,11 +104,9 @@ import Testing
 /// for the methods that may be repeated (`proxy_next_upstream error`).
 private final class Balancer: Sendable {
     private let state = Mutex<(instances: [ServiceProcess], next: Int)>(([], 0))
-
     var instances: [ServiceProcess] { state.withLock { $0.instances } }
 
     func add(_ instance: ServiceProcess) { state.withLock { $0.instances.append(instance) } }
-
     func remove(_ instance: ServiceProcess) { state.withLock { $0.instances.removeAll { $0 === instance } } }
 
     /// The instances in the order in which to try them; each time another one is the first.
@@ -143,7 +141,6 @@ private final class BalancedLoad: Sendable {
     /// The token of each activity whose registration was acknowledged last.
     var last: [String: String] { state.withLock { $0.last } }
 
-    /// Waits for so many answers more.
     func answered(more: Int) async throws {
         let goal = counts.answered + more
         try await until(.seconds(120)) { counts.answered >= goal }

@@ -2,8 +2,6 @@ import EmbeddedPostgres
 import Foundation
 import Logging
 import PostgresDriver
-import RegistryStore
-import TestSupport
 import Testing
 
 /// A session's own settings, on which it rests that an acknowledged write is durable.

@@ -1,9 +1,7 @@
 import AsyncHTTPClient
 import Foundation
-import NIOCore
 import NIOHTTP1
 import PostgresDriver
-import RegistryCore
 import RegistryStore
 import TestSupport
 import Testing
@@ -17,24 +15,14 @@ import Testing
     func stoppedFollowers() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()
-        let service = try await ServiceProcess.start(
-            databaseURL: database.connectionString,
-            arguments: ["--unsafe-durability"]
-        )
+        let service = try await ServiceProcess.start(on: database)
         // The cost of one who keeps up is no matter of those who stop.
         try await Self.change(1, Self.count, database, scope, followedAt: service)
         let before = service.peakMemory
         var stopped: [RawConnection] = []
-        for _ in 0..<32 { stopped.append(try await Self.stoppedFollower(of: service)) }
+        for _ in 0..<32 { stopped.append(try await service.stalledReader(of: "changes")) }
         try await Self.change(Self.count + 1, 2 * Self.count, database, scope, followedAt: service)
-        let busy = try await database.count(
-            """
-            SELECT count(*) FROM pg_stat_activity
-            WHERE application_name = 'pushreg' AND datname = current_database() AND state <> 'idle'
-                AND pid <> pg_backend_pid()
-            """
-        )
-        #expect(busy <= 2)
+        #expect(try await database.busyConnections() <= 2)
         #expect(service.peakMemory < before + 64)
         print("figure: 32 stopped followers, \(Self.count) changes: \(service.peakMemory - before) MiB more")
         withExtendedLifetime(stopped) {}
@@ -76,14 +64,5 @@ import Testing
                 """
             ).affectedRows
         }
-    }
-
-    /// A caller that follows, takes the first bytes and no more.
-    private static func stoppedFollower(of service: ServiceProcess) async throws -> RawConnection {
-        let follower = try RawConnection(port: service.port)
-        let path = "\(ServiceProcess.app)/changes"
-        follower.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
-        #expect(await follower.take(most: 64) > 0)
-        return follower
     }
 }

@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 import Foundation
-import NIOCore
 import NIOHTTP1
 import PostgresDriver
 import RegistryCore
@@ -12,15 +11,11 @@ import Testing
 @Suite(.serialized) struct StreamTests {
     private static let count = TestScale.isLong ? 1_000_000 : 50_000
 
-    @Test("Stream is complete in bounded memory", .timeLimit(.minutes(10)))
-    func streamIsCompleteInBoundedMemory() async throws {
+    @Test(.timeLimit(.minutes(10))) func `Stream is complete in bounded memory`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()
         try await Self.fill(database, scope)
-        let service = try await ServiceProcess.start(
-            databaseURL: database.connectionString,
-            arguments: ["--unsafe-durability"]
-        )
+        let service = try await ServiceProcess.start(on: database)
         let before = service.peakMemory
         let clock = ContinuousClock()
         let start = clock.now
@@ -41,31 +36,15 @@ import Testing
         let before = service.peakMemory
         // 32 readers, twice the service's connections to Postgres, take the first bytes and no more.
         var readers: [RawConnection] = []
-        for _ in 0..<32 { readers.append(try await Self.stalledReader(of: service)) }
+        for _ in 0..<32 { readers.append(try await service.stalledReader(of: "aliases/matchId/m/activities")) }
         for _ in 0..<20 {
             let page = try await service.call("GET", "\(ServiceProcess.app)/aliases/matchId/m/activities?limit=10")
             #expect(page.status == 200)
         }
-        let busy = try await database.count(
-            """
-            SELECT count(*) FROM pg_stat_activity
-            WHERE application_name = 'pushreg' AND datname = current_database() AND state <> 'idle'
-                AND pid <> pg_backend_pid()
-            """
-        )
-        #expect(busy <= 2)
+        #expect(try await database.busyConnections() <= 2)
         #expect(service.peakMemory < before + 64)
         print("figure: 32 stalled readers: \(service.peakMemory - before) MiB more")
         withExtendedLifetime(readers) {}
-    }
-
-    /// A caller that has asked for the stream, takes its first bytes and no more.
-    private static func stalledReader(of service: ServiceProcess) async throws -> RawConnection {
-        let reader = try RawConnection(port: service.port)
-        let path = "\(ServiceProcess.app)/aliases/matchId/m/activities"
-        reader.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
-        #expect(await reader.take(most: 64) > 0)
-        return reader
     }
 
     private static func open(_ service: ServiceProcess) async throws -> HTTPClientResponse {

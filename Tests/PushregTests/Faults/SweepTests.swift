@@ -12,15 +12,9 @@ import Testing
     /// The number of calls that a window's p99 is taken of, at most.
     private static let callsAWindow = TestScale.isLong ? 20_000 : 2000
 
-    @Test("A sweep beside 64 callers changes nothing that they see", .timeLimit(.minutes(60))) func sweepBesideCallers()
-        async throws
-    {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
-        let service = try await ServiceProcess.start(
-            databaseURL: database.connectionString,
-            arguments: ["--unsafe-durability", "--sweep-interval", "PT1S"]
-        )
+    @Test(.timeLimit(.minutes(60))) func `A sweep beside 64 callers changes nothing that they see`() async throws {
+        let (database, scope) = try await TestDatabase.withScope()
+        let service = try await ServiceProcess.start(on: database, "--sweep-interval", "PT1S")
         let callers = Callers(service: service, count: Self.callers)
         // The first window warms the service and Postgres up.
         _ = await callers.window(calls: Self.callsAWindow)

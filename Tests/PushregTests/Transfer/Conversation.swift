@@ -1,4 +1,3 @@
-import Foundation
 import RegistryCore
 import Testing
 
@@ -16,7 +15,6 @@ struct Conversation {
     private var speech: RandomSpeech
     /// The paths to be read at the end.
     private var paths: [String] = []
-
     private static let console = "/console/com.example.food/sandbox"
 
     init(service: ServiceProcess, seed: UInt64) {
@@ -24,7 +22,6 @@ struct Conversation {
         speech = RandomSpeech(seed: seed)
     }
 
-    /// One more thing.
     mutating func `continue`() async throws {
         switch Int.random(in: 0..<8, using: &speech) {
         case 0, 1: try await sayActivity()
@@ -37,7 +34,6 @@ struct Conversation {
         }
     }
 
-    /// Makes a call that must succeed.
     @discardableResult
     private func call(_ method: String, _ path: String, _ body: String? = nil, _ statuses: Set<Int>) async throws
         -> JSONValue
@@ -50,8 +46,6 @@ struct Conversation {
         #expect(statuses.contains(answer.status), "\(method) \(path) \(body ?? ""): \(answer.status) \(answer.body)")
         return (try? JSONParser.parse(answer.body, maximumDepth: JSONParser.deepestNesting)) ?? .null
     }
-
-    // MARK: Activities
 
     /// The members of a body about an activity, with what it says.
     private mutating func members() throws -> (members: [String], said: Said) {
@@ -134,8 +128,6 @@ struct Conversation {
         try await call("POST", "…/activities", body(speech.token(), given), [201])
     }
 
-    // MARK: Installations
-
     private mutating func sayInstallation() async throws {
         let (id, type) = (speech.name(), speech.text())
         let (given, said) = try members()
@@ -185,8 +177,6 @@ struct Conversation {
         #expect(outcomes == Array(repeating: "registered", count: items.count), "\(answer)")
     }
 
-    // MARK: The rest
-
     private mutating func sayChannel() async throws {
         let path = "…/aliases/liveactivityId/\(RandomSpeech.escaped(speech.text(upTo: 256)))/channel"
         let body =
@@ -219,15 +209,11 @@ struct Conversation {
         let nul = #"{"token":"\#(speech.token())","status":400,"reason":"\u0000"}"#
         let answer = try await call("POST", "…/feedback", #"{"reports":[\#(report),\#(nul)]}"#, [200])
         guard case .array(let results)? = answer["results"] else { return }
-        #expect(
-            results.count == 2 && results.first?["action"] == "unknown" && results.last?["problem"] != nil,
-            "\(answer)"
-        )
+        #expect(results.count == 2, "\(answer)")
+        #expect(results.first?["action"] == "unknown", "\(answer)")
+        #expect(results.last?["problem"] != nil, "\(answer)")
     }
 
-    // MARK: Reading
-
-    /// Asks for all that there is to be read.
     func readEverything() async throws {
         let pages = ["", "/search?q=K", "/stale", "/installations", "/channels", "/keys", "/system"]
         let lists = [

@@ -63,7 +63,7 @@ import Testing
         }
         // A device would get the rights of a file of tokens.
         for flags in [["--resume"], []] {
-            let place = ["--output", "/dev/null"] + TransferFile.flags(database) + flags
+            let place = ["--output", "/dev/null"] + database.flags + flags
             let device = try await Program.run(["export"] + TransferFile.scope + place)
             #expect(device.status == 64 && device.words.contains("/dev/null is no file"), "\(device.words)")
         }
@@ -75,7 +75,7 @@ import Testing
     func theEndIsReadAgain() async throws {
         let (_, target, file) = try await Self.exported(100)
         defer { file.remove() }
-        let command = ["import"] + TransferFile.scope + [file.path, "--json"] + TransferFile.flags(target)
+        let command = ["import"] + TransferFile.scope + [file.path, "--json"] + target.flags
         let unheard = try await Program.intoNowhere(command)
         #expect(unheard.status != 0)
         let again = try await file.load(into: target)
@@ -84,8 +84,7 @@ import Testing
     }
 
     /// An import into another database, or of a file that has changed since, says nothing about this one.
-    @Test("Progress counts for its file and database alone", .timeLimit(.minutes(15)))
-    func progressCountsForItsFileAndDatabaseAlone() async throws {
+    @Test(.timeLimit(.minutes(15))) func `Progress counts for its file and database alone`() async throws {
         let (source, target, file) = try await Self.exported(3000)
         defer { file.remove() }
         _ = try await Self.interruptImport(of: file, into: target, count: 3000)
@@ -112,8 +111,6 @@ import Testing
         #expect(resumed.status == 1 && resumed.words.contains("the import that was interrupted named them"))
     }
 
-    // MARK: Interrupting
-
     /// An export of so many activities, the database that it is of, and an empty one.
     private static func exported(_ count: Int) async throws -> (TestDatabase, TestDatabase, TransferFile) {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
@@ -133,10 +130,10 @@ import Testing
         let rate = Double(count) / ((clock.now - start) / .seconds(1))
         print("figure: export of \(count) activities, \(size / count) bytes each: \(Int(rate)) records/s")
         try FileManager.default.removeItem(atPath: file.path)
-        let flags = TransferFile.flags(database).map { "'\($0.replacingOccurrences(of: "'", with: #"'\''"#))'" }
+        let flags = database.flags.map { "'\($0.replacingOccurrences(of: "'", with: #"'\''"#))'" }
         let export = "export com.example.food sandbox --output \(file.path) " + flags.joined(separator: " ")
         let script = "trap '' XFSZ; ulimit -f \(size / 2048); exec \(Program.executable.path) \(export)"
-        let outcome = try await Program.run(URL(fileURLWithPath: "/bin/bash"), ["-c", script], [:])
+        let outcome = try await Program.run("/bin/bash", ["-c", script])
         #expect(outcome.status == 1 && outcome.words.contains("File too large"), "\(outcome.words)")
     }
 
@@ -148,11 +145,11 @@ import Testing
         into database: TestDatabase,
         count: Int = count
     ) async throws -> Int {
-        let scope = try await database.count("SELECT scope_id FROM scopes WHERE environment = 'sandbox'")
+        let app = try await Int64(database.count("SELECT app_number FROM apps"))
         let start = ContinuousClock.now
         let middle = Int64(count * 3 / 5)
-        let holder = try await HeldTransaction(activities(of: Int64(scope), middle...middle), in: database)
-        let flags = TransferFile.flags(database)
+        let holder = try await HeldTransaction(activities(of: app, middle...middle), in: database)
+        let flags = database.flags
         let program = try RunningProgram.start(["import"] + TransferFile.scope + [file.path] + flags)
         try await until(.seconds(1800)) {
             try #require(program.isRunning, "it came to its end")
@@ -183,8 +180,6 @@ import Testing
         return Int(line)
     }
 
-    // MARK: What there is
-
     /// A digest of all that an import carries over, whatever the order of the rows.
     private static func state(_ database: TestDatabase) async throws -> [Int] {
         try await [
@@ -202,13 +197,13 @@ import Testing
         ].asyncMap { try await database.count($0) }
     }
 
-    private static func activities(of scope: Int64, _ numbers: ClosedRange<Int64>) -> SQL {
+    private static func activities(of app: Int64, _ numbers: ClosedRange<Int64>) -> SQL {
         """
-        INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
+        INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
             token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, aliases,
             aliases_observed_at, attributes_type, attributes_type_observed_at, installation_hash,
             installation_observed_at, outcome, created_at)
-        SELECT \(scope), 'a-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at, '8 hours',
+        SELECT \(app), 'sandbox', 'a-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at, '8 hours',
             t.at + interval '8 hours', t.at,
             jsonb_build_object('testId', jsonb_build_array('order-' || n)), t.at, 'Delivery', t.at,
             sha256(int8send(n)), t.at, 'registered', t.at
@@ -222,17 +217,18 @@ import Testing
 
     /// Running activities, as many as an export and an import of all registrations would meet.
     static func fill(_ database: TestDatabase, _ scope: Scope, count: Int = count) async throws {
+        let app = scope.app.number
         try await database.pool.withSession(.never, timeout: .seconds(600)) { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
-                activities(of: scope.id, 1...Int64(count)),
+                activities(of: app, 1...Int64(count)),
                 """
-                INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
-                SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
                 """,
                 """
-                INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
-                SELECT scope_id, 'testId', aliases -> 'testId' ->> 0, false, activity_key
+                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+                SELECT app_number, environment, 'testId', aliases -> 'testId' ->> 0, false, activity_number
                 FROM activities
                 """,
             ])

@@ -10,10 +10,7 @@ import Testing
         var bytes: [UInt8] = []
         for _ in 0..<Int.random(in: 0...12, using: &generator) {
             let lengths = [0...3, 65_530...65_540, 131_000...131_080, 262_100...262_200, 10...2000]
-            let length = Int.random(
-                in: lengths[Int.random(in: 0..<lengths.count, using: &generator)],
-                using: &generator
-            )
+            let length = Int.random(in: lengths.randomElement(using: &generator)!, using: &generator)
             bytes += [UInt8](repeating: UInt8.random(in: 0x20...0xFF, using: &generator), count: length) + [0x0A]
         }
         // Half of them are cut off.

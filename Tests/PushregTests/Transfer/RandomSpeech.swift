@@ -8,14 +8,12 @@ struct RandomSpeech: RandomNumberGenerator {
     private var count = 0
 
     init(seed: UInt64) { numbers = SeededGenerator(seed: seed) }
-
     mutating func next() -> UInt64 { numbers.next() }
 
     private static let pieces = [
         "K", "\u{212A}", "\u{E9}", "e\u{301}", "\u{301}", "\u{C5}", "\u{212B}", "\u{37E}", ";", " ", "/", "%2F", "%",
         "\"", "\\", "'", "\u{1F355}", "\u{1F469}\u{200D}\u{1F467}", "\u{2028}", "\u{FFFF}", "\u{FEFF}", "\u{202E}",
-        "null",
-        "..", ".", "?", "#", "&", "=", "+", ":", "<b>", "{", "}", "a", "0",
+        "null", "..", ".", "?", "#", "&", "=", "+", ":", "<b>", "{", "}", "a", "0",
     ]
 
     /// A text that an id, a name or an alias's value may be.
@@ -64,7 +62,6 @@ struct RandomSpeech: RandomNumberGenerator {
         return ("{\(members.joined(separator: ","))}", aliases)
     }
 
-    /// A text as JSON has it.
     static func quoted(_ text: String) -> String { JSONValue.string(text).description }
 
     /// A text as a part of a path, or a value of a query, has it.

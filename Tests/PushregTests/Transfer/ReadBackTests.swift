@@ -17,11 +17,7 @@ import Testing
         _ = (try await source.scope(), try await target.scope())
         let seed = Self.seed
         print("ReadBackTests: PUSHREG_TEST_SEED=\(seed)")
-        let service = try await ServiceProcess.start(
-            database: ["--database-url", source.connectionString],
-            arguments: ["--insecure-no-auth", "--unsafe-durability", "--request-timeout", "PT30S"],
-            isInsecure: false
-        )
+        let service = try await ServiceProcess.start(on: source, "--request-timeout", "PT30S")
         var conversation = Conversation(service: service, seed: seed)
         do {
             for _ in 0..<Self.rounds { try await conversation.continue() }
@@ -45,8 +41,7 @@ import Testing
         var unseen = said
         for line in lines(of: first) {
             let record = try JSONParser.parse(line)
-            guard case .string(let id)? = record["activityId"], let said = unseen.removeValue(forKey: UTF8Text(id))
-            else {
+            guard let id = record["activityId"]?.string, let said = unseen.removeValue(forKey: UTF8Text(id)) else {
                 continue
             }
             #expect(record["metadata"]?.canonicalBytes == said.metadata?.canonicalJSON, "\(id)")
@@ -71,20 +66,14 @@ import Testing
         line.contains(/"record":"end","activityId":"[0-9a-f]{12}-[0-9a-f]{16}"/)
     }
 
-    /// The lines that are records.
     private static func lines(of file: TransferFile) -> [[UInt8]] {
         Array(file.text.utf8).split(separator: UInt8(ascii: "\n")).map(Array.init)
             .filter { $0.starts(with: #"{"record":"#.utf8) }
     }
 
     @Test("Times of one disturb no other") func timesOfOneDisturbNoOther() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        let service = try await ServiceProcess.start(
-            database: ["--database-url", database.connectionString],
-            arguments: ["--insecure-no-auth", "--unsafe-durability", "--request-timeout", "PT30S"],
-            isInsecure: false
-        )
+        let (database, _) = try await TestDatabase.withScope()
+        let service = try await ServiceProcess.start(on: database, "--request-timeout", "PT30S")
         let times = [
             "0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000001Z", "1970-01-01T00:00:00Z",
             "9999-12-31T23:59:59.999999Z",

@@ -25,11 +25,7 @@ struct RecipeScriptTests {
         let source = file.directory + "/source"
         try input.write(to: URL(fileURLWithPath: source))
         let command = #"exec /usr/bin/python3 "${@:2}" <"$0" >"$1""#
-        return try await Program.run(
-            URL(fileURLWithPath: "/bin/bash"),
-            ["-c", command, source, file.path, examples + script] + arguments,
-            [:]
-        )
+        return try await Program.run("/bin/bash", ["-c", command, source, file.path, examples + script] + arguments)
     }
 
     /// An app, and the file that a script makes of an export of OneSignal.
@@ -41,13 +37,10 @@ struct RecipeScriptTests {
         return (database, try await database.scope(), file, outcome)
     }
 
-    /// The device tokens of a user, as a sender gets them.
     private static func tokens(_ user: String, _ database: TestDatabase, _ scope: Scope) async throws -> [ResolvedToken]
     {
         try await database.registry.tokens(under: .sample("userId", user), .device, limit: 100, in: scope)
     }
-
-    // MARK: OneSignal
 
     @Test func `OneSignal's tokens are found by their users`() async throws {
         let upper = OneSignalExport.token(3).uppercased()
@@ -143,8 +136,6 @@ struct RecipeScriptTests {
         #expect(file.text.isEmpty)
     }
 
-    // MARK: AWS SNS
-
     private static func endpoint(_ name: String, _ attributes: String) -> String {
         #"{"EndpointArn":"arn:aws:sns:eu-west-1:111122223333:endpoint/\#(name)","Attributes":{\#(attributes)}}"#
     }
@@ -199,8 +190,6 @@ struct RecipeScriptTests {
         let outcome = try await Self.convert(Data(text.utf8), "sns-to-ndjson.py", arguments, to: file)
         #expect(outcome.status == 1 && !outcome.words.contains("Traceback") && !outcome.words.isEmpty)
     }
-
-    // MARK: The app itself
 
     @Test func `The app's own registration takes an imported token over`() async throws {
         let rows = [OneSignalExport.row(1, user: "u-1", lastActive: Self.recently)]

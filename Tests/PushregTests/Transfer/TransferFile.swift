@@ -23,23 +23,17 @@ struct TransferFile {
     /// The lines that are records, sorted: an import that does many at once numbers rows in another order.
     var records: [Substring] { text.split(separator: "\n").filter { $0.hasPrefix("{\"record\":") }.sorted() }
 
-    static func flags(_ database: TestDatabase) -> [String] {
-        ["--database-url", database.connectionString, "--unsafe-durability"]
-    }
-
     static let scope = ["com.example.food", "sandbox"]
 
-    /// Exports and asserts that all went well.
     @discardableResult
     func export(from database: TestDatabase, _ flags: [String] = []) async throws -> Program.Outcome {
-        let command = ["export"] + Self.scope + ["--output", path] + Self.flags(database) + flags
+        let command = ["export"] + Self.scope + ["--output", path] + database.flags + flags
         let outcome = try await Program.run(command)
         #expect(outcome.status == 0, "\(outcome.words)")
         return outcome
     }
 
-    /// Imports and gives what it said.
     func load(into database: TestDatabase, _ flags: [String] = []) async throws -> Program.Outcome {
-        try await Program.run(["import"] + Self.scope + [path, "--json"] + Self.flags(database) + flags)
+        try await Program.run(["import"] + Self.scope + [path, "--json"] + database.flags + flags)
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -7,8 +6,6 @@ import Testing
 
 /// `pushreg import` takes in by the rules what `pushreg export` writes.
 @Suite(.timeLimit(.minutes(15))) struct TransferTests {
-    // MARK: What arrives
-
     @Test("All that is known arrives") func allThatIsKnownArrives() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let scope = try await source.scope()
@@ -37,8 +34,7 @@ import Testing
 
     @Test("A file that has the place of the progress is not lost", arguments: [[], ["--restart"]])
     func anotherFileInThePlaceOfTheProgress(flags: [String]) async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         let file = try TransferFile()
         defer { file.remove() }
         try await file.export(from: database)
@@ -75,16 +71,13 @@ import Testing
     }
 
     @Test("A token is exported with its owner alone") func tokensAreTheOwnersAlone() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         let file = try TransferFile()
         defer { file.remove() }
         try file.write("")
         chmod(file.path, 0o644)
         // One that is there is never overwritten, but gone on with.
-        let refused = try await Program.run(
-            ["export"] + TransferFile.scope + ["-o", file.path] + TransferFile.flags(database)
-        )
+        let refused = try await Program.run(["export"] + TransferFile.scope + ["-o", file.path] + database.flags)
         #expect(refused.status == 64 && refused.words.contains("--resume"))
         try await file.export(from: database, ["--resume"])
         #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
@@ -93,27 +86,21 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test(
-        "Another file is left alone",
-        arguments: [
-            "a diary\n", #"{"export":{"version":1,"app":"com.example.food","environment":"production"}}"# + "\n",
-        ]
-    )
-    func anotherFileIsLeftAlone(_ text: String) async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+    @Test(arguments: [
+        "a diary\n", #"{"export":{"version":1,"app":"com.example.food","environment":"production"}}"# + "\n",
+    ])
+    func `Another file is left alone`(_ text: String) async throws {
+        let (database, _) = try await TestDatabase.withScope()
         let file = try TransferFile()
         defer { file.remove() }
         try file.write(text)
         chmod(file.path, 0o644)
-        let flags = ["--output", file.path, "--resume"] + TransferFile.flags(database)
+        let flags = ["--output", file.path, "--resume"] + database.flags
         let outcome = try await Program.run(["export"] + TransferFile.scope + flags)
         #expect(outcome.status == 64 && outcome.words.contains("is no export of com.example.food in sandbox"))
         #expect(file.text == text)
         #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o644)
     }
-
-    // MARK: The rules
 
     @Test("What is known better stays") func whatIsKnownBetterStays() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
@@ -130,9 +117,7 @@ import Testing
         try await file.export(from: source)
         let outcome = try await file.load(into: target)
         #expect(outcome.status == 0)
-        #expect(
-            outcome.results == #"{"taken":1,"refused":{"activity-ended":1,"superseded":1},"faulty":0}"# + "\n"
-        )
+        #expect(outcome.results == #"{"taken":1,"refused":{"activity-ended":1,"superseded":1},"faulty":0}"# + "\n")
         #expect(outcome.words.contains("line 3: activity-ended: ") && outcome.words.contains("line 4: superseded: "))
         let ended = try await target.registry.activity(.sample("ended"), in: theirs)
         #expect(ended?.answer.state == .ended && ended?.token == nil)
@@ -141,26 +126,20 @@ import Testing
     }
 
     @Test("Environments and apps never mix") func environmentsAndAppsNeverMix() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
+        let (database, _) = try await TestDatabase.withScope()
         let file = try TransferFile()
         defer { file.remove() }
         try await file.export(from: database)
-        let elsewhere = ["import", "com.example.food", "production", file.path] + TransferFile.flags(database)
+        let elsewhere = ["import", "com.example.food", "production", file.path] + database.flags
         let outcome = try await Program.run(elsewhere)
-        #expect(
-            outcome.status == 64 && outcome.words.contains("export of com.example.food in sandbox"),
-            "\(outcome.words)"
-        )
+        #expect(outcome.status == 64, "\(outcome.words)")
+        #expect(outcome.words.contains("export of com.example.food in sandbox"), "\(outcome.words)")
     }
-
-    // MARK: Lines that are none
 
     private static let secret = "00112233445566778899aabbccddeeff"
 
     @Test("Faults are named by line without their tokens") func faultsAreNamedByLineWithoutTheirTokens() async throws {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
+        let (database, scope) = try await TestDatabase.withScope()
         let (secret, at) = (Self.secret, RFC3339.format(.minutesAgo(5)))
         let lines = [
             #"{"activityId":"good","token":"\#(secret)","observedAt":"\#(at)"}"#,
@@ -202,8 +181,7 @@ import Testing
         #expect(try await database.registry.activity(.sample("last"), in: scope)?.installation != nil)
     }
 
-    @Test("A file of an export that lacks its end is said to lack it") func exportThatLacksItsEndIsSaidTo() async throws
-    {
+    @Test func `A file of an export that lacks its end is said to lack it`() async throws {
         let database = try await Self.databaseWithOneActivity()
         let file = try TransferFile()
         defer { file.remove() }
@@ -222,8 +200,6 @@ import Testing
         return database
     }
 
-    // MARK: The terminal
-
     @Test("Progress is for terminals alone") func progressIsForTerminalsAlone() async throws {
         let database = try await Self.databaseWithOneActivity()
         let file = try TransferFile()
@@ -237,8 +213,6 @@ import Testing
         #expect(shown.contains("[########################] 100 % line 8, 1 records"), "\(shown)")
         #expect(shown.contains("Imported 1 record: 1 taken"), "\(shown)")
     }
-
-    // MARK: Asking
 
     /// The tokens of all kinds under an alias of the kind `testId`, or a `liveactivityId`.
     private static func tokens(_ value: String, _ database: TestDatabase) async throws -> Set<PushToken> {
@@ -281,12 +255,7 @@ private enum Life {
         try await register("plain", 1, minutesAgo: 30, alias: "both")
         try await register("rotated", 2, minutesAgo: 30, alias: "rotated")
         // The aliases stay those of before: two lines.
-        _ = try await registry.register(
-            .sample(token: .sample(3), observedAt: .minutesAgo(20)),
-            as: .sample("rotated"),
-            in: scope,
-            by: "test"
-        )
+        try await registry.registerSample("rotated", token: 3, minutesAgo: 20, in: scope)
         // Counted from its receipt, to the microsecond.
         _ = try await registry.register(
             .sample(token: .sample(4), aliases: [.sample("testId", "both")]),
