@@ -48,8 +48,7 @@ import Testing
         }
     }
 
-    @Test("2000 random lives look the same to a sender, whether all of it was sent or what the outbox kept")
-    func nothingIsLost() {
+    @Test func `2000 random lives look the same to a sender, whether all of it was sent or what the outbox kept`() {
         for seed in 0..<2000 as Range<UInt64> {
             var random = Seeded(state: seed)
             var outbox = Outbox()

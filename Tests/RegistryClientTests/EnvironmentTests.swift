@@ -30,18 +30,14 @@ import Testing
         return Data([0x30, 0x80, 0x24, 0x80, 0x04] + length) + content + Data(0...255) + Data("<plist>".utf8)
     }
 
-    @Test(
-        "The profile's entitlement decides",
-        arguments: [("development", APNSEnvironment.sandbox), ("production", .production)]
-    )
-    func theProfileDecides(entitlement: String, environment: APNSEnvironment) {
+    @Test(arguments: [("development", APNSEnvironment.sandbox), ("production", .production)])
+    func `The profile's entitlement decides`(entitlement: String, environment: APNSEnvironment) {
         let profile = Self.profile(entitlement)
         #expect(ProvisioningProfile.environment(profile) == environment)
         #expect(APNSEnvironment.detected(said: nil, isSimulator: false, profile: profile) == environment)
     }
 
-    @Test("A profile without the entitlement, or that cannot be read, names no environment")
-    func unknownProfiles() {
+    @Test func `A profile without the entitlement, or that cannot be read, names no environment`() {
         let profiles = [
             Self.profile(nil), Self.profile("staging"), Data(), Data("<plist>".utf8), Data("</plist><plist>".utf8),
         ]

@@ -1,4 +1,3 @@
-import Foundation
 import RegistryClientTestSupport
 
 @testable import RegistryClient
@@ -27,7 +26,6 @@ extension Report {
         .startToken(attributesType: UTF8Text(attributesType), hex.map(Token.init(hex:)))
     }
 
-    /// The token of a registration in hex.
     var token: String? {
         guard case .registration(let registration) = self else { return nil }
         return registration.token?.hexadecimal

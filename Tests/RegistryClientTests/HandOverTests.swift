@@ -6,8 +6,6 @@ import Testing
 
 /// C19: what the system is given, so that it sends while the app sleeps.
 @Suite(.timeLimit(.minutes(1))) struct HandOverTests {
-    // MARK: The decision
-
     @Test("Ends go first, then the newest, and no more than fifty") func mostImportantFirst() {
         let played = PlayedOutbox()
         for number in 1...60 { played.add(.token("aa", of: "a-\(number)"), at: Double(number)) }
@@ -50,8 +48,6 @@ import Testing
         played.add(.end("a-9"), at: 4, by: .user("u-8"))
         #expect(played.outbox.toHandOver.map(\.name) == [.end(ofActivity: "a-9"), .logOut])
     }
-
-    // MARK: The client
 
     @Test("The system is given the same bytes, under the credential of each report") func sameBytes() async throws {
         let phone = TestPhone()

@@ -30,9 +30,7 @@ import Testing
         #expect(storage.entries.count == 2)
     }
 
-    @Test("A file that could be read at first, and not when it was to be written, costs nothing") func unreadableLater()
-        async
-    {
+    @Test func `A file that could be read at first, and not when it was to be written, costs nothing`() async {
         let storage = TestStorage(Self.waiting(.token("aa", of: "before"), at: -60))
         let phone = TestPhone(storage: storage)
         await phone.registry.caughtUp()
@@ -47,8 +45,7 @@ import Testing
         #expect(storage.entries.map(\.name) == names)
     }
 
-    @Test("What was observed while the phone was locked has its time, and is later than all before")
-    func timesWhileLocked() async {
+    @Test func `What was observed while the phone was locked has its time, and is later than all before`() async {
         let storage = TestStorage(Self.waiting(.token("aa"), at: -60))
         storage.lock()
         let phone = TestPhone(storage: storage)
@@ -76,8 +73,7 @@ import Testing
         #expect(await phone.transport.next().request.fields["X-Installation-Id"] == "the-id")
     }
 
-    @Test("At most 500 reports are held for an unlock, and what is given up is told") func heldReportsAreBounded() async
-    {
+    @Test func `At most 500 reports are held for an unlock, and what is given up is told`() async {
         let storage = TestStorage()
         storage.lock()
         let phone = TestPhone(storage: storage)
@@ -89,11 +85,8 @@ import Testing
         #expect(await iterator.next() == .dropped(.activity("a-0"), .outboxFull))
     }
 
-    @Test(
-        "A file that is not ours is kept aside and told, and never overwritten",
-        arguments: ["{", "", #"{"version": 2}"#]
-    )
-    func foreignFiles(text: String) async {
+    @Test(arguments: ["{", "", #"{"version": 2}"#])
+    func `A file that is not ours is kept aside and told, and never overwritten`(text: String) async {
         let phone = TestPhone(storage: TestStorage(Data(text.utf8)), isStarted: false)
         var events = phone.registry.events.makeAsyncIterator()
         phone.registry.start()

@@ -5,8 +5,7 @@ import Testing
 
 /// C15: later each time, and right by the registry's clock.
 @Suite struct ObservationClockTests {
-    @Test("Each observation is later than the one before, when the clock stands or goes back too")
-    func strictlyIncreasing() {
+    @Test func `Each observation is later than the one before, when the clock stands or goes back too`() {
         var clock = ObservationClock()
         let times = [10.0, 10, 3, 10.0005, 11].map { clock.observe(.at($0)) }
         #expect(times == times.sorted())
@@ -37,8 +36,7 @@ import Testing
         #expect(clock.offset == .zero)
     }
 
-    @Test("A clock that is set is found by the monotonic one; one that the registry confirmed goes on unmoved")
-    func jumpsOfAConfirmedClock() {
+    @Test func `A clock that is set is found by the monotonic one; one that the registry confirmed goes on unmoved`() {
         var clock = ObservationClock()
         #expect(clock.notice(.at(0)) == nil)
         #expect(clock.correct(by: .at(0), at: .at(0), elapsed: .zero) == nil)
@@ -60,8 +58,7 @@ import Testing
         #expect(clock.notice(restarted) == nil)
     }
 
-    @Test("After a clock was ahead, and is right again, no time stays in the future") func timesFromTheFutureComeBack()
-    {
+    @Test func `After a clock was ahead, and is right again, no time stays in the future`() {
         var clock = ObservationClock()
         let early = clock.observe(.at(0, ahead: 86_400))
         clock.sends(early)
@@ -80,8 +77,7 @@ import Testing
         #expect(clock.floor == .at(10))
     }
 
-    @Test("Of times that went out and were not answered, those may have been accepted that were not far ahead")
-    func timesBetween() {
+    @Test func `Of times that went out and were not answered, those may have been accepted that were not far ahead`() {
         var clock = ObservationClock()
         clock.sends(.at(10))
         clock.wasAnswered(.at(10))

@@ -5,6 +5,10 @@ import Testing
 
 /// C13: each kind of answer has one consequence, and none of them is another key's.
 @Suite struct OutboxAnswerTests {
+    private static func refused(_ code: String, isKept: Bool, _ name: ReportName = .activity("a-1")) -> Outbox.Effect {
+        .tell(.refused(name, code: code, detail: "Because.", isKept: isKept))
+    }
+
     @Test("An accepted report is settled and told") func acceptedIsSettled() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
@@ -13,26 +17,20 @@ import Testing
         #expect(played.effects == [.tell(.registered(.activity("a-1")))])
     }
 
-    @Test(
-        "A refusal that nothing will change is settled and told",
-        arguments: [
-            (409, "superseded"), (410, "activity-ended"), (410, "activity-expired"), (422, "invalid-request"),
-            (413, "body-too-large"),
-        ]
-    ) func refusedIsSettled(status: Int, code: String) {
+    @Test(arguments: [
+        (409, "superseded"), (410, "activity-ended"), (410, "activity-expired"), (422, "invalid-request"),
+        (413, "body-too-large"),
+    ])
+    func `A refusal that nothing will change is settled and told`(status: Int, code: String) {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(status, code))
         #expect(played.outbox.entries.isEmpty)
-        let event = RegistryEvent.refused(.activity("a-1"), code: code, detail: "Because.", isKept: false)
-        #expect(played.effects == [.tell(event)])
+        #expect(played.effects == [Self.refused(code, isKept: false)])
     }
 
-    @Test(
-        "403, 404 and 401 to the publishable key are told once and kept for a day, tried every hour",
-        arguments: [(403, "forbidden"), (404, "unknown-app"), (401, "unauthenticated")]
-    )
-    func refusalsAreKeptForADay(status: Int, code: String) throws {
+    @Test(arguments: [(403, "forbidden"), (404, "unknown-app"), (401, "unauthenticated")])
+    func `403, 404 and 401 to the key are told once and tried hourly for a day`(status: Int, code: String) throws {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0)
         var tries = 0
@@ -45,15 +43,11 @@ import Testing
         }
         #expect(tries == 25)
         #expect(played.outbox.entries.isEmpty)
-        let kept = RegistryEvent.refused(.activity("a-1"), code: code, detail: "Because.", isKept: true)
-        let settled = RegistryEvent.refused(.activity("a-1"), code: code, detail: "Because.", isKept: false)
-        #expect(played.effects == [.tell(kept), .tell(settled)])
+        #expect(played.effects == [Self.refused(code, isKept: true), Self.refused(code, isKept: false)])
     }
 
-    @Test(
-        "A refusal of one key blocks no other",
-        arguments: [(401, "unauthenticated"), (403, "alias-not-allowed"), (404, "unknown-app"), (409, "superseded")]
-    ) func refusalsBlockNoOther(status: Int, code: String) throws {
+    @Test(arguments: [(401, "unauthenticated"), (403, "alias-not-allowed"), (404, "unknown-app"), (409, "superseded")])
+    func `A refusal of one key blocks no other`(status: Int, code: String) throws {
         let played = PlayedOutbox()
         for index in 0..<5 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
         played.answer(try #require(played.send()), .problem(status, code))
@@ -65,13 +59,7 @@ import Testing
         let played = PlayedOutbox()
         played.add(.end(), at: 0, by: .user("u-7"))
         played.answer(try #require(played.send()), .problem(401, "unauthenticated"), authority: .installation)
-        let kept = RegistryEvent.refused(
-            .end(ofActivity: "a-1"),
-            code: "unauthenticated",
-            detail: "Because.",
-            isKept: true
-        )
-        #expect(played.effects == [.tell(kept)])
+        #expect(played.effects == [Self.refused("unauthenticated", isKept: true, .end(ofActivity: "a-1"))])
         #expect(played.pause == 3600)
     }
 
@@ -115,22 +103,11 @@ import Testing
             Issue.record("it was not observed anew")
             return
         }
-        _ = played.outbox.add(
-            .registration(registration),
-            observedAt: .at(9),
-            owner: .installation,
-            id: 77,
-            isObservedAnew: true
-        )
+        let anew = Report.registration(registration)
+        _ = played.outbox.add(anew, observedAt: .at(9), owner: .installation, id: 77, isObservedAnew: true)
         played.answerAll(.problem(410, "activity-expired"))
         #expect(played.outbox.entries.isEmpty)
-        let event = RegistryEvent.refused(
-            .activity("a-1"),
-            code: "activity-expired",
-            detail: "Because.",
-            isKept: false
-        )
-        #expect(played.effects.last == .tell(event), "the second time it is settled")
+        #expect(played.effects.last == Self.refused("activity-expired", isKept: false), "the second time it is settled")
     }
 
     @Test("An ended activity is not observed anew though it is still listed") func endedIsFinal() {
@@ -159,8 +136,7 @@ import Testing
         )
     }
 
-    @Test("A clock that is ahead is corrected and the report sent again at once, and then with pauses") func clockSkew()
-    {
+    @Test func `A clock that is ahead is corrected and the report sent again at once, and then with pauses`() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(422, "clock-skew"))
@@ -194,17 +170,15 @@ import Testing
         #expect(played.sent().count == 1)
     }
 
-    @Test("A credential that is refused after silence is told, and its renewal ends the pause, once")
-    func unauthenticatedAfterSilence() {
+    @Test func `A credential that is refused after silence is told, and its renewal ends the pause, once`() {
         let played = Self.silent(by: .user("u-7"))
         played.answerAll(.problem(401, "unauthenticated"))
-        let code = "unauthenticated"
-        let event = RegistryEvent.refused(.activity("a-1"), code: code, detail: "Because.", isKept: true)
-        #expect(played.effects == [.renewCredential(.user("u-7")), .tell(event)])
+        let told = Self.refused("unauthenticated", isKept: true)
+        #expect(played.effects == [.renewCredential(.user("u-7")), told])
         #expect(played.pause == 1, "the first pause after a refusal, however long the silence was")
         played.outbox.credentialWasRenewed(for: .user("u-7"))
         played.answerAll(.problem(401, "unauthenticated"))
-        #expect(played.effects == [.renewCredential(.user("u-7")), .tell(event), .renewCredential(.user("u-7"))])
+        #expect(played.effects == [.renewCredential(.user("u-7")), told, .renewCredential(.user("u-7"))])
         played.outbox.credentialWasRenewed(for: .user("u-7"))
         #expect(played.pause == 2)
     }

@@ -34,8 +34,7 @@ import Testing
         #expect(played.outbox.entries.count == 2)
     }
 
-    @Test("The entry of two registrations keeps the facts of the first and the start of the earlier")
-    func factsOfTheFirstStay() throws {
+    @Test func `The entry of two registrations keeps the facts of the first and the start of the earlier`() throws {
         var first = ActivityRegistration(activityID: "a-1", token: Token(hex: "aa"))
         (first.attributesType, first.frequentPushesEnabled, first.aliases) = ("Delivery", true, ["team": ["x"]])
         var second = ActivityRegistration(activityID: "a-1", token: Token(hex: "bb"))
@@ -62,8 +61,7 @@ import Testing
         #expect(merged.startedAt == (second < 10 ? .at(1) : .at(10)))
     }
 
-    @Test("The newest full state is sent; a token that only an earlier one had keeps its time")
-    func fullStates() throws {
+    @Test func `The newest full state is sent; a token that only an earlier one had keeps its time`() throws {
         var known = ActivityRegistration(activityID: "a-1", token: Token(hex: "aa"))
         known.attributesType = "Delivery"
         let played = PlayedOutbox()
@@ -91,8 +89,7 @@ import Testing
         #expect(played.events == (1...6).map { .dropped(.activity("a-\($0)"), .outboxFull) })
     }
 
-    @Test("Entries that come of full states have ids of their own, so that the answer to one settles no other")
-    func derivedIDs() {
+    @Test func `Entries that come of full states have ids of their own, so that the answer to one settles no other`() {
         let played = PlayedOutbox()
         // The first id is odd, and those that follow are even.
         played.add(.start("aa"), at: 0)

@@ -5,11 +5,8 @@ import Testing
 
 /// C9, C18: where the order matters although the registry goes by times.
 @Suite struct OutboxOrderTests {
-    @Test(
-        "An end takes the place of every registration of its activity, whenever it was observed",
-        arguments: [1.0, 9]
-    )
-    func anEndIsNotOvertaken(time: Double) {
+    @Test(arguments: [1.0, 9])
+    func `An end takes the place of every registration of its activity, whenever it was observed`(time: Double) {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: time)
         played.add(.token("bb", of: "a-2"), at: 1)
@@ -74,9 +71,7 @@ import Testing
         #expect(played.outbox.entries.map(\.observedAt) == [.at(5)])
     }
 
-    @Test("A log-out goes before what was observed after it, and an end waits for nothing") func logOutGoesFirst()
-        throws
-    {
+    @Test func `A log-out goes before what was observed after it, and an end waits for nothing`() throws {
         let played = PlayedOutbox()
         played.add(.logOut, at: 1, by: .user("u-7"))
         played.add(.installation(aliases: [:]), at: 2, by: .user("u-8"))
@@ -88,8 +83,7 @@ import Testing
         #expect(played.sent().map(\.name) == [.installation], "the user takes the installation over first")
     }
 
-    @Test("A log-out that is refused, has no credential or is never answered holds nothing up")
-    func aLogOutThatFailsHoldsNothingUp() throws {
+    @Test func `A log-out that is refused, has no credential or is never answered holds nothing up`() throws {
         for failure in 0..<3 {
             let played = PlayedOutbox()
             played.add(.logOut, at: 1, by: .user("u-7"))
@@ -111,9 +105,7 @@ import Testing
         }
     }
 
-    @Test("An answer to an entry that was replaced meanwhile leaves the later one to be sent") func replacedEntries()
-        throws
-    {
+    @Test func `An answer to an entry that was replaced meanwhile leaves the later one to be sent`() throws {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         let first = try #require(played.send())

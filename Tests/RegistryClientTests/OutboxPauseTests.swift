@@ -38,10 +38,8 @@ import Testing
         #expect(played.pause == 40)
     }
 
-    @Test("Retry-After is obeyed though the installation has become the user's, or their credential another")
-    func nothingShortensIt()
-        throws
-    {
+    @Test
+    func `Retry-After is obeyed though the installation has become the user's, or their credential another`() throws {
         let user = Owner.user("u-7")
         let played = PlayedOutbox()
         played.add(.start("aa"), at: 1, by: user)
@@ -60,11 +58,8 @@ import Testing
         #expect(played.sent() == [] && played.pause == 4000)
     }
 
-    @Test(
-        "At the foreground all other pauses end",
-        arguments: [Verdict.repeatLater(after: nil), .unanswered, .problem(403, "forbidden")]
-    )
-    func theForegroundEndsPauses(verdict: Verdict) {
+    @Test(arguments: [Verdict.repeatLater(after: nil), .unanswered, .problem(403, "forbidden")])
+    func `At the foreground all other pauses end`(verdict: Verdict) {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0)
         played.answerAll(verdict)

@@ -7,13 +7,11 @@ final class PlayedOutbox {
     var outbox = Outbox()
     var events: [RegistryEvent] = []
     var effects: [Outbox.Effect] = []
-    /// The activities that run here.
     var running: Set<UTF8Text> = []
     var jitter = 1.0
     private var lastID: UInt64 = 0
     /// Seconds since the test began.
     var now = 0.0
-
     var uptime: Duration { .seconds(now) }
 
     func add(_ report: Report, at seconds: Double, by owner: Owner = .installation) {
@@ -23,14 +21,12 @@ final class PlayedOutbox {
         events += outbox.add(report, observedAt: .at(seconds), owner: owner, id: lastID)
     }
 
-    /// All that goes out now.
     func sent() -> [OutboxEntry] {
         var sent: [OutboxEntry] = []
         while case .send(let entry) = outbox.next(at: uptime) { sent.append(entry) }
         return sent
     }
 
-    /// The next one that goes out.
     func send() -> OutboxEntry? {
         guard case .send(let entry) = outbox.next(at: uptime) else { return nil }
         return entry

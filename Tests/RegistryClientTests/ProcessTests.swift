@@ -37,8 +37,7 @@ import Testing
         #expect(outbox.entries.map(\.report) == [.end()])
     }
 
-    @Test("What a process observes after the other one has signed the next user in is the next user's")
-    func changesHands() {
+    @Test func `What a process observes after the other one has signed the next user in is the next user's`() {
         let (first, second) = (Owner.user("u-1"), Owner.user("u-2"))
         var outbox = Outbox()
         _ = outbox.add(.token("aa", of: "a-1"), observedAt: .at(1), owner: first, id: 1)
@@ -69,12 +68,7 @@ import Testing
 
     @Test("The extension's reports are sent by the app, and neither loses the other's") func appAndExtension() async {
         let app = TestPhone()
-        let extensionProcess = TestPhone(
-            storage: app.storage,
-            secrets: app.secrets,
-            clock: app.clock,
-            isStarted: false
-        )
+        let extensionProcess = TestPhone(storage: app.storage, secrets: app.secrets, clock: app.clock, isStarted: false)
         extensionProcess.transport.goesOffline()
         extensionProcess.registry.start()
         app.registry.report(.token("aa", of: "of-the-app"))

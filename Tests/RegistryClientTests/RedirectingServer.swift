@@ -29,7 +29,6 @@
             Thread.detachNewThread { Self.serve(listener, port, heads) }
         }
 
-        /// The first lines of all requests.
         var requests: [String] { heads.withLock { $0 } }
 
         func stop() { shutdown(listener, Int32(SHUT_RDWR)) }

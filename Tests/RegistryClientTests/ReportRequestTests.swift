@@ -71,11 +71,8 @@ import Testing
         #expect(try Self.call(.fullState([])).1 == #"{"activities":[],"observedAt":"\#(Self.time)"}"#)
     }
 
-    @Test(
-        "The service may be anywhere, with a slash at its end or without",
-        arguments: ["https://a.example", "https://a.example/x", "https://a.example/x/"]
-    )
-    func services(service: String) throws {
+    @Test(arguments: ["https://a.example", "https://a.example/x", "https://a.example/x/"])
+    func `The service may be anywhere, with a slash at its end or without`(service: String) throws {
         let request = ReportRequest(.logOut, observedAt: .at(0), installation: "i")
         let url = request.url(
             service: try #require(URL(string: service)),

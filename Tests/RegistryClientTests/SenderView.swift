@@ -56,13 +56,11 @@ struct SenderView: Equatable {
             case .registration(let registration): observe(registration, time)
             case .end(let id, _): activities[id, default: Activity()].isEnded = true
             case .startToken(let type, let token):
-                if time > startTokens[type]?.time ?? .distantPast {
-                    startTokens[type] = Timed(value: token?.hexadecimal, time: time)
-                }
+                guard time > startTokens[type]?.time ?? .distantPast else { return }
+                startTokens[type] = Timed(value: token?.hexadecimal, time: time)
             case .installationToken(let kind, let token):
-                if time > installationTokens[kind]?.time ?? .distantPast {
-                    installationTokens[kind] = Timed(value: token?.hexadecimal, time: time)
-                }
+                guard time > installationTokens[kind]?.time ?? .distantPast else { return }
+                installationTokens[kind] = Timed(value: token?.hexadecimal, time: time)
             case .installation: break
             case .fullState(let listed):
                 fullState = max(fullState, time)

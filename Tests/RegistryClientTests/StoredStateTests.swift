@@ -31,9 +31,7 @@ import Testing
         #expect(StoredState(Self.state.bytes) == Self.state)
     }
 
-    @Test("The form has a version, and what is refused for a while is still known afterwards") func versionAndRefusals()
-        throws
-    {
+    @Test func `The form has a version, and what is refused for a while is still known afterwards`() throws {
         #expect(String(decoding: Self.state.bytes, as: UTF8.self).contains(#""version":1"#))
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)

@@ -1,4 +1,3 @@
-import Foundation
 import RegistryClientTestSupport
 
 @testable import RegistryClient
@@ -28,10 +27,8 @@ final class TestPhone: Sendable {
         if isStarted { registry.start() }
     }
 
-    /// The app is killed, and launched again.
     func relaunched() -> TestPhone { TestPhone(storage: storage, secrets: secrets, clock: clock) }
 
-    /// Takes the next request and answers it.
     @discardableResult
     func answer(_ answer: TransportAnswer = .registered) async -> TestTransport.Call {
         let call = await transport.next()

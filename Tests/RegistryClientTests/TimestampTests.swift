@@ -5,15 +5,13 @@ import Testing
 @testable import RegistryClient
 
 @Suite struct TimestampTests {
-    @Test(
-        "Times are written and read in RFC 3339 with milliseconds",
-        arguments: [
-            (0, "1970-01-01T00:00:00.000Z"), (1_795_249_800_412, "2026-11-21T08:30:00.412Z"),
-            (951_782_400_001, "2000-02-29T00:00:00.001Z"), (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
-            (1_795_249_800_001, "2026-11-21T08:30:00.001Z"), (1_795_249_799_999, "2026-11-21T08:29:59.999Z"),
-            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
-        ]
-    ) func texts(milliseconds: Int64, text: String) {
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00.000Z"), (1_795_249_800_412, "2026-11-21T08:30:00.412Z"),
+        (951_782_400_001, "2000-02-29T00:00:00.001Z"), (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+        (1_795_249_800_001, "2026-11-21T08:30:00.001Z"), (1_795_249_799_999, "2026-11-21T08:29:59.999Z"),
+        (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+    ])
+    func `Times are written and read in RFC 3339 with milliseconds`(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).text == text)
         #expect(Timestamp(text: text)?.milliseconds == milliseconds)
     }
@@ -26,18 +24,14 @@ import Testing
         }
     }
 
-    @Test("Fractions of any length are read, and cut to milliseconds")
-    func fractions() {
+    @Test func `Fractions of any length are read, and cut to milliseconds`() {
         #expect(Timestamp(text: "1970-01-01T00:00:01Z")?.milliseconds == 1000)
         #expect(Timestamp(text: "1970-01-01T00:00:01.5Z")?.milliseconds == 1500)
         #expect(Timestamp(text: "1970-01-01T00:00:01.123456Z")?.milliseconds == 1123)
     }
 
-    @Test(
-        "Text that is no time is none",
-        arguments: ["", "now", "2026-13-01T00:00:00Z", "2026-11-21", "2026-11-21T08:30:00+01:00"]
-    )
-    func noTimes(text: String) { #expect(Timestamp(text: text) == nil) }
+    @Test(arguments: ["", "now", "2026-13-01T00:00:00Z", "2026-11-21", "2026-11-21T08:30:00+01:00"])
+    func `Text that is no time is none`(text: String) { #expect(Timestamp(text: text) == nil) }
 
     @Test("The Date of an answer is read") func httpDates() {
         #expect(Timestamp(httpDate: "Sat, 21 Nov 2026 08:30:00 GMT")?.text == "2026-11-21T08:30:00.000Z")

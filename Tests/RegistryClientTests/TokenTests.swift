@@ -27,14 +27,11 @@ import Testing
         #expect(Self.token.hexadecimal == Self.hex)
     }
 
-    @Test("No description, interpolation or dump of anything that holds a token shows it") func nothingShowsAToken()
-        throws
-    {
+    @Test func `No description, interpolation or dump of anything that holds a token shows it`() throws {
         let registration = ActivityRegistration(activityID: "a-1", token: Self.token)
         let reports: [Report] = [
             .registration(registration), .startToken(attributesType: "T", Self.token),
-            .installationToken(.device, Self.token),
-            .fullState([registration]),
+            .installationToken(.device, Self.token), .fullState([registration]),
         ]
         for (index, report) in reports.enumerated() {
             var outbox = Outbox()
@@ -55,8 +52,7 @@ import Testing
         }
     }
 
-    @Test("A stored token is read as it was, and one that is none is refused by a sentence without it")
-    func storedTokens() throws {
+    @Test func `A stored token is read as it was, and one that is none is refused by a sentence without it`() throws {
         #expect(try JSONDecoder().decode(Token.self, from: JSONEncoder().encode(Self.token)) == Self.token)
         let malformed = Data(#"{"bytes": "?secret?"}"#.utf8)
         let error = #expect(throws: DecodingError.self) { try JSONDecoder().decode(Token.self, from: malformed) }

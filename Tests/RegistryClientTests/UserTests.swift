@@ -99,8 +99,7 @@ import Testing
         for call in await next.transport.next(2) { #expect(call.credential == "new jwt") }
     }
 
-    @Test("The next user comes after the log-out of the one before, who is not named any more") func theNextUser() async
-    {
+    @Test func `The next user comes after the log-out of the one before, who is not named any more`() async {
         let phone = TestPhone()
         await Self.signedIn(phone)
         phone.registry.register(deviceToken: Data([1]))
@@ -145,11 +144,8 @@ import Testing
     }
 
     /// The next user may have taken the installation over before the log-out came.
-    @Test(
-        "A log-out by a JWT that is gone, or of no use any more, goes out in the installation's name",
-        arguments: [nil, (401, "unauthenticated"), (403, "not-yours")]
-    )
-    func logOutWithoutJWT(refusal: (status: Int, code: String)?) async {
+    @Test(arguments: [nil, (401, "unauthenticated"), (403, "not-yours")])
+    func `A log-out by a useless JWT goes out in the installation's name`(refusal: (status: Int, code: String)?) async {
         let phone = TestPhone()
         let credentials = Guarded<[String]>(refusal == nil ? ["jwt-1"] : ["jwt-1", "jwt-1"])
         phone.registry.signIn(userID: "u-7") { credentials.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
@@ -178,7 +174,6 @@ import Testing
 }
 
 extension TestPhone {
-    /// Waits until nothing is under way.
     func quietly() async {
         while await !isQuiet() { await pause() }
     }

@@ -10,40 +10,31 @@ import Testing
         Verdict(TransportAnswer(status: status, fields: fields, body: Data(body.utf8)))
     }
 
-    @Test(
-        "The registry's answers are taken",
-        arguments: [
-            (204, ""), (200, #"{"activityId": "a", "outcome": "rotated"}"#), (201, #"{"installation": "ab"}"#),
-            (200, #"{"results": [], "ended": []}"#),
-        ]
-    ) func ours(status: Int, body: String) {
+    @Test(arguments: [
+        (204, ""), (200, #"{"activityId": "a", "outcome": "rotated"}"#), (201, #"{"installation": "ab"}"#),
+        (200, #"{"results": [], "ended": []}"#),
+    ])
+    func `The registry's answers are taken`(status: Int, body: String) {
         #expect(Self.answer(status, ["request-id": "r"], body) == .accepted([]))
     }
 
-    @Test(
-        "A captive portal, a proxy and a redirect are no answer",
-        arguments: [
-            (200, ["Content-Type": "text/html"], "<html>Welcome</html>"),
-            (200, ["Content-Type": "application/json"], #"{"outcome": "registered"}"#),
-            (200, ["Request-Id": "r"], "<html>Welcome</html>"), (200, ["Request-Id": "r"], #"{"login": true}"#),
-            (200, ["Request-Id": ""], #"{"outcome": "registered"}"#), (204, [:], ""), (302, ["Location": "/login"], ""),
-            (301, ["Request-Id": "r"], ""), (403, [:], "<html>Forbidden</html>"),
-            (404, ["Request-Id": "r"], "Not here"),
-            (404, [:], #"{"code": "unknown-app", "detail": ""}"#), (410, ["Request-Id": "r"], #"{"error": "gone"}"#),
-            (511, [:], ""), (502, [:], "<html>Bad Gateway</html>"),
-        ]
-    ) func notOurs(status: Int, fields: [String: String], body: String) {
+    @Test(arguments: [
+        (200, ["Content-Type": "text/html"], "<html>Welcome</html>"),
+        (200, ["Content-Type": "application/json"], #"{"outcome": "registered"}"#),
+        (200, ["Request-Id": "r"], "<html>Welcome</html>"), (200, ["Request-Id": "r"], #"{"login": true}"#),
+        (200, ["Request-Id": ""], #"{"outcome": "registered"}"#), (204, [:], ""), (302, ["Location": "/login"], ""),
+        (301, ["Request-Id": "r"], ""), (403, [:], "<html>Forbidden</html>"), (404, ["Request-Id": "r"], "Not here"),
+        (404, [:], #"{"code": "unknown-app", "detail": ""}"#), (410, ["Request-Id": "r"], #"{"error": "gone"}"#),
+        (511, [:], ""), (502, [:], "<html>Bad Gateway</html>"),
+    ])
+    func `A captive portal, a proxy and a redirect are no answer`(status: Int, fields: [String: String], body: String) {
         #expect(Self.answer(status, fields, body) == .unanswered)
     }
 
     @Test("A problem with a code is the registry's, with its sentence and its clock") func problems() {
         let body =
             #"{"code": "clock-skew", "status": 422, "detail": "Ahead.", "serverTime": "2026-11-21T08:30:00.412Z"}"#
-        let problem = Problem(
-            code: "clock-skew",
-            detail: "Ahead.",
-            serverTime: "2026-11-21T08:30:00.412Z"
-        )
+        let problem = Problem(code: "clock-skew", detail: "Ahead.", serverTime: "2026-11-21T08:30:00.412Z")
         #expect(Self.answer(422, ["Request-Id": "r"], body) == .refused(status: 422, problem))
     }
 

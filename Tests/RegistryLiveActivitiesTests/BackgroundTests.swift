@@ -1,4 +1,3 @@
-import RegistryClient
 import RegistryClientTestSupport
 import RegistryLiveActivities
 import Testing
@@ -11,8 +10,7 @@ import Testing
         while watched.handOvers.withLock({ $0 }) < 1 { await pause() }
     }
 
-    @Test("What goes out in the background is handed over after five seconds, once for all of it")
-    func wokenInTheBackground() async {
+    @Test func `What goes out in the background is handed over after five seconds, once for all of it`() async {
         let watched = await WatchedPhone.settled()
         watched.phone.goesToBackground()
         while watched.handOvers.withLock({ $0 }) < 1 { await pause() }

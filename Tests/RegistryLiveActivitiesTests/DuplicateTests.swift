@@ -1,13 +1,10 @@
-import Foundation
-import RegistryClient
 import RegistryClientTestSupport
 import RegistryLiveActivities
 import Testing
 
 /// C8: a start that a sender repeats makes two activities for one order.
 @Suite(.timeLimit(.minutes(1))) struct DuplicateTests {
-    @Test("C8: of two activities with one liveactivityId the newest stays, and the older one has ended")
-    func newestStays() async {
+    @Test func `C8: of two activities with one liveactivityId the newest stays, and the older one has ended`() async {
         let watched = await WatchedPhone.settled()
         let (older, newer) = (FakeActivity("a-1", "order-1"), FakeActivity("a-2", "order-1"))
         watched.type.begins(older)

@@ -1,5 +1,3 @@
-import Foundation
-import RegistryClient
 import RegistryClientTestSupport
 import RegistryLiveActivities
 import Testing
@@ -36,11 +34,8 @@ import Testing
         #expect(await watched.next().report.listed == [])
     }
 
-    @Test(
-        "C6: what is dismissed without an end before was dismissed by the user",
-        arguments: [ActivityPhase.pending, .active, .stale]
-    )
-    func dismissal(from phase: ActivityPhase) async {
+    @Test(arguments: [ActivityPhase.pending, .active, .stale])
+    func `C6: what is dismissed without an end before was dismissed by the user`(from phase: ActivityPhase) async {
         let (watched, activity) = await Self.running(phase)
         activity.changes(to: .dismissed)
         #expect(await watched.next().report == Self.end(true))
@@ -53,8 +48,7 @@ import Testing
         #expect(await watched.next().report == Self.end())
     }
 
-    @Test("C6: after its end nothing of an activity is listened to, and its tokens are not told") func tasksEnd() async
-    {
+    @Test func `C6: after its end nothing of an activity is listened to, and its tokens are not told`() async {
         let (watched, activity) = await Self.running()
         activity.changes(to: .ended)
         #expect(await watched.next().report == Self.end())
@@ -67,8 +61,7 @@ import Testing
         #expect(await watched.next().report.registered == "a-2 cc")
     }
 
-    @Test("C2: an end that the stream does not say is seen at the foreground, by the property")
-    func endOfTheProperty() async {
+    @Test func `C2: an end that the stream does not say is seen at the foreground, by the property`() async {
         let (watched, activity) = await Self.running()
         watched.type.unlists("a-1")
         activity.becomes(.dismissed)

@@ -1,13 +1,11 @@
 import Foundation
-import RegistryClient
 import RegistryClientTestSupport
 import RegistryLiveActivities
 import Testing
 
 /// C7: a list of all that runs dismisses what it lacks, so it is told only when it can be believed.
 @Suite(.timeLimit(.minutes(1))) struct FullStateTests {
-    @Test("C7: the list is told a second after the launch, for it is empty at first")
-    func oneSecondAfterLaunch() async {
+    @Test func `C7: the list is told a second after the launch, for it is empty at first`() async {
         let watched = WatchedPhone.launched()
         watched.phone.comesToForeground()
         watched.clock.advance(by: 0.9)
@@ -87,8 +85,7 @@ import Testing
         #expect(await watched.next().report.listed == ["a-1"])
     }
 
-    @Test("A swipe while the app was dead is seen at the next launch, as one that is no longer listed")
-    func swipeWhileDead() async {
+    @Test func `A swipe while the app was dead is seen at the next launch, as one that is no longer listed`() async {
         let (watched, _) = await EndTests.running()
         watched.type.unlists("a-1")
         let next = watched.relaunched()

@@ -1,5 +1,4 @@
 import Foundation
-import RegistryClient
 import RegistryClientTestSupport
 import RegistryLiveActivities
 import Testing

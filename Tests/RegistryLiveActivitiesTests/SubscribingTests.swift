@@ -1,13 +1,11 @@
 import Foundation
-import RegistryClient
 import RegistryClientTestSupport
 import RegistryLiveActivities
 import Testing
 
 /// C1, C2: all that the phone says is heard, and once.
 @Suite(.timeLimit(.minutes(1))) struct SubscribingTests {
-    @Test("C1: start subscribes to everything before it returns, on a phone that is locked too")
-    func startSubscribes() {
+    @Test func `C1: start subscribes to everything before it returns, on a phone that is locked too`() {
         let (phone, type) = (FakePhone(), FakeType())
         let activity = FakeActivity("a-1")
         type.lists(activity)

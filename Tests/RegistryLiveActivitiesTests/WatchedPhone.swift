@@ -1,4 +1,3 @@
-import RegistryClient
 import RegistryClientTestSupport
 import RegistryLiveActivities
 
