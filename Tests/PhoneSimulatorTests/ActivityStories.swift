@@ -50,18 +50,11 @@ import Testing
         }
     }
 
-    @Test("An ended activity that is still listed and yields its token again stays ended") func endedSpeaks()
-        async throws
-    {
+    @Test func `An ended activity that is still listed and yields its token again stays ended`() async throws {
         try await Story.tell { story in
             let activity = await story.begins()
-            await story.play(
-                .activityEnds(0),
-                .endedOneSpeaks(0),
-                .kill,
-                .launch(listIsLate: false),
-                .endedOneSpeaks(0)
-            )
+            await story.play(.activityEnds(0), .endedOneSpeaks(0), .kill, .launch(listIsLate: false))
+            await story.play(.endedOneSpeaks(0))
             await story.play(.time(seconds: 3), .foreground)
             try await story.knows(activity, as: "ended")
             try await story.agrees()
@@ -93,34 +86,25 @@ import Testing
         }
     }
 
-    @Test("The phone's list of all that runs keeps an activity that is scheduled for later") func scheduled()
-        async throws
-    {
+    @Test("The phone's list of all that runs keeps an activity that is scheduled for later")
+    func scheduled() async throws {
         try await Story.tell { story in
             await story.play(.activityIsScheduled, .tokenRotates(0, .told), .time(seconds: 3), .foreground)
             try await story.agrees()
         }
     }
 
-    @Test("An activity that left the list while the app was dead is no longer handed out") func leftTheList()
-        async throws
-    {
+    @Test func `An activity that left the list while the app was dead is no longer handed out`() async throws {
         try await Story.tell { story in
             let activity = await story.begins()
-            await story.play(
-                .kill,
-                .userSwipes(0),
-                .endedOnesLeaveTheList,
-                .launch(listIsLate: false),
-                .time(seconds: 3)
-            )
+            await story.play(.kill, .userSwipes(0), .endedOnesLeaveTheList, .launch(listIsLate: false))
+            await story.play(.time(seconds: 3))
             try await story.handsOut(activity, false)
         }
     }
 
-    @Test("Of two activities of one order the newer one is handed out, and the older one ends") func sameOrder()
-        async throws
-    {
+    @Test("Of two activities of one order the newer one is handed out, and the older one ends")
+    func sameOrder() async throws {
         try await Story.tell { story in
             let older = await story.begins(order: "order-7")
             let newer = await story.begins(order: "order-7")

@@ -27,16 +27,9 @@ import Testing
         }
     }
 
-    @Test("A clock that was wrong before the registry was ever heard of is put right") func wrongFromTheBeginning()
-        async throws
-    {
+    @Test func `A clock that was wrong before the registry was ever heard of is put right`() async throws {
         try await Story.tell { story in
-            await story.play(
-                .newPhoneFromBackup,
-                .clock(ahead: 200_000),
-                .network(.offline),
-                .launch(listIsLate: false)
-            )
+            await story.play(.newPhoneFromBackup, .clock(ahead: 90_000), .network(.offline), .launch(listIsLate: false))
             _ = await story.begins()
             await story.play(.tokenRotates(0, .told), .network(.online), .time(seconds: 300), .foreground)
             try await story.agrees()

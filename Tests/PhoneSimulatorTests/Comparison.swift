@@ -28,8 +28,6 @@ struct Comparison {
         return faults
     }
 
-    // MARK: Activities
-
     private func activityFaults() async throws -> [String] {
         let (orders, signedOut, abandoned) = await (life.orders, life.signedOut, life.abandoned)
         let handed = try await sender.activities(under: orders).filter { !abandoned.contains($0.token) }
@@ -48,8 +46,6 @@ struct Comparison {
         }
         return faults
     }
-
-    // MARK: Tokens of the installation
 
     private func tokenFaults(of user: String) async throws -> [String] {
         let isHere = await phone.user == user

@@ -24,7 +24,6 @@ final class Conversation: Sendable {
 
     private let state = Guarded(State())
 
-    /// The fault of saying this now, if there is one.
     func fault(of request: TransportRequest, at uptime: Duration) -> String? {
         let words = Words(request)
         return state.withLock { state in

@@ -5,7 +5,6 @@ import RegistryClient
 struct PhoneCosts: Sendable, CustomStringConvertible {
     /// The records that requests were about, a request each; each time that one is sent again counts.
     var requests: [String] = []
-    /// Requests that somebody answered.
     var answers = 0
     var requestBytes = 0
     /// Timers that the client set, those among them that it called off.
@@ -25,7 +24,6 @@ struct PhoneCosts: Sendable, CustomStringConvertible {
 /// Counts what a process costs.
 final class CostMeter: Sendable {
     private let state = Guarded(PhoneCosts())
-
     var costs: PhoneCosts { state.withLock { $0 } }
 
     func sends(_ request: TransportRequest) {

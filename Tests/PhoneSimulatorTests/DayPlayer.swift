@@ -15,9 +15,6 @@ struct DayPlayer: Sendable {
     private var clock: TestClock { story.life.clock }
     private var costs: PhoneCosts { get async { await story.phone.app?.meter.costs ?? PhoneCosts() } }
 
-    /// Plays the whole day.
-    ///
-    /// - Returns: what it cost, from the launch on.
     func costs(of day: Day) async throws -> PhoneCosts {
         try await prepare()
         if day == .wrongClock { await story.play(.restart, .clock(ahead: 3600), .unlock) }
@@ -37,7 +34,6 @@ struct DayPlayer: Sendable {
         await story.play(.kill)
     }
 
-    /// A launch, and the first two seconds after it.
     private func launch() async throws {
         try await tells(3) { await story.play(.launch(listIsLate: false)) }
         for wakeUps in 1...2 {

@@ -9,7 +9,6 @@ final class Diary: Sendable {
 
     var text: String { entries.withLock { $0 }.joined(separator: "\n") }
 
-    /// A request, when it went by the right time and the device's, and what came of it.
     func add(_ request: TransportRequest, _ result: TransportResult, from begin: Duration, to end: Duration) {
         let outcome =
             switch result {

@@ -4,11 +4,9 @@ import Foundation
 /// Signs the JWTs of the app's users; the service trusts its key.
 struct Issuer: Sendable {
     static let shared = Issuer()
-
     private static let name = "https://login.example.com"
     private let key = Curve25519.Signing.PrivateKey()
 
-    /// The setting `jwt` of an app.
     var settings: [String: Any] {
         let point = Self.base64URL(key.publicKey.rawRepresentation)
         return [

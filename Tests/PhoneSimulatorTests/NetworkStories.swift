@@ -32,9 +32,7 @@ import Testing
         }
     }
 
-    @Test("A registration that arrives after the end of its activity brings nothing back") func lateRegistration()
-        async throws
-    {
+    @Test func `A registration that arrives after the end of its activity brings nothing back`() async throws {
         try await Story.tell { story in
             await story.play(.network(.late))
             let activity = await story.begins()
@@ -55,9 +53,8 @@ import Testing
 
     // The publishable key alone is answered 404; nobody can check a JWT for an app that is not there.
 
-    @Test("An app that the registry does not know for some hours loses nothing of them") func appIsMissing()
-        async throws
-    {
+    @Test("An app that the registry does not know for some hours loses nothing of them")
+    func appIsMissing() async throws {
         try await Story.tell { story in
             await story.play(.signOut, .network(.astray))
             let activity = await story.begins()

@@ -23,7 +23,6 @@ actor PhoneLife {
     /// All tokens that there ever were, in hex.
     private var given: Set<String> = []
 
-    /// The numbers of what was played, for the test's figure.
     struct Counts: Sendable {
         var steps = 0
         var launches = 0
@@ -54,7 +53,6 @@ actor PhoneLife {
 
     var users: [String] { (0..<3).map { "\(name)-u\($0)" } }
 
-    /// A number that was not given before.
     private func next(_ kind: String) -> String {
         numbers += 1
         return "\(name)-\(kind)\(numbers)"
@@ -104,8 +102,6 @@ actor PhoneLife {
         let end = clock.rightTime + .seconds(seconds) + Self.reserve
         if end < Timestamp(Date()) { clock.advance(by: seconds) }
     }
-
-    // MARK: Activities
 
     var activities: [FakeActivity] { phone.types.flatMap(\.activities) }
 
@@ -162,8 +158,6 @@ actor PhoneLife {
         }
     }
 
-    // MARK: Other tokens
-
     private func takeToken(_ step: Step) async {
         switch step {
         case .startToken(let type, let isSilent):
@@ -176,8 +170,6 @@ actor PhoneLife {
         default: break
         }
     }
-
-    // MARK: Processes
 
     private func takeProcess(_ step: Step) async {
         switch step {
@@ -209,7 +201,6 @@ actor PhoneLife {
         for type in phone.types { type.hides(false) }
     }
 
-    /// The owner opens the app, with the phone unlocked.
     func comeToForeground() async {
         await rememberSigningOut()
         await phone.unlock()
@@ -233,8 +224,6 @@ actor PhoneLife {
         phone = SimulatedPhone(name, service, clock: clock, network: network, user: await phone.user)
     }
 
-    // MARK: Users
-
     private func signIn(_ user: String) async {
         if let before = await phone.user, before != user { await rememberSignOut() }
         await phone.signIn(user)
@@ -250,8 +239,6 @@ actor PhoneLife {
         let (isSigningOut, isChangingUser) = await (phone.isSigningOut, phone.isChangingUser)
         if isSigningOut || isChangingUser { signedOut.formUnion(activities.map(\.id)) }
     }
-
-    // MARK: The end
 
     /// Makes all quiet: the network is there, credentials are right, the app is in the foreground, and nothing waits.
     func becomeQuiet() async {

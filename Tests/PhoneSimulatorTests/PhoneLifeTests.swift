@@ -17,8 +17,7 @@ import Testing
         return first...last
     }()
 
-    @Test("Random lives: once all is quiet, what a sender sees is what the phone shows") func randomLives() async throws
-    {
+    @Test func `Random lives: once all is quiet, what a sender sees is what the phone shows`() async throws {
         let begin = ContinuousClock.now
         let totals = Guarded(PhoneLife.Counts())
         try await SimulatedService.run { service in

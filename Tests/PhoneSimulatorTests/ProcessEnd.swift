@@ -2,7 +2,6 @@ import RegistryClient
 
 /// The end of a process: whatever its code still does afterwards has no effect on the phone.
 final class ProcessEnd: Sendable {
-    /// At which moment of a write the process dies.
     enum Moment: Sendable, CaseIterable {
         case beforeWrite
         /// Half of the bytes are in the file.
@@ -20,20 +19,15 @@ final class ProcessEnd: Sendable {
     }
 
     private let state = Guarded(State())
-
     var isOver: Bool { state.withLock { $0.isOver } }
-
     var writes: Int { state.withLock { $0.writes } }
 
-    /// The process dies at its next write, or at a later one.
     func comes(at moment: Moment, write: Int = 1) {
         state.withLock { $0.planned = (moment, $0.writes + write) }
     }
 
-    /// Nothing is planned any more.
     func isCalledOff() { state.withLock { $0.planned = nil } }
 
-    /// The process writes; at which moment of it the process dies, if it does.
     func beginsToWrite() -> Moment? {
         state.withLock { state in
             state.writes += 1

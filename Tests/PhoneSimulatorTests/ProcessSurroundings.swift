@@ -59,7 +59,6 @@ struct ProcessStorage: ReportStorage {
 }
 
 extension StorageChange {
-    /// The bytes that are to be written.
     fileprivate var bytes: Data? {
         switch self {
         case .keep: nil

@@ -7,7 +7,6 @@ struct SenderView: Sendable {
     let key: String?
     let transport: URLSessionTransport
 
-    /// A token that was handed out.
     struct Handed: Sendable, Hashable {
         /// Nil for the tokens of an installation.
         let activityID: String?
@@ -41,7 +40,6 @@ struct SenderView: Sendable {
         try await call("GET", "\(base)/activities/\(id)", nil)["token"] as? String
     }
 
-    /// The state of an activity in the registry's words; nil when it knows none.
     func state(ofActivity id: String) async throws -> String? {
         try await call("GET", "\(base)/activities/\(id)", nil)["state"] as? String
     }
@@ -49,11 +47,8 @@ struct SenderView: Sendable {
     private static func handed(_ list: Any?) -> [Handed] {
         (list as? [[String: Any]] ?? []).compactMap { item in
             guard let token = item["token"] as? String else { return nil }
-            return Handed(
-                activityID: item["activityId"] as? String,
-                attributesType: item["attributesType"] as? String,
-                token: token
-            )
+            let (id, type) = (item["activityId"] as? String, item["attributesType"] as? String)
+            return Handed(activityID: id, attributesType: type, token: token)
         }
     }
 
@@ -61,12 +56,9 @@ struct SenderView: Sendable {
     func call(_ method: String, _ path: String, _ body: [String: Any]?) async throws -> [String: Any] {
         var fields = ["Content-Type": "application/json"]
         if let key { fields["Authorization"] = "Bearer \(key)" }
-        let request = TransportRequest(
-            method: method,
-            url: URL(string: service.absoluteString + path)!,
-            fields: fields,
-            body: try body.map { try JSONSerialization.data(withJSONObject: $0) }
-        )
+        let url = URL(string: service.absoluteString + path)!
+        let bytes = try body.map { try JSONSerialization.data(withJSONObject: $0) }
+        let request = TransportRequest(method: method, url: url, fields: fields, body: bytes)
         for _ in 0..<5 {
             guard case .answer(let answer) = await transport.send(request), answer.status < 429 else { continue }
             guard [200, 201, 404].contains(answer.status) else {

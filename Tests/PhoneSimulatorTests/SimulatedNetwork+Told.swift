@@ -13,7 +13,6 @@ extension SimulatedNetwork {
         delivered.contains { $0.method == "PUT" && $0.url.path.hasSuffix("/activities/\(activity)") }
     }
 
-    /// How an activity ended, as was said.
     func reasons(ofEnd activity: String) -> Set<String> {
         let ends = delivered.filter { $0.method == "DELETE" && $0.url.path.hasSuffix("/activities/\(activity)") }
         let items = ends.compactMap { URLComponents(url: $0.url, resolvingAgainstBaseURL: false)?.queryItems }

@@ -41,7 +41,6 @@ final class SimulatedNetwork: Sendable {
         var stuck: [CheckedContinuation<Void, Never>] = []
         var underWay = 0
         var idle: [CheckedContinuation<Void, Never>] = []
-        /// All that the service was given.
         var delivered: [TransportRequest] = []
         var violations: [String] = []
         /// Activities whose end was answered.
@@ -65,17 +64,13 @@ final class SimulatedNetwork: Sendable {
         state = Guarded(State(seed: seed))
     }
 
-    /// All that was seen and must never be.
     var violations: [String] { state.withLock { $0.violations } }
     var ended: Set<String> { state.withLock { $0.ended } }
-    /// How many requests the service was given.
     var delivered: [TransportRequest] { state.withLock { $0.delivered } }
     /// Nothing is between the phone and the service.
     var isOnline: Bool { state.withLock { $0.mode == .online } }
-    /// How many requests hang.
     var stuck: Int { state.withLock { $0.stuck.count } }
 
-    /// The weather changes. What hung goes on.
     func becomes(_ mode: Mode) {
         let stuck = state.withLock { state in
             state.mode = mode
@@ -121,7 +116,6 @@ final class SimulatedNetwork: Sendable {
         }
     }
 
-    /// The weather for one request.
     private func mode() -> Mode {
         state.withLock { state in
             guard state.mode == .changing else { return state.mode }
@@ -179,21 +173,14 @@ extension SimulatedNetwork {
     private static let tooMany = page(429, "Slow down", ["Retry-After": "40"])
 
     private static func page(_ status: Int, _ text: String, _ fields: [String: String] = [:]) -> TransportAnswer {
-        TransportAnswer(
-            status: status,
-            fields: fields.merging(["Content-Type": "text/html"]) { $1 },
-            body: Data("<html>\(text)</html>".utf8)
-        )
+        let all = fields.merging(["Content-Type": "text/html"]) { $1 }
+        return TransportAnswer(status: status, fields: all, body: Data("<html>\(text)</html>".utf8))
     }
 
     private static func astray(_ request: TransportRequest) -> TransportRequest {
         let address = request.url.absoluteString.replacing(SimulatedService.bundleID, with: "com.example.other")
-        return TransportRequest(
-            method: request.method,
-            url: URL(string: address)!,
-            fields: request.fields,
-            body: request.body
-        )
+        let url = URL(string: address)!
+        return TransportRequest(method: request.method, url: url, fields: request.fields, body: request.body)
     }
 }
 
@@ -223,7 +210,6 @@ extension SimulatedNetwork {
         }
     }
 
-    /// Something was seen that must never be.
     func violate(_ text: String) {
         state.withLock { $0.violations.append(text) }
         diary.add("    WRONG: \(text)")

@@ -10,7 +10,6 @@ actor SimulatedPhone {
     nonisolated let clock: TestClock
     /// Names of this life, so that lives may share a service.
     nonisolated let name: String
-
     nonisolated let system: FakePhone
     nonisolated let types: [FakeType]
     nonisolated let storage: TestStorage
@@ -49,9 +48,6 @@ actor SimulatedPhone {
         self.user = user
     }
 
-    // MARK: Processes
-
-    /// iOS launches the app, in the background or by its icon.
     func launch() {
         guard app == nil else { return }
         let app = SimulatedApp(on: self)

@@ -9,17 +9,11 @@ struct SimulatedService: Sendable {
     static let bundleID = "com.example.food"
     /// Long enough that nothing ends of age in worlds that begin days ago.
     static let lifetime = "PT168H"
-
     let url: URL
-    /// The publishable key that the app carries.
     let clientKey: String
-    /// The key for the senders' questions.
     let adminKey: String
     let transport: URLSessionTransport
 
-    /// Runs the service on an empty schema of its own until the closure is done.
-    ///
-    /// - Parameter lifetime: of activities.
     static func run<Value: Sendable>(
         lifetime: String = lifetime,
         _ body: @Sendable (SimulatedService) async throws -> Value

@@ -29,9 +29,7 @@ import Testing
         }
     }
 
-    @Test("What arrives by both ways changes nothing, after a rotation and after the end neither") func bothWays()
-        async throws
-    {
+    @Test func `What arrives by both ways changes nothing, after a rotation and after the end neither`() async throws {
         try await Story.tell { story in
             let (rotating, ending) = (await story.begins(), await story.begins())
             await story.play(.network(.offline))

@@ -11,9 +11,8 @@ import Testing
         }
     }
 
-    @Test("A start token that comes two seconds after the launch, in silence, is handed out") func lateToken()
-        async throws
-    {
+    @Test("A start token that comes two seconds after the launch, in silence, is handed out")
+    func lateToken() async throws {
         try await Story.tell { story in
             await story.play(.kill, .launch(listIsLate: false), .startToken(type: 1, isSilent: true), .time(seconds: 1))
             await story.play(.time(seconds: 1))

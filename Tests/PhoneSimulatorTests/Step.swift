@@ -45,7 +45,6 @@ enum Step: Sendable, Hashable {
     case signOut
     case session(SimulatedPhone.Session)
 
-    /// The ways in which a new token comes.
     enum Rotation: Sendable, CaseIterable { case told, silent }
 }
 

@@ -35,13 +35,10 @@ struct Story: Sendable {
         return activity
     }
 
-    /// An activity gets a new token.
     func tokenComes(to activity: FakeActivity) async {
         await life.tokenComes(to: activity)
         await phone.rest()
     }
-
-    // MARK: What a sender sees
 
     /// A sender sees what the phone shows, and nothing waits.
     func agrees(_ location: SourceLocation = #_sourceLocation) async throws {
@@ -60,7 +57,6 @@ struct Story: Sendable {
         #expect(token == expected, "\(life.network.diary.text)", sourceLocation: location)
     }
 
-    /// The registry has an activity in a state.
     func knows(
         _ activity: FakeActivity,
         as expected: String,

@@ -14,8 +14,7 @@ import Testing
         }
     }
 
-    @Test("An activity that waited to be registered at a log-out is never the next user's") func nextUser() async throws
-    {
+    @Test func `An activity that waited to be registered at a log-out is never the next user's`() async throws {
         try await Story.tell { story in
             await story.play(.network(.offline))
             let activity = await story.begins()
@@ -57,9 +56,7 @@ import Testing
         }
     }
 
-    @Test("A report waits for its own user's JWT, and goes out under no other credential") func ownCredential()
-        async throws
-    {
+    @Test func `A report waits for its own user's JWT, and goes out under no other credential`() async throws {
         try await Story.tell { story in
             await story.play(.session(.none))
             let activity = await story.begins()

@@ -35,7 +35,6 @@ struct WorldTime: Sendable {
         return Data(text.replacing(#/"serverTime"\s*:\s*"[^"]*"/#, with: "\"serverTime\":\"\(now.text)\"").utf8)
     }
 
-    /// The time that a request carries.
     static func observedAt(of request: TransportRequest) -> String? {
         if let body = request.body, let json = try? JSONSerialization.jsonObject(with: body) as? [String: Any] {
             return json["observedAt"] as? String

@@ -3,7 +3,6 @@ import Testing
 
 /// The app dies at each write of its file, before it, in the middle of it or after it; the next one makes all right.
 @Suite(.timeLimit(.minutes(20))) struct WriteCrashTests {
-    /// Where the app dies.
     private struct Crash: Sendable {
         let moment: ProcessEnd.Moment
         let write: Int
@@ -12,9 +11,8 @@ import Testing
     private static let activities: [Step] = [
         .activityBegins(reusesOrder: false), .tokenRotates(0, .told), .startToken(type: 0, isSilent: false),
         .network(.offline), .tokenRotates(0, .told), .activityBegins(reusesOrder: false), .tokenRotates(1, .told),
-        .network(.online), .time(seconds: 3), .activityEnds(0), .network(.deaf), .userSwipes(0),
-        .network(.online), .clock(ahead: 3600), .activityBegins(reusesOrder: false), .tokenRotates(0, .told),
-        .time(seconds: 60),
+        .network(.online), .time(seconds: 3), .activityEnds(0), .network(.deaf), .userSwipes(0), .network(.online),
+        .clock(ahead: 3600), .activityBegins(reusesOrder: false), .tokenRotates(0, .told), .time(seconds: 60),
     ]
 
     /// Things that only the file remembers.
@@ -25,12 +23,8 @@ import Testing
         .signOut, .time(seconds: 3), .signIn(2), .network(.online), .time(seconds: 60),
     ]
 
-    @Test(
-        "A death before or after any write of the file loses nothing",
-        arguments: [ProcessEnd.Moment.beforeWrite, .afterWrite],
-        [activities, users]
-    )
-    func wholeFile(_ moment: ProcessEnd.Moment, _ steps: [Step]) async throws {
+    @Test(arguments: [ProcessEnd.Moment.beforeWrite, .afterWrite], [activities, users])
+    func `A death before or after any write loses nothing`(_ moment: ProcessEnd.Moment, _ steps: [Step]) async throws {
         try await Self.crashes(at: moment, in: steps)
     }
 
