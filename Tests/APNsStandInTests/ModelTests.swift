@@ -28,8 +28,7 @@ import Testing
     ) throws -> PushRequest {
         let jwt = try issuedAt.map { try key.token(issuedAt: $0) } ?? jwt
         var fields: [String: String] = [
-            "authorization": "bearer \(jwt)", "apns-topic": Self.topic,
-            "apns-push-type": "liveactivity",
+            "authorization": "bearer \(jwt)", "apns-topic": Self.topic, "apns-push-type": "liveactivity",
         ]
         for (name, value) in changes { fields[name] = value }
         return PushRequest(path: "/3/device/\(token)", fields: fields, body: Data("{\"aps\":\(aps)}".utf8))

@@ -131,8 +131,7 @@ import Testing
         }
     }
 
-    @Test("Other directories and missing programs are refused with a sentence")
-    func otherDirectoriesAndMissingProgramsAreRefusedWithASentence() async throws {
+    @Test func `Other directories and missing programs are refused with a sentence`() async throws {
         try await TemporaryDirectory.use { directory in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
             let strange = await failure { try await open(directory) }
@@ -149,8 +148,7 @@ import Testing
         }
     }
 
-    @Test("A file where the directory should be is told as what it is") func fileInTheWayIsToldAsWhatItIs() async throws
-    {
+    @Test func `A file where the directory should be is told as what it is`() async throws {
         try await TemporaryDirectory.use { directory in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
             for path in ["/letter.txt", "/letter.txt/data", "/letter.txt/deep/data"] {
@@ -185,7 +183,6 @@ import Testing
         }
     }
 
-    /// Runs `psql` and returns what it prints.
     @discardableResult
     private func run(_ sql: String, on postgres: EmbeddedPostgres) throws -> String {
         let installation = try InstallationSearch.standard.find(version: nil)

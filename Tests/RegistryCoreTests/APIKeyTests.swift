@@ -2,8 +2,7 @@ import RegistryCore
 import Testing
 
 @Suite struct APIKeyTests {
-    @Test("A key is read as it was written", arguments: Role.allCases)
-    func readsWhatItWrites(_ role: Role) throws {
+    @Test(arguments: Role.allCases) func `A key is read as it was written`(_ role: Role) throws {
         let key = APIKey(random: role)
         #expect(key.text.revealed.wholeMatch(of: /pr[csuar]_[0-9A-Za-z]{12}_[0-9A-Za-z]{30}/) != nil)
         #expect(key.text.revealed.hasPrefix(role.keyPrefix))
@@ -43,15 +42,11 @@ import Testing
         #expect(APIKey(Secret(String(text) + "0")) == nil)
     }
 
-    @Test(
-        "Other texts are no ids of keys",
-        arguments: [
-            "", "prc_", "prx_0aB1cD2eF3gH", "prc_0aB1cD2eF3g", "prc_0aB1cD2eF3gHi", "prc_0aB1cD2eF3g-",
-            "PRC_0aB1cD2eF3gH",
-            "prc_0aB1cD2eF3gé", "prc-0aB1cD2eF3gH",
-        ]
-    )
-    func noIDs(_ text: String) {
+    @Test(arguments: [
+        "", "prc_", "prx_0aB1cD2eF3gH", "prc_0aB1cD2eF3g", "prc_0aB1cD2eF3gHi", "prc_0aB1cD2eF3g-", "PRC_0aB1cD2eF3gH",
+        "prc_0aB1cD2eF3gé", "prc-0aB1cD2eF3gH",
+    ])
+    func `Other texts are no ids of keys`(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try APIKeyID(text) }
     }
 }

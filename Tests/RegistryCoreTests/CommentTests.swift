@@ -8,7 +8,6 @@ import Testing
 
     /// The files that people read, by folder and ending.
     private static let kinds = ["swift": "//", "sql": "--", "py": "#", "go": "//"]
-
     private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent()
         .deletingLastPathComponent()

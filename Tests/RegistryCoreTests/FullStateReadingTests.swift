@@ -22,8 +22,7 @@ import Testing
         #expect(faults.reduce(0, +) <= 1000 + results.count)
     }
 
-    @Test("A result that the store did not give leaves the others in their places")
-    func aLostResultLeavesTheOthersInTheirPlaces() throws {
+    @Test func `A result that the store did not give leaves the others in their places`() throws {
         let text = """
             {"observedAt": "2026-03-01T12:00:00Z",
             "activities": [{"activityId": "a-1"}, {"activityId": 5}, {"activityId": "a-2"}]}

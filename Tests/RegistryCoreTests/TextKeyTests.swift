@@ -65,24 +65,20 @@ import Testing
     }
 
     /// The control: what was wrong once would be seen.
-    @Test(
-        "The check sees text that is compared as a String",
-        arguments: [
-            "    private var activities: [String: String] = [:]", "    private var known: Set<String> = []",
-            "    let earlier = ids.reduce(into: Set<String>()) { $0.insert($1) }",
-            "    var merged: Dictionary<String, Int>",
-            "    if owner.string != activity.activityID.rawValue.string { return nil }",
-            "    return left == right.rawValue.string", "    let names: [String?: Int]",
-        ]
-    )
-    func offencesAreSeen(_ line: String) { #expect(Self.offences(in: line).count == 1) }
+    @Test(arguments: [
+        "    private var activities: [String: String] = [:]", "    private var known: Set<String> = []",
+        "    let earlier = ids.reduce(into: Set<String>()) { $0.insert($1) }",
+        "    var merged: Dictionary<String, Int>",
+        "    if owner.string != activity.activityID.rawValue.string { return nil }",
+        "    return left == right.rawValue.string", "    let names: [String?: Int]",
+    ])
+    func `The check sees text that is compared as a String`(_ line: String) {
+        #expect(Self.offences(in: line).count == 1)
+    }
 
-    @Test(
-        "The check lets other comparisons be",
-        arguments: [
-            "/// A dictionary `[String: Int]` would be wrong.", "    let texts: [String] = []",
-            "    json.member(\"a\", id.rawValue.string)", "    let kinds: [UTF8Text: AliasRule]",
-        ]
-    )
-    func othersAreNot(_ line: String) { #expect(Self.offences(in: line).isEmpty) }
+    @Test(arguments: [
+        "/// A dictionary `[String: Int]` would be wrong.", "    let texts: [String] = []",
+        "    json.member(\"a\", id.rawValue.string)", "    let kinds: [UTF8Text: AliasRule]",
+    ])
+    func `The check lets other comparisons be`(_ line: String) { #expect(Self.offences(in: line).isEmpty) }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import RegistryCore
 import Testing
 
@@ -53,11 +52,8 @@ import Testing
     @Test("Subjects may be any text", arguments: [".", "..", "u-1", "\u{301}x", String(repeating: "é", count: 64)])
     func subjectsMayBeAnyText(_ text: String) throws { #expect(try UTF8Text.subject(text) == UTF8Text(text)) }
 
-    @Test(
-        "Other texts are no subjects",
-        arguments: ["", "a\0", "\u{7F}", "a\u{85}", String(repeating: "é", count: 64) + "x"]
-    )
-    func whatIsNoSubject(_ text: String) {
+    @Test(arguments: ["", "a\0", "\u{7F}", "a\u{85}", String(repeating: "é", count: 64) + "x"])
+    func `Other texts are no subjects`(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try UTF8Text.subject(text) }
     }
 }

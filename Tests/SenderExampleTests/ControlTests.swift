@@ -9,53 +9,28 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
     let replacement: String
     /// Words of the fault that is found.
     let fault: String
-    var scale = HourScale.short
+    let scale: HourScale
+
+    init(_ name: String, _ text: String, _ replacement: String, _ fault: String, _ scale: HourScale = .short) {
+        (testDescription, self.text, self.replacement, self.fault, self.scale) = (name, text, replacement, fault, scale)
+    }
+
+    private static let put = "answers.put_nowait("
+    private static let fields = "lambda: fields | authorization()"
 
     static let all = [
-        BrokenRule(
-            testDescription: "another JWT for each push",
-            text: "> 45 * 60",
-            replacement: "> 0",
-            fault: "a second JWT came after"
-        ),
-        BrokenRule(
-            testDescription: "a start that expires after its lease",
-            text: "str(int(until))",
-            replacement: "str(int(until) + 900_000)",
-            fault: "after its lease"
-        ),
-        BrokenRule(
-            testDescription: "no change feed",
-            text: "tasks.create_task(follow(",
-            replacement: "len((",
-            fault: "should show"
-        ),
-        BrokenRule(
-            testDescription: "a timestamp that stands still",
-            text: #"max(int(clock()), work["stamp"] + 1)"#,
-            replacement: "int(START)",
-            fault: "a timestamp stood still"
-        ),
-        BrokenRule(
-            testDescription: "a 410 that is not reported",
-            text: "answers.put_nowait(",
-            replacement: "answer.status_code != 410 and answers.put_nowait(",
-            fault: "were reported",
-            scale: .shortAndSure
-        ),
-        BrokenRule(
-            testDescription: "another apns-id when a start is sent again",
-            text: "lambda: fields | authorization()",
-            replacement: #"lambda: fields | authorization() | {"apns-id": str(uuid.uuid4())}"#,
-            fault: "was started twice"
-        ),
+        BrokenRule("another JWT for each push", "> 45 * 60", "> 0", "a second JWT came after"),
+        BrokenRule("a late expiry of a start", "str(int(until))", "str(int(until) + 900_000)", "after its lease"),
+        BrokenRule("no change feed", "tasks.create_task(follow(", "len((", "should show"),
+        BrokenRule("a timestamp that stays", #"max(int(clock()), work["stamp"] + 1)"#, "int(START)", "stood still"),
+        BrokenRule("a 410 not reported", put, "answer.status_code != 410 and " + put, "were reported", .shortAndSure),
+        BrokenRule("another apns-id", fields, fields + #" | {"apns-id": str(uuid.uuid4())}"#, "was started twice"),
     ]
 }
 
 /// The checks of a played hour find what they look for.
 @Suite(.timeLimit(.minutes(10))) struct ControlTests {
-    @Test("A sender that breaks a rule is found", arguments: BrokenRule.all)
-    func findsBrokenRules(_ rule: BrokenRule) async throws {
+    @Test(arguments: BrokenRule.all) func `A sender that breaks a rule is found`(_ rule: BrokenRule) async throws {
         let directory = "/tmp/pushreg-hour-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -36,10 +36,8 @@ final class ExampleProgram: Sendable {
 
     /// All that it wrote, to both streams.
     var log: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
-
     var isRunning: Bool { process.withLock { $0.isRunning } }
 
-    /// Gives it a line to read.
     func write(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
 
     /// Ends it at once: it has nothing to save, and a program inherits blocked signals from the threads of this one.
@@ -48,6 +46,5 @@ final class ExampleProgram: Sendable {
         _ = await end()
     }
 
-    /// Waits for its end and gives its status.
     func end() async -> Int32 { await ends.first { _ in true } ?? -1 }
 }

@@ -16,10 +16,8 @@ struct HourScript: Sendable {
 
     /// The events by the minute of the hour, in order.
     private(set) var events: [(minute: Double, event: Event)] = []
-    /// The last content of each alias.
     private(set) var last: [String: WantedContent] = [:]
 
-    /// Its length.
     let minutes: Double
 
     init(_ scale: HourScale, seed: UInt64 = 1) {

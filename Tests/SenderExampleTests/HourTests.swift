@@ -5,11 +5,8 @@ import Testing
 
 /// The examples of senders keep what the guide promises of them, in an hour that is played in a minute.
 @Suite(.timeLimit(.minutes(TestScale.isLong ? 45 : 15))) struct HourTests {
-    @Test(
-        "An example shows the last content everywhere, once, by Apple's and the registry's rules",
-        arguments: Example.allCases
-    )
-    func playsAnHour(_ example: Example) async throws {
+    @Test(arguments: Example.allCases)
+    func `An example shows the last content everywhere, once, by all rules`(_ example: Example) async throws {
         let directory = "/tmp/pushreg-hour-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }

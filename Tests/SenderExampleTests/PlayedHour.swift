@@ -1,6 +1,5 @@
 import APNsStandIn
 import Foundation
-import Synchronization
 import TestSupport
 
 /// An hour of one sender between the true service and the stand-in of APNs, and what came of it.
@@ -19,9 +18,6 @@ struct PlayedHour: Sendable {
     /// The words that the sender wrote.
     let log: String
 
-    /// Plays an hour.
-    ///
-    /// - Parameter command: the sender's program.
     static func play(_ command: [String], in directory: String, _ scale: HourScale = HourScale()) async throws
         -> PlayedHour
     {
@@ -38,11 +34,7 @@ struct PlayedHour: Sendable {
                 }
                 let phones = PlayedPhones(service, standIn)
                 let began = Task { for await activity in starts { phones.run { try await $0.began(activity) } } }
-                let program = try ExampleProgram.start(
-                    command,
-                    environment(service, standIn),
-                    log: directory + "/log"
-                )
+                let program = try ExampleProgram.start(command, environment(service, standIn), log: directory + "/log")
                 let script = HourScript(scale)
                 let outcome: Result<PlayedHour, any Error>
                 do {

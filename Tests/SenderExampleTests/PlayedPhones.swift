@@ -41,8 +41,6 @@ final class PlayedPhones: Sendable {
         state.withLock { $0.tasks.append(task) }
     }
 
-    /// Waits until the apps have done all.
-    ///
     /// - Throws: what went wrong in one of them.
     func settle() async throws {
         while let task = state.withLock({ $0.tasks.popLast() }) { try await task.value }

@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import Foundation
 import Hummingbird
 import Logging
-import NIOCore
 import NIOHTTP1
 import Synchronization
 import TestSupport
@@ -18,7 +17,6 @@ struct PlayedService: Sendable {
     /// The key of the sender, and of the app's backend, which registers for its phones.
     let senderKey: String
 
-    /// Runs it until the closure is done.
     static func run<Value: Sendable>(_ body: @Sendable (PlayedService) async throws -> Value) async throws -> Value {
         let database = try await TestDatabase.make(maximumConnections: 16)
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
@@ -40,11 +38,7 @@ struct PlayedService: Sendable {
         }
     }
 
-    /// Makes a call for the app's backend.
-    ///
-    /// - Parameters:
-    ///   - body: a JSON object; nil for none.
-    ///   - mayComeLate: whether it may be refused because something newer came before.
+    /// - Parameter mayComeLate: whether it may be refused because something newer came before.
     @discardableResult
     func call(
         _ method: HTTPMethod,
@@ -69,7 +63,6 @@ struct PlayedService: Sendable {
         }.reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
     }
 
-    /// The tokens that are handed out under liveactivityIds.
     func tokens(under aliases: [String]) async throws -> Set<String> {
         var tokens: Set<String> = []
         // As many as a request may name.

@@ -6,8 +6,6 @@ enum Shell {
         let description: String
     }
 
-    /// Runs a command to its end.
-    ///
     /// - Throws: what it wrote to standard error, when it fails.
     static func run(_ command: [String], environment: [String: String] = [:]) async throws {
         let log = "/tmp/pushreg-sender-\(UUID().uuidString).log"

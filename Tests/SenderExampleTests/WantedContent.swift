@@ -4,8 +4,6 @@ struct WantedContent: Sendable {
     let users: [String]
     let number: Int
     let isEnd: Bool
-
-    /// The state, as phones show it.
     var state: String { #"{"number":\#(number)}"# }
 
     var line: String {

@@ -7,9 +7,8 @@ import Testing
     static let valid: [(text: String, duration: Duration, canonical: String)] = [
         ("PT8H", .seconds(28_800), "PT8H"), ("P7D", .seconds(604_800), "P7D"), ("P1W", .seconds(604_800), "P7D"),
         ("P1W2D", .seconds(777_600), "P9D"), ("PT0S", .zero, "PT0S"), ("P0D", .zero, "PT0S"),
-        ("PT90M", .seconds(5400), "PT1H30M"),
-        ("PT24H", .seconds(86_400), "P1D"), ("P1DT12H", .seconds(129_600), "P1DT12H"),
-        ("PT1H1S", .seconds(3601), "PT1H1S"),
+        ("PT90M", .seconds(5400), "PT1H30M"), ("PT24H", .seconds(86_400), "P1D"),
+        ("P1DT12H", .seconds(129_600), "P1DT12H"), ("PT1H1S", .seconds(3601), "PT1H1S"),
         ("PT0.5S", .milliseconds(500), "PT0.5S"), ("PT1,25S", .milliseconds(1250), "PT1.25S"),
         ("P1DT0.000000001S", .seconds(86_400) + .nanoseconds(1), "P1DT0.000000001S"),
         ("P1W1DT1H1M1.5S", .seconds(694_861) + .milliseconds(500), "P8DT1H1M1.5S"),
@@ -26,20 +25,16 @@ import Testing
 
     static let invalid = [
         "", "P", "PT", "T8H", "8H", "pt8h", "P8H", "PT8", "P7", "P1Y", "P1M", "P1Y2M", "PT8D", "P1DT", "PT1S1M",
-        "PT1H1H", "P1D1W",
-        "PT1.5H", "P0.5D", "PT.5S", "PT1.S", "PT1.0000000001S", "-PT8H", "+PT8H", "PT-8H", "PT+8H", "PT8H ", " PT8H",
-        "PT8HT1M",
-        "PT9223372036854775808S", "PT9223372036854775807M", "P99999999999999999999D", "PT9223372036854775807H1S",
-        "PT8h", "PT８H", "P1W\u{0}",
+        "PT1H1H", "P1D1W", "PT1.5H", "P0.5D", "PT.5S", "PT1.S", "PT1.0000000001S", "-PT8H", "+PT8H", "PT-8H", "PT+8H",
+        "PT8H ", " PT8H", "PT8HT1M", "PT9223372036854775808S", "PT9223372036854775807M", "P99999999999999999999D",
+        "PT9223372036854775807H1S", "PT8h", "PT８H", "P1W\u{0}",
     ]
 
-    @Test("Refuses months, years and what is malformed", arguments: invalid)
-    func refuses(text: String) {
+    @Test(arguments: invalid) func `Refuses months, years and what is malformed`(text: String) {
         #expect(ISO8601Duration.parse(text) == nil)
     }
 
-    @Test("Random durations come back")
-    func roundTrips() {
+    @Test func `Random durations come back`() {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<10_000 {
             let duration =
@@ -49,8 +44,7 @@ import Testing
         }
     }
 
-    @Test("Cuts what is finer than a nanosecond, and marks what is negative")
-    func formatsTheRest() {
+    @Test func `Cuts what is finer than a nanosecond, and marks what is negative`() {
         #expect(ISO8601Duration.format(Duration(secondsComponent: 0, attosecondsComponent: 999_999_999)) == "PT0S")
         #expect(ISO8601Duration.format(.seconds(-60)) == "-PT1M")
         #expect(ISO8601Duration.format(.milliseconds(-1)) == "-PT0.001S")

@@ -18,13 +18,11 @@ import Testing
         "0", "abc", "0g", "g0", " 0", "0x", "-1", "00 ", "é", "０0", "00\u{0}0", "/0", ":0", "@0", "G0", "`0",
     ]
 
-    @Test("Refuses odd lengths and all else", arguments: invalid)
-    func refuses(text: String) {
+    @Test(arguments: invalid) func `Refuses odd lengths and all else`(text: String) {
         #expect(Hexadecimal.decode(text) == nil)
     }
 
-    @Test("Every byte comes back")
-    func everyByte() {
+    @Test func `Every byte comes back`() {
         let bytes = Array(UInt8.min...UInt8.max)
         #expect(Hexadecimal.decode(Hexadecimal.encode(bytes)) == bytes)
         #expect(Hexadecimal.decode(Hexadecimal.encode(bytes).uppercased()) == bytes)

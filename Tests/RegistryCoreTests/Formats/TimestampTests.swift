@@ -28,27 +28,20 @@ import Testing
 
     static let invalid = [
         "", "2026-03-01", "12:00:00Z", "2026-03-01T12:00:00", "2026-03-01 12:00:00Z", "2026-03-01T12:00Z",
-        "20260301T120000Z",
-        "2026-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2100-02-29T00:00:00Z", "2026-04-31T00:00:00Z",
-        "2026-02-30T00:00:00Z",
-        "2026-00-01T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-00T00:00:00Z", "2026-01-32T00:00:00Z",
-        "0000-01-01T00:00:00Z",
-        "2026-01-01T24:00:00Z", "2026-01-01T00:60:00Z", "2026-01-01T00:00:61Z", "2026-01-01T00:00:60Z",
-        "2026-03-15T23:59:60Z",
+        "20260301T120000Z", "2026-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2100-02-29T00:00:00Z",
+        "2026-04-31T00:00:00Z", "2026-02-30T00:00:00Z", "2026-00-01T00:00:00Z", "2026-13-01T00:00:00Z",
+        "2026-01-00T00:00:00Z", "2026-01-32T00:00:00Z", "0000-01-01T00:00:00Z", "2026-01-01T24:00:00Z",
+        "2026-01-01T00:60:00Z", "2026-01-01T00:00:61Z", "2026-01-01T00:00:60Z", "2026-03-15T23:59:60Z",
         "2026-01-31T23:59:60+01:00", "9999-12-31T23:59:60Z", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00,5Z",
         "2026-01-01T00:00:00.1234567890Z", "2026-01-01T00:00:00+24:00", "2026-01-01T00:00:00+01:60",
-        "2026-01-01T00:00:00+0100",
-        "2026-01-01T00:00:00+01", "2026-01-01T00:00:00 Z", "2026-01-01T00:00:00ZZ", "2026-01-01T00:00:00Z ",
-        " 2026-01-01T00:00:00Z",
-        "+2026-01-01T00:00:00Z", "-026-01-01T00:00:00Z", "2026-1-01T00:00:00Z", "2026-01-01T0:00:00Z",
-        "２026-01-01T00:00:00Z",
-        "2026-01-01T00:00:00UTC", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01", "2026-01-01T00:00:00Z\u{0}",
-        "10000-01-01T00:00:00Z",
+        "2026-01-01T00:00:00+0100", "2026-01-01T00:00:00+01", "2026-01-01T00:00:00 Z", "2026-01-01T00:00:00ZZ",
+        "2026-01-01T00:00:00Z ", " 2026-01-01T00:00:00Z", "+2026-01-01T00:00:00Z", "-026-01-01T00:00:00Z",
+        "2026-1-01T00:00:00Z", "2026-01-01T0:00:00Z", "２026-01-01T00:00:00Z", "2026-01-01T00:00:00UTC",
+        "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01", "2026-01-01T00:00:00Z\u{0}", "10000-01-01T00:00:00Z",
         "2026-01-01T00:00:00−01:00", "2026/01/01T00:00:00Z", "2026-01-01T-1:00:00Z",
     ]
 
-    @Test("Refuses all else", arguments: invalid)
-    func refuses(text: String) {
+    @Test(arguments: invalid) func `Refuses all else`(text: String) {
         #expect(RFC3339.parse(text) == nil)
     }
 
@@ -72,8 +65,7 @@ import Testing
         #expect(RFC3339.format(date, precision: .microseconds) == microseconds)
     }
 
-    @Test("10,000 random instants agree with Foundation's formatter")
-    func agreesWithFoundation() {
+    @Test func `10,000 random instants agree with Foundation's formatter`() {
         let formatter = ISO8601DateFormatter()
         var generator = SeededGenerator(seed: 4)
         for _ in 0..<10_000 {
@@ -86,8 +78,7 @@ import Testing
         }
     }
 
-    @Test("10,000 random microseconds come back exactly, with any offset")
-    func roundTrips() throws {
+    @Test func `10,000 random microseconds come back exactly, with any offset`() throws {
         var generator = SeededGenerator(seed: 5)
         for _ in 0..<10_000 {
             // From 1729 to 2273, where a Double tells microseconds apart.
@@ -108,8 +99,7 @@ import Testing
         }
     }
 
-    @Test("Every day from 0001 to 9999 follows the one before")
-    func everyDay() {
+    @Test func `Every day from 0001 to 9999 follows the one before`() {
         var expected = CivilDay(year: 1, month: 1, day: 1)
         let first = expected.daysSinceReference
         var failures = 0
@@ -130,8 +120,7 @@ import Testing
             ? CivilDay(year: day.year, month: day.month + 1, day: 1) : CivilDay(year: day.year + 1, month: 1, day: 1)
     }
 
-    @Test("Appends to what is there")
-    func appends() {
+    @Test func `Appends to what is there`() {
         var text = Array("at ".utf8)
         RFC3339.append(Date(timeIntervalSince1970: 0), to: &text)
         #expect(String(decoding: text, as: UTF8.self) == "at 1970-01-01T00:00:00.000Z")

@@ -4,14 +4,12 @@ import Testing
 
 @Suite struct JSONParserTests {
     static let valid: [(text: String, value: JSONValue)] = [
-        ("null", .null), ("true", true), (" false\r\n\t", false),
-        ("0", 0), ("-0", 0), ("42", 42), ("-7", -7),
+        ("null", .null), ("true", true), (" false\r\n\t", false), ("0", 0), ("-0", 0), ("42", 42), ("-7", -7),
         ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
         ("9223372036854775808", .number(9_223_372_036_854_775_808)),
-        ("-9223372036854775809", .number(-9_223_372_036_854_775_808)),
-        ("1.0", .number(1)), ("0.5", .number(0.5)), ("1e3", .number(1000)), ("1E+3", .number(1000)),
-        ("12.5e-1", .number(1.25)), ("-0.0", .number(0)), ("0e1", .number(0)), ("1e-400", .number(0)),
-        ("1.7976931348623157e308", .number(.greatestFiniteMagnitude)),
+        ("-9223372036854775809", .number(-9_223_372_036_854_775_808)), ("1.0", .number(1)), ("0.5", .number(0.5)),
+        ("1e3", .number(1000)), ("1E+3", .number(1000)), ("12.5e-1", .number(1.25)), ("-0.0", .number(0)),
+        ("0e1", .number(0)), ("1e-400", .number(0)), ("1.7976931348623157e308", .number(.greatestFiniteMagnitude)),
         (#""""#, ""), (#""abc""#, "abc"), (#""é漢😀""#, "é漢😀"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"),
         (#""\u0041\u00e9\u6F22""#, "Aé漢"), (#""\ud83d\uDE00!""#, "😀!"),
         (#""\uD800\uDC00\udbff\udfff""#, "\u{10000}\u{10FFFF}"),
@@ -23,8 +21,7 @@ import Testing
         (#"{"a":1,"b":2,"a":3}"#, ["a": 3, "b": 2]), (#"{"\u0061":1,"a":2}"#, ["a": 2]),
     ]
 
-    @Test("Reads what RFC 8259 allows", arguments: valid)
-    func readsValid(text: String, value: JSONValue) throws {
+    @Test(arguments: valid) func `Reads what RFC 8259 allows`(text: String, value: JSONValue) throws {
         #expect(try JSONParser.parse(text) == value)
     }
 
@@ -72,8 +69,7 @@ import Testing
         #expect(try #require(throws: JSONSyntaxError.self) { try JSONParser.parse(key) }.offset == offset + 2)
     }
 
-    @Test("Bounds nesting", arguments: [1, 2, 32, JSONParser.deepestNesting])
-    func boundsNesting(depth: Int) throws {
+    @Test(arguments: [1, 2, 32, JSONParser.deepestNesting]) func `Bounds nesting`(depth: Int) throws {
         let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         _ = try JSONParser.parse(text, maximumDepth: depth)
         let objects = String(repeating: "{\"a\":", count: depth) + "1" + String(repeating: "}", count: depth)
@@ -84,8 +80,7 @@ import Testing
         #expect(error.offset == depth)
     }
 
-    @Test("No depth lets a text of brackets overflow the stack")
-    func refusesBrackets() {
+    @Test func `No depth lets a text of brackets overflow the stack`() {
         let brackets = [UInt8](repeating: UInt8(ascii: "["), count: 1 << 20)
         #expect(throws: JSONSyntaxError.self) { try JSONParser.parse(brackets, maximumDepth: .max) }
         let objects = String(repeating: "{\"a\":", count: 1 << 18)
@@ -94,15 +89,13 @@ import Testing
         #expect(throws: Never.self) { try JSONParser.parse("1", maximumDepth: 0) }
     }
 
-    @Test("Bounds the length of a number")
-    func boundsNumbers() throws {
+    @Test func `Bounds the length of a number`() throws {
         let long = "0." + String(repeating: "1", count: 1022)
         #expect(try JSONParser.parse(long) == .number(0.1111111111111111))
         #expect(try #require(throws: JSONSyntaxError.self) { try JSONParser.parse("[" + long + "1]") }.offset == 1)
     }
 
-    @Test("Reads slices, lazy collections and raw buffers alike")
-    func readsCollections() throws {
+    @Test func `Reads slices, lazy collections and raw buffers alike`() throws {
         let bytes = Array("x[1,\"é\"]x".utf8)
         let expected: JSONValue = [1, "é"]
         #expect(try JSONParser.parse(bytes[1..<(bytes.count - 1)]) == expected)

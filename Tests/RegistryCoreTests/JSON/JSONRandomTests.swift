@@ -5,8 +5,7 @@ import Testing
 @testable import RegistryCore
 
 @Suite struct JSONRandomTests {
-    @Test("10,000 random values read back the same, also by way of Foundation")
-    func roundTrips() throws {
+    @Test func `10,000 random values read back the same, also by way of Foundation`() throws {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<10_000 {
             let value = generator.value(depth: 4)
@@ -37,8 +36,7 @@ import Testing
         }
     }
 
-    @Test("50,000 mutated texts are read or refused, and what is read can be written")
-    func survivesMutations() throws {
+    @Test func `50,000 mutated texts are read or refused, and what is read can be written`() throws {
         var generator = SeededGenerator(seed: 2)
         var accepted = 0
         for _ in 0..<50_000 {
@@ -99,8 +97,7 @@ import Testing
     ]
 
     // Of a megabyte a quadratic step would take hours, so that this limit tells without measuring.
-    @Test("A megabyte takes linear time", .timeLimit(.minutes(15)), arguments: large.indices)
-    func takesLinearTime(index: Int) throws {
+    @Test(.timeLimit(.minutes(15)), arguments: large.indices) func `A megabyte takes linear time`(index: Int) throws {
         let bytes = Array(Self.large[index].text().utf8)
         let value = try? JSONParser.parse(bytes)
         #expect((value != nil) == Self.large[index].isValid, "\(Self.large[index].name)")

@@ -12,8 +12,7 @@ import Testing
         return json.faults.map { "\($0.pointer) \($0.detail)" }
     }
 
-    @Test("Reads every type, required or optional")
-    func readsTypes() {
+    @Test func `Reads every type, required or optional`() {
         let value: JSONValue = [
             "s": "x", "b": true, "i": 7, "n": 1.5, "t": "1970-01-01T00:00:01Z", "d": "PT8H", "o": ["a": 1], "c": "red",
             "a": ["x", "y"],
@@ -35,11 +34,8 @@ import Testing
         }
     }
 
-    @Test(
-        "Null and absent are nil where optional, and a fault where required",
-        arguments: [[:], ["k": .null]] as [JSONValue]
-    )
-    func absent(value: JSONValue) {
+    @Test(arguments: [[:], ["k": .null]] as [JSONValue])
+    func `Null and absent are nil where optional, and a fault where required`(value: JSONValue) {
         let optional = faults(value) { json in
             #expect(json.optionalString("k") == nil)
             #expect(json.optionalNested("k") { $0.string("x") } == nil)
@@ -54,8 +50,7 @@ import Testing
         #expect(required == Array(repeating: "/k is required", count: 4))
     }
 
-    @Test("Names every fault at once")
-    func namesEveryFault() {
+    @Test func `Names every fault at once`() {
         let found = faults([
             "s": 1, "b": "x", "i": 1.5, "n": "1", "t": "now", "d": "P1M", "o": [], "a": [:], "c": "blue",
         ]) { json in
@@ -82,25 +77,21 @@ import Testing
 
     static let integers: [(value: JSONValue, integer: Int?)] = [
         (5, 5), (.number(5), 5), (.number(1e3), 1000), (.integer(.max), .max), (.number(5.5), nil),
-        (.number(1e19), nil), ("5", nil),
-        (true, nil), (.null, nil), ([5], nil),
+        (.number(1e19), nil), ("5", nil), (true, nil), (.null, nil), ([5], nil),
     ]
 
-    @Test("An integer may be written as a number", arguments: integers)
-    func readsIntegers(value: JSONValue, integer: Int?) {
+    @Test(arguments: integers) func `An integer may be written as a number`(value: JSONValue, integer: Int?) {
         #expect((try? JSONReader.integer(value)) == integer)
     }
 
-    @Test("Integers keep to their range")
-    func boundsIntegers() {
+    @Test func `Integers keep to their range`() {
         let found = faults(["a": 0, "b": 1, "c": 1000, "d": 1001]) { json in
             for key in json.object.keys { _ = json.integer(key, in: 1...1000) }
         }
         #expect(found == ["/a must be an integer from 1 to 1000", "/d must be an integer from 1 to 1000"])
     }
 
-    @Test("What an initialiser throws is a fault of the member")
-    func takesReasons() {
+    @Test func `What an initialiser throws is a fault of the member`() {
         func even(_ text: String) throws(JSONFaultReason) -> String {
             guard text.utf8.count.isMultiple(of: 2) else { throw JSONFaultReason("must have an even length") }
             return text
@@ -115,8 +106,7 @@ import Testing
         #expect(found == ["/b must have an even length", "/c must be a string", "/d must have an even length"])
     }
 
-    @Test("A fault of one element does not stop the others")
-    func readsElements() {
+    @Test func `A fault of one element does not stop the others`() {
         let value: JSONValue = ["list": ["a", 1, "b", .null]]
         let found = faults(value) { json in
             #expect(json.array("list", each: String.read) == ["a", "b"])
@@ -124,8 +114,7 @@ import Testing
         #expect(found == ["/list/1 must be a string", "/list/3 must be a string"])
     }
 
-    @Test("An array that is too long is one fault, and is not read")
-    func boundsArrays() {
+    @Test func `An array that is too long is one fault, and is not read`() {
         let found = faults(["list": [1, 2, 3], "fits": ["x", "y"]]) { json in
             #expect(json.array("list", maximumCount: 2, each: String.read) == nil)
             #expect(json.elements("list", maximumCount: 2) == nil)
@@ -134,8 +123,7 @@ import Testing
         #expect(found == Array(repeating: "/list must hold at most 2 elements", count: 2))
     }
 
-    @Test("One value stands for an array of one")
-    func readsOneOrMore() {
+    @Test func `One value stands for an array of one`() {
         let found = faults(["a": "x", "b": ["x", "y"], "c": 1, "d": ["x", 2], "e": []]) { json in
             let read = json.object.keys.map { json.oneOrMore($0, each: String.read) }
             #expect(read == [["x"], ["x", "y"], [], ["x"], []])
@@ -143,8 +131,7 @@ import Testing
         #expect(found == ["/c must be a string", "/d/1 must be a string"])
     }
 
-    @Test("Faults of nested objects come up with their whole pointer")
-    func nests() {
+    @Test func `Faults of nested objects come up with their whole pointer`() {
         let found = faults(["a": ["b/c": ["d~e": 1]], "i": 1]) { json in
             _ = json.optionalNested("a") { json in
                 json.optionalNested("b/c") { json in json.string("d~e") }
@@ -156,11 +143,7 @@ import Testing
                 return 1
             }
         }
-        #expect(
-            found == [
-                "/a/b~1c/d~0e must be a string", "/i must be an object", "/a/x is wrong", "/a is odd",
-            ]
-        )
+        #expect(found == ["/a/b~1c/d~0e must be a string", "/i must be an object", "/a/x is wrong", "/a is odd"])
     }
 
     @Test("A body that is no object is one fault", arguments: [.null, 1, "x", [], true] as [JSONValue])
@@ -174,8 +157,7 @@ import Testing
         #expect(throws: JSONFaults(expected)) { try json.check() }
     }
 
-    @Test("Keeps so many faults and no more")
-    func boundsFaults() {
+    @Test func `Keeps so many faults and no more`() {
         let found = faults(["list": .array(Array(repeating: 1, count: 5000))]) { json in
             _ = json.array("list", each: String.read)
             _ = json.string("more")
@@ -184,8 +166,7 @@ import Testing
         #expect(found.last == "/list/\(JSONReader.maximumFaults - 1) must be a string")
     }
 
-    @Test("A fault is written")
-    func faultIsWritten() throws {
+    @Test func `A fault is written`() throws {
         let fault = JSONFault(pointer: "/a~1b/0", detail: "must be \"x\"")
         #expect(try JSONParser.parse(fault.jsonBytes) == ["pointer": "/a~1b/0", "detail": "must be \"x\""])
         #expect(JSONFaultReason("is odd").description == "is odd")

@@ -3,8 +3,7 @@ import Testing
 @testable import RegistryCore
 
 @Suite struct JSONValueTests {
-    @Test("An object keeps its order, and each key once with its last value")
-    func objectKeepsOrder() {
+    @Test func `An object keeps its order, and each key once with its last value`() {
         var object = JSONObject([("b", 1), ("a", 2), ("b", 3)])
         #expect(object.keys == ["b", "a"])
         #expect(object["b"] == 3)
@@ -16,8 +15,7 @@ import Testing
         #expect(object.map(\.value) == [3, 4])
     }
 
-    @Test("A large object behaves like a small one", arguments: [12, 13, 14, 500])
-    func largeObject(count: Int) {
+    @Test(arguments: [12, 13, 14, 500]) func `A large object behaves like a small one`(count: Int) {
         var object = JSONObject((0..<count).map { ("k\($0)", .integer(Int64($0))) })
         for index in 0..<count { object["k\(index)"] = .integer(Int64(index * 2)) }
         #expect(object.keys == (0..<count).map { "k\($0)" })
@@ -29,8 +27,7 @@ import Testing
         #expect(object[object.endIndex - 1].key == "k\(count - 1)")
     }
 
-    @Test("The order of members makes no difference")
-    func ignoresOrder() {
+    @Test func `The order of members makes no difference`() {
         let one: JSONValue = ["a": 1, "b": ["c": .null, "d": true]]
         let other: JSONValue = ["b": ["d": true, "c": .null], "a": 1]
         #expect(one == other)
@@ -39,8 +36,7 @@ import Testing
         #expect(one.jsonBytes != other.jsonBytes)
     }
 
-    @Test("Texts that are only canonically equivalent differ")
-    func comparesBytes() {
+    @Test func `Texts that are only canonically equivalent differ`() {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         #expect(composed == decomposed)
         #expect(JSONValue.string(composed) != JSONValue.string(decomposed))
@@ -52,13 +48,10 @@ import Testing
 
     static let different: [JSONValue] = [
         .null, true, false, 0, 1, .number(1e19), 1.5, "", "1", "null", [], [.null], [1], [1, 1], [:], ["a": .null],
-        ["a": 1],
-        ["b": 1],
-        ["a": 1, "b": 1], ["a": [:]],
+        ["a": 1], ["b": 1], ["a": 1, "b": 1], ["a": [:]],
     ]
 
-    @Test("Values that differ are unequal, and so are their canonical bytes")
-    func differs() {
+    @Test func `Values that differ are unequal, and so are their canonical bytes`() {
         for (left, one) in Self.different.enumerated() {
             for (right, other) in Self.different.enumerated() {
                 #expect((one == other) == (left == right))
@@ -74,20 +67,17 @@ import Testing
             ["é": 1, "z": 2, "Z": 3, "": 4, "😀": 5, "\u{FFFF}": 6],
             "{\"\":4,\"Z\":3,\"z\":2,\"é\":1,\"\u{FFFF}\":6,\"😀\":5}"
         ),
-        (["a/b": "c/d", "\u{1}": "\u{2028}"], "{\"\\u0001\":\"\u{2028}\",\"a/b\":\"c/d\"}"),
-        (.number(-0.0), "0"), (.number(1), "1"), (.number(1e300), "1e+300"),
-        (.integer(.min), "-9223372036854775808"),
+        (["a/b": "c/d", "\u{1}": "\u{2028}"], "{\"\\u0001\":\"\u{2028}\",\"a/b\":\"c/d\"}"), (.number(-0.0), "0"),
+        (.number(1), "1"), (.number(1e300), "1e+300"), (.integer(.min), "-9223372036854775808"),
         (.number(.infinity), "null"),
     ]
 
-    @Test("The canonical form sorts keys by their bytes", arguments: canonical)
-    func canonicalForm(value: JSONValue, text: String) {
+    @Test(arguments: canonical) func `The canonical form sorts keys by their bytes`(value: JSONValue, text: String) {
         #expect(String(decoding: value.canonicalBytes, as: UTF8.self) == text)
         #expect(value.description == text)
     }
 
-    @Test("Members can be looked up in any value")
-    func looksUp() {
+    @Test func `Members can be looked up in any value`() {
         let value: JSONValue = ["a": ["b": 1]]
         #expect(value["a"]?["b"] == 1)
         #expect(value["a"]?["c"] == nil)
@@ -99,29 +89,24 @@ import Testing
 
 extension JSONValueTests {
     /// The form that is measured at the entrance is the one that is kept: `jsonb` writes the digits of whole numbers out.
-    @Test(
-        "The canonical form of numbers is that of what Postgres makes of it",
-        arguments: [
-            ("1e18", "1000000000000000000"), ("-1E18", "-1000000000000000000"), ("5.0", "5"), ("1E5", "100000"),
-            ("1.50", "1.5"), ("0.1", "0.1"), ("-0", "0"), ("-0.0", "0"), ("0e5", "0"), ("1e19", "1e+19"),
-            ("10000000000000000000", "1e+19"), ("9223372036854775807", "9223372036854775807"),
-            ("9223372036854775808", "9.223372036854776e+18"), ("9223372036854774784.0", "9223372036854774784"),
-            ("-9223372036854775808", "-9223372036854775808"), ("-9223372036854775808.0", "-9223372036854775808"),
-            ("123456789012345678901234567890", "1.2345678901234568e+29"), ("1e308", "1e+308"), ("5e-324", "5e-324"),
-            ("1e-400", "0"), ("1.7976931348623157e308", "1.7976931348623157e+308"),
-        ]
-    )
-    func canonicalNumbers(_ text: String, _ canonical: String) throws {
+    @Test(arguments: [
+        ("1e18", "1000000000000000000"), ("-1E18", "-1000000000000000000"), ("5.0", "5"), ("1E5", "100000"),
+        ("1.50", "1.5"), ("0.1", "0.1"), ("-0", "0"), ("-0.0", "0"), ("0e5", "0"), ("1e19", "1e+19"),
+        ("10000000000000000000", "1e+19"), ("9223372036854775807", "9223372036854775807"),
+        ("9223372036854775808", "9.223372036854776e+18"), ("9223372036854774784.0", "9223372036854774784"),
+        ("-9223372036854775808", "-9223372036854775808"), ("-9223372036854775808.0", "-9223372036854775808"),
+        ("123456789012345678901234567890", "1.2345678901234568e+29"), ("1e308", "1e+308"), ("5e-324", "5e-324"),
+        ("1e-400", "0"), ("1.7976931348623157e308", "1.7976931348623157e+308"),
+    ])
+    func `The canonical form of numbers is that of Postgres`(_ text: String, _ canonical: String) throws {
         #expect(try String(decoding: JSONParser.parse(text).canonicalBytes, as: UTF8.self) == canonical)
     }
 
-    @Test("Numbers that no Double has are refused", arguments: ["1e309", "-1e400", "1e9999"])
-    func hugeNumbers(_ text: String) {
+    @Test(arguments: ["1e309", "-1e400", "1e9999"]) func `Numbers that no Double has are refused`(_ text: String) {
         #expect(throws: JSONSyntaxError.self) { try JSONParser.parse(text) }
     }
 
-    @Test("Metadata is measured in the form that is kept, and is never measured again")
-    func metadataIsMeasuredOnce() throws {
+    @Test func `Metadata is measured in the form that is kept, and is never measured again`() throws {
         func metadata(_ count: Int) throws -> JSONValue {
             try JSONParser.parse("{\"a\":[\(repeatElement("1e18", count: count).joined(separator: ","))]}")
         }

@@ -16,14 +16,12 @@ import Testing
         ("\u{2028}\u{2029}", "\"\u{2028}\u{2029}\""), ("\"", #""\"""#), ("x\n", #""x\n""#), ("\nx", #""\nx""#),
     ]
 
-    @Test("Escapes what JSON demands, and nothing else", arguments: strings)
-    func escapes(text: String, json: String) {
+    @Test(arguments: strings) func `Escapes what JSON demands, and nothing else`(text: String, json: String) {
         #expect(self.text { $0.string(text) } == json)
         #expect(self.text { $0.object { $0.member(text, 1) } } == "{\(json):1}")
     }
 
-    @Test("Puts commas and colons")
-    func punctuates() {
+    @Test func `Puts commas and colons`() {
         let written = text { json in
             json.object { json in
                 json.key("a")
@@ -44,8 +42,7 @@ import Testing
         #expect(written == #"{"a":[1,{},[],[null],"x"],"b":{"c":true},"d":[],"e":[1, 2],"f":"00abff"}"#)
     }
 
-    @Test("Writes members of every type, and none where there is no value")
-    func writesMembers() {
+    @Test func `Writes members of every type, and none where there is no value`() {
         let written = text { json in
             json.object { json in
                 json.member("text", "t")
@@ -74,8 +71,7 @@ import Testing
         #expect(text { $0.double(number) } == "null")
     }
 
-    @Test("Writes lines")
-    func writesLines() {
+    @Test func `Writes lines`() {
         var json = JSONWriter()
         for number in 1...3 {
             json.array { $0.integer(UInt8(number)) }
@@ -84,8 +80,7 @@ import Testing
         #expect(String(decoding: json.bytes, as: UTF8.self) == "[1]\n[2]\n[3]\n")
     }
 
-    @Test("What a closure throws comes out as it is")
-    func passesErrorsOn() {
+    @Test func `What a closure throws comes out as it is`() {
         var json = JSONWriter()
         #expect(throws: JSONFaultReason("no")) {
             try json.object { _ throws(JSONFaultReason) in throw JSONFaultReason("no") }

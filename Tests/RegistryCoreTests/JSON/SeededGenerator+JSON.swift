@@ -5,8 +5,7 @@ import TestSupport
 extension SeededGenerator {
     private static let scalars: [Unicode.Scalar] = [
         "a", "b", "Z", "0", " ", "/", "~", "\"", "\\", "\n", "\t", "\u{0}", "\u{8}", "\u{1F}", "\u{7F}", "é", "ß", "漢",
-        "\u{2028}",
-        "\u{FFFD}", "\u{FFFF}", "😀", "\u{10FFFF}",
+        "\u{2028}", "\u{FFFD}", "\u{FFFF}", "😀", "\u{10FFFF}",
     ]
 
     /// A short text of characters that are easily got wrong, none of which combine.
