@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import RegistryCore
 import RegistryStore
 import TestSupport
 import Testing

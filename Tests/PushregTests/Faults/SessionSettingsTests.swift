@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import Foundation
 import Logging
 import PostgresDriver
+import RegistryStore
 import Testing
 
 /// A session's own settings, on which it rests that an acknowledged write is durable.

@@ -1,7 +1,9 @@
 import AsyncHTTPClient
 import Foundation
+import NIOCore
 import NIOHTTP1
 import PostgresDriver
+import RegistryCore
 import RegistryStore
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
