@@ -21,13 +21,8 @@ import Testing
         var settings = ServerConfiguration(port: 0, insecureNoAuth: true)
         settings.limits.totalsLifetime = .zero
         let metrics = ServiceMetrics(registry: registry, configuration: settings)
-        let responder = RegistryResponder(
-            registry: database.registry,
-            configuration: configuration,
-            logger: .silent,
-            metrics: metrics
-        )
-        let application = makeApplication(direct: responder, configuration: settings, logger: .silent)
+        let direct = RegistryResponder(registry: registry, configuration: settings, logger: .silent, metrics: metrics)
+        let application = makeApplication(direct: direct, configuration: settings, logger: .silent)
         let sweeper = Sweeper(registry: registry, interval: .seconds(60), logger: .silent, metrics: metrics.factory)
         try await LiveServer.run(application, registry) { try await test($0, sweeper, database) }
     }
