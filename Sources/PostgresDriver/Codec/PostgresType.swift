@@ -40,6 +40,10 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     public static let timestamptz = PostgresType(rawValue: 1184)
     /// `interval`
     public static let interval = PostgresType(rawValue: 1186)
+    /// `record`
+    public static let record = PostgresType(rawValue: 2249)
+    /// `record[]`
+    public static let recordArray = PostgresType(rawValue: 2287)
     /// `jsonb`
     public static let jsonb = PostgresType(rawValue: 3802)
 
