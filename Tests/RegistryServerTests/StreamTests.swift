@@ -114,7 +114,7 @@ import Testing
 extension ResolvedActivity {
     fileprivate static func sample(_ number: Int, at time: Date) -> ResolvedActivity {
         ResolvedActivity(
-            number: Int64(number),
+            key: Int64(number),
             activityID: .sample("a-\(number)"),
             token: .sample(number),
             startedAt: time,

@@ -83,7 +83,7 @@ import Testing
         while let start = position {
             let page = try await root.database.registry.explain(Self.alias, after: start, limit: 4, in: root.scope)
             ids += page.activities.map(\.activityID.rawValue)
-            position = page.activities.last.map { ExplainPosition(isClosed: $0.isClosed, number: $0.number) }
+            position = page.activities.last.map { ExplainPosition(isClosed: $0.isClosed, key: $0.key) }
         }
         #expect(ids.count == 25 && Set(ids).count == 25)
         #expect(ids.suffix(9).allSatisfy { Int($0.string.dropFirst(2))!.isMultiple(of: 3) })

@@ -71,11 +71,11 @@ import Testing
     }
 
     private static func resolve(_ database: TestDatabase, _ scope: Scope) async throws -> Int {
-        var (number, count) = (Int64?.some(0), 0)
-        while let last = number {
+        var (key, count) = (Int64?.some(0), 0)
+        while let last = key {
             let page = try await database.registry.activities(under: order, after: last, limit: 1000, in: scope)
             count += page.count
-            number = page.last?.number
+            key = page.last?.key
         }
         return count
     }

@@ -228,7 +228,7 @@ struct PlannedStatements {
                 name: "resolve",
                 statements: [ResolveStatements.page(of: alias, after: 0, limit: 100, in: scope)]
                     + [ResolveStatements.range(of: alias, after: 0, through: 100, in: scope)]
-                    + [ResolveStatements.number(of: alias, after: 0, count: 100, in: scope)]
+                    + [ResolveStatements.key(of: alias, after: 0, count: 100, in: scope)]
                     + [ResolveStatements.resolve([alias], limitPerAlias: 100, limit: 1000, in: scope)]
                     + [ResolveStatements.activity(.sample("activity-5"), in: scope)]
                     + [tokenPage(of: alias, .start, in: scope), tokenPage(of: alias, .device, in: scope)]

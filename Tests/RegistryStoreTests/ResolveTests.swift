@@ -26,7 +26,7 @@ import Testing
             )
             guard let end = page.last else { break }
             seen += page.map(\.activityID)
-            last = end.number
+            last = end.key
             // Rotations while paging move nothing.
             try await first.another("a1").register(100 + seen.count, at: nil)
         }
@@ -54,7 +54,7 @@ import Testing
         let all = try await registry.activities(under: alias, limit: 100, in: first.scope)
         #expect(all.count == 12)
         for known in [0, 1, 11, 12] {
-            let last = known == 0 ? 0 : all[known - 1].number
+            let last = known == 0 ? 0 : all[known - 1].key
             var seen: [ResolvedActivity] = []
             try await registry.forEachRange(
                 of: alias,

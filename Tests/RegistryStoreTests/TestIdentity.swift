@@ -65,7 +65,7 @@ struct TestIdentity {
     func view() async throws -> [ResolvedActivity] {
         try await activities().map { activity in
             ResolvedActivity(
-                number: 0,
+                key: 0,
                 activityID: .sample("any"),
                 token: PushToken(bytes: Array(activity.token.bytes.prefix(80))),
                 startedAt: activity.startedAt,

@@ -1,8 +1,8 @@
 import Foundation
 
 package struct ResolvedActivity: Sendable, Hashable {
-    /// Pages are ordered by this immutable internal number; no answer contains it.
-    package let number: Int64
+    /// Pages are ordered by this immutable internal key; no answer contains it.
+    package let key: Int64
     package let activityID: ActivityID
     package let token: PushToken
     /// The installation on which it runs; nil when no request named one.
@@ -22,7 +22,7 @@ package struct ResolvedActivity: Sendable, Hashable {
     package let revision: Int
 
     package init(
-        number: Int64,
+        key: Int64,
         activityID: ActivityID,
         token: PushToken,
         installation: InstallationHash? = nil,
@@ -34,7 +34,7 @@ package struct ResolvedActivity: Sendable, Hashable {
         expiresAt: Date,
         revision: Int
     ) {
-        self.number = number
+        self.key = key
         self.activityID = activityID
         self.token = token
         self.installation = installation

@@ -42,7 +42,7 @@ extension ScopedCall {
         let place = try readPosition(&parameters, of: list)
         let (checkedKind, checkedValue) = try parameters.checked(kind, value)
         let alias = Alias(checkedKind: checkedKind, value: checkedValue)
-        let position = place.map { ExplainPosition(isClosed: $0.part > 0, number: $0.number) }
+        let position = place.map { ExplainPosition(isClosed: $0.part > 0, key: $0.number) }
         // One more than requested shows whether there is another page.
         let found = try await registry.explain(alias, after: position ?? .start, limit: limit + 1, in: scope)
         return .json { json in
@@ -53,7 +53,7 @@ extension ScopedCall {
             json.member("leases", found.leases)
             guard found.activities.count > limit else { return }
             let last = found.activities[limit - 1]
-            let cursor = Cursor.encode(after: last.number, part: last.isClosed ? 1 : 0, of: list, in: scope)
+            let cursor = Cursor.encode(after: last.key, part: last.isClosed ? 1 : 0, of: list, in: scope)
             json.member("nextCursor", cursor)
         }
     }

@@ -5,15 +5,15 @@ import RegistryCore
 package struct ExplainPosition: Sendable, Hashable {
     /// Closed activities come after the others.
     package let isClosed: Bool
-    /// The internal number of the page's last activity; 0 before the first page.
-    package let number: Int64
+    /// The internal key of the page's last activity; 0 before the first page.
+    package let key: Int64
 
-    package init(isClosed: Bool, number: Int64) {
+    package init(isClosed: Bool, key: Int64) {
         self.isClosed = isClosed
-        self.number = number
+        self.key = key
     }
 
-    package static let start = ExplainPosition(isClosed: false, number: 0)
+    package static let start = ExplainPosition(isClosed: false, key: 0)
 }
 
 extension Registry {
@@ -84,7 +84,7 @@ struct ExplainStatements {
         """
         \(sql: Self.activities(among: "activity_aliases", in: scope))
         WHERE \(sql: names("al", in: scope))
-            AND (al.ended, al.activity_key) > (\(position.isClosed), \(position.number))
+            AND (al.ended, al.activity_key) > (\(position.isClosed), \(position.key))
         ORDER BY al.ended, al.activity_key LIMIT \(limit)
         """
     }

@@ -26,7 +26,7 @@ extension Registry {
             var known: Set<Int64> = []
             return try session.pipeline(searches.map(statements.activities)).flatMap { result in
                 try result.decode(AliasExplanation.Activity.columns)
-            }.filter { known.insert($0.number).inserted }
+            }.filter { known.insert($0.key).inserted }
         }
     }
 

@@ -32,8 +32,8 @@ extension Registry {
     /// - Returns: the number of activities that were running.
     package func endAll(under alias: Alias, in scope: Scope, by who: UTF8Text) async throws -> Int {
         var (ended, hasWritten, next) = (0, false, Int64?.some(0))
-        while let number = next {
-            let page = try await write { try Self.endPage(under: alias, after: number, in: scope, by: who, $0) }
+        while let key = next {
+            let page = try await write { try Self.endPage(under: alias, after: key, in: scope, by: who, $0) }
             ended += page.running
             hasWritten = hasWritten || page.hasWritten
             next = page.last
@@ -47,20 +47,20 @@ extension Registry {
 
     private static let endPageSize = 1000
 
-    /// - Returns: the number of running activities of the page, whether anything was written, and the number of its
+    /// - Returns: the number of running activities of the page, whether anything was written, and the key of its
     ///   last activity; nil for the last page.
     private static func endPage(
         under alias: Alias,
-        after number: Int64,
+        after key: Int64,
         in scope: Scope,
         by who: UTF8Text,
         _ session: borrowing PostgresSession
     ) throws -> (running: Int, hasWritten: Bool, last: Int64?) {
         let statements = EndStatements(scope: scope, who: who)
-        let end = ResolveStatements.number(of: alias, after: number, count: endPageSize, in: scope)
+        let end = ResolveStatements.key(of: alias, after: key, count: endPageSize, in: scope)
         return try session.transaction { transaction in
             let last = try transaction.execute(end).rows.first?.decode(Int64.self)
-            let page = statements.end(under: alias, after: number, through: last ?? .max)
+            let page = statements.end(under: alias, after: key, through: last ?? .max)
             let ended = try transaction.execute(page).decode(EndedActivity.columns)
             _ = try transaction.pipeline(statements.consequences(ended.map(\.activityID)), finishing: true)
             let running = ended.filter { $0.outcome == "ended" && $0.isWithinLifetime }
@@ -101,8 +101,8 @@ struct EndStatements {
         return [merge(source, reason: reason)] + consequences(ids)
     }
 
-    /// Ends the activities that bear the alias and have not ended, of some numbers.
-    func end(under alias: Alias, after number: Int64, through last: Int64) -> SQL {
+    /// Ends the activities that bear the alias and have not ended, of some keys.
+    func end(under alias: Alias, after key: Int64, through last: Int64) -> SQL {
         merge(
             """
             SELECT a.activity_id, clock_timestamp() AS ended_at
@@ -114,7 +114,7 @@ struct EndStatements {
             ) AS a
             WHERE \(sql: scope.contains("al"))
                 AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
-                AND al.activity_key > \(number) AND al.activity_key <= \(last)
+                AND al.activity_key > \(key) AND al.activity_key <= \(last)
             """,
             reason: .ended
         )

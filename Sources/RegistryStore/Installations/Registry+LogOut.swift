@@ -21,10 +21,10 @@ extension Registry {
         let rows = InstallationStatements(installation: installation, scope: scope, claimant: claimant)
         let statements = LogOutStatements(rows: rows, who: who)
         guard var page = try await begin(statements, observedAt) else { return }
-        while let number = page.next {
+        while let key = page.next {
             page.next = try await write { [page] session in
                 try session.transaction { transaction in
-                    let found = statements.activities(at: page.time, after: number, limit: Self.logOutPageSize)
+                    let found = statements.activities(at: page.time, after: key, limit: Self.logOutPageSize)
                     return try Self.end(transaction.execute(found), at: page.time, statements, transaction)
                 }
             }
@@ -33,7 +33,7 @@ extension Registry {
 
     private static let logOutPageSize = 1000
 
-    /// The time of the log-out, and the number of the last activity that it ended so far; nil if there are no more.
+    /// The time of the log-out, and the key of the last activity that it ended so far; nil if there are no more.
     private struct LogOutPage: Sendable {
         let time: Date
         var next: Int64?
@@ -62,7 +62,7 @@ extension Registry {
 
     /// Ends a page of activities, and finishes the transaction.
     ///
-    /// - Returns: the number of the last one; nil if the page was not full.
+    /// - Returns: the key of the last one; nil if the page was not full.
     private static func end(
         _ found: PostgresResult,
         at time: Date,
@@ -93,19 +93,19 @@ struct LogOutStatements {
         """
     }
 
-    /// The next of its activities that had started by then, with their numbers, locked in the order of ids. Later
+    /// The next of its activities that had started by then, with their keys, locked in the order of ids. Later
     /// starts are not included, and an earlier start may become known later: the view of verdicts applies the same
     /// rule.
     ///
     /// The page is looked up by ids alone: with the installation in the condition, the planner would read all of its
     /// rows.
-    func activities(at time: Date, after number: Int64, limit: Int) -> SQL {
+    func activities(at time: Date, after key: Int64, limit: Int) -> SQL {
         """
         SELECT a.activity_id, a.activity_key FROM activities a
         WHERE \(sql: scope.contains("a"))
             AND a.activity_id = ANY(ARRAY(
             SELECT own.activity_id FROM activities own
-            WHERE \(sql: rows.isOf("own")) AND own.ended_at IS NULL AND own.activity_key > \(number)
+            WHERE \(sql: rows.isOf("own")) AND own.ended_at IS NULL AND own.activity_key > \(key)
                 AND own.expires_at > now() AND own.started_at <= \(time)
             ORDER BY own.activity_key LIMIT \(limit)
         ))

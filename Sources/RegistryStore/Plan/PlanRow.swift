@@ -44,7 +44,7 @@ struct PlanRow {
         .one("p.start_token"),
         lease,
         .one("dt.token"),
-        AliasRow.optional(of: "cur", number: "cur.activity_key"),
+        AliasRow.optional(of: "cur", key: "cur.activity_key"),
         as: PlanRow.init
     )
 

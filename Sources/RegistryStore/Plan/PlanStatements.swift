@@ -23,11 +23,11 @@ struct PlanStatements {
     /// Bounds the activities of the alias to examine for a page: most of a crowd may be over by the times.
     static let mostBearers = 10_000
 
-    /// In the order of the immutable number.
-    func activities(after number: Int64, limit: Int) -> SQL {
+    /// In the order of the immutable key.
+    func activities(after key: Int64, limit: Int) -> SQL {
         """
         SELECT \(PlanRow.columns)
-        FROM \(sql: ResolveStatements.rows(of: alias, after: number, limit: Self.mostBearers, in: scope))
+        FROM \(sql: ResolveStatements.rows(of: alias, after: key, limit: Self.mostBearers, in: scope))
         CROSS JOIN LATERAL (
             SELECT * FROM \(sql: scope.view(.activities)) its
             WHERE \(sql: scope.contains("its")) AND its.activity_key = al.activity_key AND its.activity_key > 0
@@ -85,10 +85,10 @@ struct PlanStatements {
     ///
     /// A lease that this plan already has is written again (R1).
     ///
-    /// - Parameter number: activities up to this one were on earlier pages, and are left out with their installations.
-    func take(_ hashes: [[UInt8]], after number: Int64) -> SQL {
+    /// - Parameter key: activities up to this one were on earlier pages, and are left out with their installations.
+    func take(_ hashes: [[UInt8]], after key: Int64) -> SQL {
         """
-        WITH found AS MATERIALIZED (\(sql: found(hashes, after: number))), taken AS (
+        WITH found AS MATERIALIZED (\(sql: found(hashes, after: key))), taken AS (
             INSERT INTO start_leases AS stored (\(unescaped: Self.leaseColumns)) \(sql: leases(from: "found")) \(sql: merge)
             RETURNING stored.installation_hash, stored.lease_id, stored.leased_at, stored.leased_until, stored.attempted_at
         )
@@ -109,17 +109,17 @@ struct PlanStatements {
 
     /// As two statements, because Citus rejects an insertion next to a query: the first takes the leases, the second
     /// judges the installations and returns the answer.
-    func takeOnCitus(_ hashes: [[UInt8]], after number: Int64) -> [SQL] {
+    func takeOnCitus(_ hashes: [[UInt8]], after key: Int64) -> [SQL] {
         let insertion = SQL.insertion(
             into: "start_leases",
             as: "stored",
             Self.leaseColumns,
-            leases(from: "(\(sql: found(hashes, after: number, isInParts: true))) AS found")
+            leases(from: "(\(sql: found(hashes, after: key, isInParts: true))) AS found")
         )
         let taken = "found.is_ours OR coalesce(found.plan_id = asked.plan_id, false)"
         let attempt = LeaseRules.attempt(of: "found", before: "found.leased_at")
         let answer: SQL = """
-            SELECT \(PlanRow.columns) FROM (\(sql: found(hashes, after: number, isInParts: true))) AS found
+            SELECT \(PlanRow.columns) FROM (\(sql: found(hashes, after: key, isInParts: true))) AS found
             CROSS JOIN LATERAL (
                 SELECT found.ruling, found.installation_hash, found.retry_at, found.start_token,
                     CASE WHEN \(unescaped: taken) THEN found.lease_id END AS lease_id, found.leased_until,
@@ -138,7 +138,7 @@ struct PlanStatements {
 
     /// - Parameter isInParts: an earlier statement takes the leases: this one reads them, and a lease of these
     ///   statements does not count as another's.
-    private func found(_ hashes: [[UInt8]], after number: Int64, isInParts: Bool = false) -> SQL {
+    private func found(_ hashes: [[UInt8]], after key: Int64, isInParts: Bool = false) -> SQL {
         let lease: SQL =
             isInParts
             ? ", l.lease_id, l.plan_id, l.leased_at, l.leased_until, l.attempted_at, \(sql: isOurs) AS is_ours" : ""
@@ -163,7 +163,7 @@ struct PlanStatements {
                     AND its.kind = \(TokenKind.start.name) AND its.attributes_type = \(request.attributesType) LIMIT 1
             ) AS st ON true
             CROSS JOIN LATERAL (SELECT \(sql: ruling(isInParts: isInParts)) AS ruling) AS ruled
-            WHERE coalesce(bearing.running > \(number), true)
+            WHERE coalesce(bearing.running > \(key), true)
             """
     }
 

@@ -3,9 +3,9 @@ import PostgresDriver
 import RegistryCore
 
 package enum PlanPosition: Sendable, Hashable {
-    /// After the activity with this number; 0 before the first page.
+    /// After the activity with this key; 0 before the first page.
     case activity(Int64)
-    /// After the installation with this hash, and the number of the last activity of earlier pages.
+    /// After the installation with this hash, and the key of the last activity of earlier pages.
     case installation([UInt8], afterActivity: Int64)
     package static let start = PlanPosition.activity(0)
 }
@@ -52,7 +52,7 @@ extension Registry {
             let installations = statements.installations(after: position.installation, limit: limit)
             let activities = [
                 statements.activities(after: position.activity, limit: limit),
-                ResolveStatements.number(
+                ResolveStatements.key(
                     of: request.alias,
                     after: position.activity,
                     count: PlanStatements.mostBearers,
@@ -84,7 +84,7 @@ extension Registry {
     private func judge(
         _ hashes: [[UInt8]],
         _ request: PlanRequest,
-        after number: Int64,
+        after key: Int64,
         in scope: Scope,
         by who: UTF8Text
     ) async throws -> [PlanEntry] {
@@ -97,8 +97,8 @@ extension Registry {
             let judged = try await write { session in
                 let taking =
                     session.isDistributed
-                    ? statements.takeOnCitus(installations, after: number)
-                    : [statements.take(installations, after: number)]
+                    ? statements.takeOnCitus(installations, after: key)
+                    : [statements.take(installations, after: key)]
                 return try session.pipeline(taking + [event])[taking.count - 1].decode(PlanRow.columns)
             }
             for row in judged { row.installation.map { rows[$0.bytes] = row } }
@@ -116,7 +116,7 @@ extension PlanPosition {
 
     fileprivate var activity: Int64 {
         switch self {
-        case .activity(let number), .installation(_, let number): number
+        case .activity(let key), .installation(_, let key): key
         }
     }
 
@@ -135,11 +135,11 @@ private struct FoundPlan: Sendable {
 
     init(lastActivity: Int64) { self.lastActivity = lastActivity }
 
-    /// - Parameter last: the number of the last examined activity; nil if all were.
+    /// - Parameter last: the key of the last examined activity; nil if all were.
     mutating func add(_ activities: [PlanRow], limit: Int, lookedThrough last: Int64?) {
         rows = Array(activities.prefix(limit))
         hasMoreActivities = activities.count > limit || last != nil
-        lastActivity = (activities.count > limit ? nil : last) ?? rows.last?.activity?.number ?? lastActivity
+        lastActivity = (activities.count > limit ? nil : last) ?? rows.last?.activity?.key ?? lastActivity
         if hasMoreActivities { installations = [] }
     }
 

@@ -1,11 +1,11 @@
 import RegistryCore
 
 package struct AliasPage: Sendable, Hashable {
-    /// The activities with a token that may be handed out, in the order of their internal numbers.
+    /// The activities with a token that may be handed out, in the order of their keys.
     package let activities: [ResolvedActivity]
     /// The alias's channel; at most one.
     package let channels: [BroadcastChannel]
-    /// More activities may follow this number; nil for the last page.
+    /// More activities may follow this key; nil for the last page.
     package let next: Int64?
 
     package init(activities: [ResolvedActivity], channels: [BroadcastChannel], next: Int64?) {
@@ -30,7 +30,7 @@ struct AliasRows: Sendable {
 
     mutating func add(_ row: AliasRow) {
         if let activity = row.activity { activities.append(activity) }
-        last = max(last ?? row.number, row.number)
+        last = max(last ?? row.key, row.key)
         count += 1
         isCut = count > limit
     }
@@ -42,11 +42,11 @@ struct AliasRows: Sendable {
     }
 
     var page: AliasPage {
-        let found = activities.count > 1 ? activities.sorted { $0.number < $1.number } : activities
+        let found = activities.count > 1 ? activities.sorted { $0.key < $1.key } : activities
         guard found.count > limit else {
             return AliasPage(activities: found, channels: channels, next: isCut ? last : nil)
         }
         let first = Array(found.prefix(limit))
-        return AliasPage(activities: first, channels: channels, next: first.last?.number ?? last)
+        return AliasPage(activities: first, channels: channels, next: first.last?.key ?? last)
     }
 }

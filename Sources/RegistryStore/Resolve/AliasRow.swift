@@ -2,13 +2,13 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// A row of an alias: its activity's number, and the activity unless its token is withheld.
+/// A row of an alias: its activity's key, and the activity unless its token is withheld.
 struct AliasRow {
-    let number: Int64
+    let key: Int64
     let activity: ResolvedActivity?
 
-    static let columns = Columns(sql: ResolvedActivity.names(of: "c", number: "al.activity_key")) { row in
-        try AliasRow(number: row.next(), facts: facts, &row)
+    static let columns = Columns(sql: ResolvedActivity.names(of: "c", key: "al.activity_key")) { row in
+        try AliasRow(key: row.next(), facts: facts, &row)
     }
 
     /// After the position of a request `q`.
@@ -16,18 +16,18 @@ struct AliasRow {
 
     private static let facts = ActivityFacts.columns(of: "c")
 
-    /// The columns of an activity. All are null if there is none; all but its number if its token is withheld.
-    static func optional(of row: String, number: String) -> Columns<AliasRow?> {
+    /// The columns of an activity. All are null if there is none; all but its key if its token is withheld.
+    static func optional(of row: String, key: String) -> Columns<AliasRow?> {
         let facts = ActivityFacts.columns(of: row)
-        return Columns(sql: ResolvedActivity.names(of: row, number: number)) { row in
-            let number: Int64? = try row.next()
-            let found = try AliasRow(number: number ?? 0, facts: facts, &row)
-            return number == nil ? nil : found
+        return Columns(sql: ResolvedActivity.names(of: row, key: key)) { row in
+            let key: Int64? = try row.next()
+            let found = try AliasRow(key: key ?? 0, facts: facts, &row)
+            return key == nil ? nil : found
         }
     }
 
-    private init(number: Int64, facts: Columns<ActivityFacts>, _ row: inout RowReader) throws {
-        self.number = number
+    private init(key: Int64, facts: Columns<ActivityFacts>, _ row: inout RowReader) throws {
+        self.key = key
         let (id, token, installation): (ActivityID?, PushToken?, InstallationHash?) = try (
             row.next(), row.next(), row.next()
         )
@@ -39,7 +39,7 @@ struct AliasRow {
             return
         }
         activity = ResolvedActivity(
-            number: number,
+            key: key,
             activityID: id,
             token: token,
             installation: installation,

@@ -2,31 +2,31 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// All further activities of an alias with very many, read in ranges of their numbers by two connections at once.
+    /// All further activities of an alias with very many, read in ranges of their keys by two connections at once.
     ///
     /// While `receive` has one range, the next two are read; then no connection is held until it returns.
     ///
     /// - Parameters:
-    ///   - number: of the last activity that is already known.
+    ///   - key: of the last activity that is already known.
     ///   - rangeSize: the alias's rows in a range, withheld ones included.
     ///   - prepare: converts a range's activities; it runs on the connection's thread.
-    ///   - receive: gets the ranges in the order of their numbers; empty ones, too.
+    ///   - receive: gets the ranges in the order of their keys; empty ones, too.
     package func forEachRange<Range: Sendable>(
         of alias: Alias,
-        after number: Int64,
+        after key: Int64,
         in scope: Scope,
         rangeSize: Int,
         prepare: @escaping @Sendable ([ResolvedActivity]) -> Range,
         receive: (Range) async throws -> Void
     ) async throws {
         let largeAlias = LargeAlias(registry: self, alias: alias, scope: scope, rangeSize: rangeSize)
-        let firstEnds = try await largeAlias.ends(after: number)
+        let firstEnds = try await largeAlias.ends(after: key)
         try await withThrowingTaskGroup(of: FoundRange<Range>.self) { group in
             var ends = [0: firstEnds.first, 1: firstEnds.second]
             var found: [Int: Range] = [:]
             var (begun, received) = (0, 0)
             while true {
-                let start = begun == 0 ? number : ends[begun - 1]
+                let start = begun == 0 ? key : ends[begun - 1]
                 if begun - received < LargeAlias.rangesAtOnce, let start, start < .max, let end = ends[begun] {
                     group.addTask { [begun] in try await largeAlias.range(begun, after: start, through: end, prepare) }
                     begun += 1
@@ -58,13 +58,13 @@ private struct LargeAlias: Sendable {
 
     /// One range is received while two connections read the next. A reader that stops wastes those.
     static let rangesAtOnce = 3
-    /// The most numbers per row at which all of a range's activities are read in their order, including others'; with
+    /// The most keys per row at which all of a range's activities are read in their order, including others'; with
     /// larger gaps, each is looked up. Reading one more costs about a quarter of a lookup.
     private static let sparseness: Int64 = 4
 
-    /// The ends of the first and second range after a number: `Int64.max` is the end of the last.
-    func ends(after number: Int64) async throws -> (first: Int64, second: Int64) {
-        let bounds = [1, 2].map { end(ofRange: $0, after: number) }
+    /// The ends of the first and second range after a key: `Int64.max` is the end of the last.
+    func ends(after key: Int64) async throws -> (first: Int64, second: Int64) {
+        let bounds = [1, 2].map { end(ofRange: $0, after: key) }
         let ends = try await registry.read { try $0.pipeline(bounds).map(Self.end) }
         return (ends[0], ends[1])
     }
@@ -89,8 +89,8 @@ private struct LargeAlias: Sendable {
         }
     }
 
-    private func end(ofRange position: Int, after number: Int64) -> SQL {
-        ResolveStatements.number(of: alias, after: number, count: position * rangeSize, in: scope)
+    private func end(ofRange position: Int, after key: Int64) -> SQL {
+        ResolveStatements.key(of: alias, after: key, count: position * rangeSize, in: scope)
     }
 
     private static func end(_ result: PostgresResult) throws -> Int64 {

@@ -4,7 +4,7 @@ import RegistryCore
 
 package struct ResolvedAlias: Sendable, Hashable {
     package let alias: Alias
-    /// Its activities with a token that may be handed out, in the order of their internal numbers.
+    /// Its activities with a token that may be handed out, in the order of their keys.
     package let activities: [ResolvedActivity]
     package let channels: [BroadcastChannel]
     /// More activities bear the alias than were asked for.
@@ -12,16 +12,16 @@ package struct ResolvedAlias: Sendable, Hashable {
 }
 
 extension Registry {
-    /// In the order of their immutable numbers.
+    /// In the order of their immutable keys.
     ///
-    /// - Parameter number: the last number of the previous page, 0 for the first page.
+    /// - Parameter key: the last key of the previous page, 0 for the first page.
     package func activities(
         under alias: Alias,
-        after number: Int64 = 0,
+        after key: Int64 = 0,
         limit: Int,
         in scope: Scope
     ) async throws -> [ResolvedActivity] {
-        var page = try await page(of: alias, after: number, limit: limit, in: scope)
+        var page = try await page(of: alias, after: key, limit: limit, in: scope)
         while page.activities.isEmpty, let next = page.next {
             page = try await self.page(of: alias, after: next, limit: limit, in: scope)
         }
@@ -32,11 +32,11 @@ extension Registry {
     /// withheld, a page may be short or empty although more follow.
     package func page(
         of alias: Alias,
-        after number: Int64,
+        after key: Int64,
         limit: Int,
         in scope: Scope
     ) async throws -> AliasPage {
-        let rows = try await read { try ResolveRequest.find(alias, after: number, limit: limit, in: scope, $0) }
+        let rows = try await read { try ResolveRequest.find(alias, after: key, limit: limit, in: scope, $0) }
         var rest = Self.mostWithheld
         return try await fill(rows, of: alias, in: scope, &rest).page
     }

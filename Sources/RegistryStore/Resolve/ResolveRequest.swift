@@ -43,14 +43,14 @@ struct ResolveRequest: Sendable {
 
     static func find(
         _ alias: Alias,
-        after number: Int64,
+        after key: Int64,
         limit: Int,
         in scope: Scope,
         _ session: borrowing PostgresSession
     ) throws -> AliasRows {
         try find(
             [
-                ResolveStatements.page(of: alias, after: number, limit: limit + 1, in: scope),
+                ResolveStatements.page(of: alias, after: key, limit: limit + 1, in: scope),
                 ResolveStatements.channels(of: [alias], in: scope),
             ],
             limit: limit,

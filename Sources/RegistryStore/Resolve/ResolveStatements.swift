@@ -15,55 +15,55 @@ enum ResolveStatements {
         """
     }
 
-    /// Rows of an alias in the order of the immutable number. Withheld activities do not make the statement longer.
-    static func page(of alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
+    /// Rows of an alias in the order of the immutable key. Withheld activities do not make the statement longer.
+    static func page(of alias: Alias, after key: Int64, limit: Int, in scope: Scope) -> SQL {
         """
-        SELECT \(AliasRow.columns) FROM \(sql: rows(of: alias, after: number, limit: limit, in: scope))
+        SELECT \(AliasRow.columns) FROM \(sql: rows(of: alias, after: key, limit: limit, in: scope))
         LEFT JOIN LATERAL \(sql: current(in: scope)) ON true
         ORDER BY al.activity_key
         """
     }
 
     /// The alias's rows `al` that resolve reads, as an item of `FROM`.
-    static func rows(of alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
+    static func rows(of alias: Alias, after key: Int64, limit: Int, in scope: Scope) -> SQL {
         """
         (
             SELECT al.activity_key FROM activity_aliases al
-            WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_key > \(number)
+            WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_key > \(key)
             ORDER BY al.activity_key LIMIT \(limit)
         ) AS al
         """
     }
 
-    /// The activities of an alias's rows up to a number, in the order of the immutable number.
-    static func range(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> SQL {
+    /// The activities of an alias's rows up to a key, in the order of keys.
+    static func range(of alias: Alias, after key: Int64, through last: Int64, in scope: Scope) -> SQL {
         """
         SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL \(sql: current(in: scope))
-        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_key > \(number) AND al.activity_key <= \(last)
+        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_key > \(key) AND al.activity_key <= \(last)
         ORDER BY al.activity_key
         """
     }
 
     /// For ranges in which most activities are the alias's: all are read in order, and the others are left out. `IS
     /// TRUE` keeps the alias's rows a hashed set that is asked about each row.
-    static func denseRange(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> SQL {
+    static func denseRange(of alias: Alias, after key: Int64, through last: Int64, in scope: Scope) -> SQL {
         """
         SELECT \(ResolvedActivity.columns) FROM \(sql: scope.view(.currentActivities)) cur
         WHERE \(sql: scope.contains("cur")) AND cur.activity_key > 0
-            AND cur.activity_key > \(number) AND cur.activity_key <= \(last)
+            AND cur.activity_key > \(key) AND cur.activity_key <= \(last)
             AND (cur.activity_key IN (
                 SELECT al.activity_key FROM activity_aliases al
                 WHERE \(sql: isRow(of: alias, in: scope))
-                    AND al.activity_key > \(number) AND al.activity_key <= \(last)
+                    AND al.activity_key > \(key) AND al.activity_key <= \(last)
             )) IS TRUE
         ORDER BY cur.activity_key
         """
     }
 
-    static func number(of alias: Alias, after number: Int64, count: Int, in scope: Scope) -> SQL {
+    static func key(of alias: Alias, after key: Int64, count: Int, in scope: Scope) -> SQL {
         """
         SELECT al.activity_key FROM activity_aliases al
-        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_key > \(number)
+        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_key > \(key)
         ORDER BY al.activity_key LIMIT 1 OFFSET \(count - 1)
         """
     }
@@ -124,9 +124,9 @@ enum ResolveStatements {
 }
 
 extension ResolvedActivity {
-    static let columns = Columns(sql: names(of: "cur", number: "cur.activity_key")) { row in
+    static let columns = Columns(sql: names(of: "cur", key: "cur.activity_key")) { row in
         try ResolvedActivity(
-            number: row.next(),
+            key: row.next(),
             activityID: row.next(),
             token: row.next(),
             installation: row.next(),
@@ -142,9 +142,9 @@ extension ResolvedActivity {
 
     private static let facts = ActivityFacts.columns(of: "cur")
 
-    static func names(of row: String, number: String) -> String {
+    static func names(of row: String, key: String) -> String {
         """
-        \(number), \(row).activity_id, \(row).token, \(row).installation_hash, \(ActivityFacts.columns(of: row).sql),
+        \(key), \(row).activity_id, \(row).token, \(row).installation_hash, \(ActivityFacts.columns(of: row).sql),
         \(row).started_at, \(row).starts_at, \(row).token_observed_at, \(row).confirmed_at, \(row).expires_at, \(row).revision
         """
     }

@@ -148,7 +148,7 @@ extension Audit {
                 var (last, isWhole) = (found.activities.last, found.activities.count == min(limit, pageSize))
                 while let end = last, isWhole, found.activities.count < limit {
                     let size = min(limit - found.activities.count, pageSize)
-                    let position = ExplainPosition(isClosed: end.isClosed, number: end.number)
+                    let position = ExplainPosition(isClosed: end.isClosed, key: end.key)
                     let page = try await registry.explain(alias, after: position, limit: size, in: scope)
                     found.activities += page.activities
                     (last, isWhole) = (page.activities.last, page.activities.count == size)

@@ -38,7 +38,7 @@ struct Resolve: AsyncParsableCommand {
             }
             count += page.count
             guard let end = page.last else { break }
-            last = end.number
+            last = end.key
         }
         if !json, count > 0 { try table.print() }
         Output.errors.note(count == 1 ? "1 activity." : "\(count) activities.")

@@ -4,8 +4,8 @@ import Foundation
 /// fingerprints.
 package struct AliasExplanation: Sendable, Hashable {
     package struct Activity: Sendable, Hashable {
-        /// Pages are ordered by this internal number; no answer contains it.
-        package let number: Int64
+        /// Pages are ordered by this internal key; no answer contains it.
+        package let key: Int64
         /// Whether a sweep or an end has closed it: pages list those after the others.
         package let isClosed: Bool
         package let activityID: ActivityID
@@ -28,7 +28,7 @@ package struct AliasExplanation: Sendable, Hashable {
         package var deliveredAt: Date?
 
         package init(
-            number: Int64,
+            key: Int64,
             isClosed: Bool,
             activityID: ActivityID,
             state: ActivityState,
@@ -43,7 +43,7 @@ package struct AliasExplanation: Sendable, Hashable {
             expiresAt: Date,
             deliveredAt: Date? = nil
         ) {
-            self.number = number
+            self.key = key
             self.isClosed = isClosed
             self.activityID = activityID
             self.state = state

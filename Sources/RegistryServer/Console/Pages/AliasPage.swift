@@ -10,14 +10,14 @@ extension ConsoleCall {
         let alias = try readAlias()
         let list = ["explain", alias.description]
         let place = try position(of: list)
-        let start = place.map { ExplainPosition(isClosed: $0.part > 0, number: $0.number) } ?? .start
+        let start = place.map { ExplainPosition(isClosed: $0.part > 0, key: $0.number) } ?? .start
         let found = try await registry.explain(alias, after: start, limit: Self.pageSize + 1, in: scope)
         let channel = try await registry.channel(of: alias, in: scope)
         let activities = found.activities.prefix(Self.pageSize)
         let (handedOut, others) = (activities.filter(\.isHandedOut), activities.filter { !$0.isHandedOut })
         let link = ConsoleLink(scope)
         let next = found.activities.count > Self.pageSize ? activities.last : nil
-        let cursor = next.map { Cursor.encode(after: $0.number, part: $0.isClosed ? 1 : 0, of: list, in: scope) }
+        let cursor = next.map { Cursor.encode(after: $0.key, part: $0.isClosed ? 1 : 0, of: list, in: scope) }
         return try page(
             "alias",
             part: "Search",
