@@ -55,8 +55,8 @@ import Testing
         _ = try await database.registry.register(registration, as: activity.id, in: elsewhere, by: "test")
         try await database.run(
             """
-            UPDATE activities SET started_at = now() - interval '3 hours',
-                expires_at = now() - interval '3 hours' + lifetime, confirmed_at = now() - interval '90 minutes'
+            UPDATE activities SET started_at = earlier(started_at, '150 minutes'),
+                expires_at = earlier(expires_at, '150 minutes'), confirmed_at = now() - interval '90 minutes'
             WHERE activity_id = 'a9'
             """
         )
@@ -161,10 +161,10 @@ import Testing
         // A minute may have passed meanwhile.
         #expect((1...2).contains(rows) && answers.count <= rows)
         // Of a later minute, so that nothing is counted again.
-        try await activity.database.run("UPDATE counts SET counted_at = counted_at + interval '1 hour'")
+        try await activity.database.run("UPDATE counts SET counted_at = earlier(counted_at, '-1 hour')")
         try await activity.another("b").register(2, at: .minutesAgo(5))
         #expect(try await registry.counts(in: activity.scope)[.activities(.active)] == 1)
-        try await activity.database.run("UPDATE counts SET counted_at = counted_at - interval '65 minutes'")
+        try await activity.database.run("UPDATE counts SET counted_at = earlier(counted_at, '65 minutes')")
         #expect(try await registry.counts(in: activity.scope)[.activities(.active)] == 2)
         #expect(try await Self.history(.seconds(3600), activity).suffix(2) == [["update": 1], ["update": 2]])
     }
