@@ -11,14 +11,11 @@ package struct Scope: Sendable, Hashable {
         self.environment = environment
     }
 
-    /// The `scope_id` of its rows.
+    /// The `scope_id` of its rows. Batches compare it, because an app's settings may change between two requests.
     package var id: Int64 { app.scopeIDs[environment] }
 
     /// The app in the other environment.
     var other: Scope { Scope(app: app, environment: environment.other) }
-
-    /// Whether statements may mix work of both, regardless of the app's settings.
-    func sharesStatements(with other: Scope) -> Bool { id == other.id }
 }
 
 extension Scope {

@@ -14,7 +14,7 @@ extension Batcher<RegistrationRequest, RegistrationAnswer> {
             select: { candidates in
                 guard let first = candidates.first else { return [] }
                 var selection = RegistrationSelection(isGuarded: first.isGuarded)
-                return candidates.map { $0.scope.sharesStatements(with: first.scope) && selection.add($0) }
+                return candidates.map { $0.scope.id == first.scope.id && selection.add($0) }
             },
             perform: { lane in
                 try await units.serve(lane, .registrations, .ifSafe) { session, requests in

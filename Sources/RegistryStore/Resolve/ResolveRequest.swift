@@ -17,7 +17,7 @@ struct ResolveRequest: Sendable {
             measures: units.measures.batches[.resolutions],
             select: { candidates in
                 guard let first = candidates.first else { return [] }
-                return candidates.map { $0.scope.sharesStatements(with: first.scope) && $0.limit == first.limit }
+                return candidates.map { $0.scope.id == first.scope.id && $0.limit == first.limit }
             },
             perform: { lane in
                 try await units.serve(lane, .resolutions, .idempotentRead) {
