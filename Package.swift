@@ -9,7 +9,9 @@ let strict: [SwiftSetting] = [
 ]
 
 let serverTestDependencies: [Target.Dependency] = [
-    "RegistryCore", "RegistryServer", "RegistryStore", "PostgresDriver", "EmbeddedPostgres", "TestSupport", "WebAssets",
+    "RegistryCore", "RegistryRules", "RegistryServer", "RegistryStore",
+    "PostgresDriver", "EmbeddedPostgres", "TestSupport",
+    "WebAssets",
     .product(name: "AsyncHTTPClient", package: "async-http-client"),
     .product(name: "Crypto", package: "swift-crypto"),
     .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -51,6 +53,7 @@ let package = Package(
         .target(name: "RegistryClient", swiftSettings: strict),
         .target(name: "RegistryLiveActivities", dependencies: ["RegistryClient"], swiftSettings: strict),
         .target(name: "RegistryCore", swiftSettings: strict),
+        .target(name: "RegistryRules", dependencies: ["RegistryCore"], swiftSettings: strict),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "PostgresDriver",
@@ -67,7 +70,7 @@ let package = Package(
         .target(
             name: "RegistryStore",
             dependencies: [
-                "RegistryCore", "PostgresDriver", "Queries",
+                "RegistryCore", "RegistryRules", "PostgresDriver", "Queries",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -88,7 +91,7 @@ let package = Package(
         .target(
             name: "RegistryServer",
             dependencies: [
-                "RegistryCore", "RegistryStore", "WebAssets",
+                "RegistryCore", "RegistryRules", "RegistryStore", "WebAssets",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -112,7 +115,8 @@ let package = Package(
         .executableTarget(
             name: "pushreg",
             dependencies: [
-                "RegistryCore", "RegistryServer", "RegistryStore", "PostgresDriver", "EmbeddedPostgres",
+                "RegistryCore", "RegistryRules", "RegistryServer", "RegistryStore",
+                "PostgresDriver", "EmbeddedPostgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
@@ -213,6 +217,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "RegistryRulesTests",
+            dependencies: ["RegistryCore", "RegistryRules"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "RegistryCoreTests",
             dependencies: ["RegistryCore", "TestSupport"],
             swiftSettings: strict
@@ -230,7 +239,7 @@ let package = Package(
         .testTarget(
             name: "RegistryStoreTests",
             dependencies: [
-                "RegistryCore", "RegistryStore", "PostgresDriver", "TestSupport",
+                "RegistryCore", "RegistryRules", "RegistryStore", "PostgresDriver", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

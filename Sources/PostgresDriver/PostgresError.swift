@@ -112,3 +112,8 @@ struct CallSite: Sendable {
 
     static let unknown = CallSite(file: "", line: 0)
 }
+
+extension PostgresError {
+    /// Another session inserted a row with the same key.
+    package var isUniqueViolation: Bool { sqlState == "23505" }
+}

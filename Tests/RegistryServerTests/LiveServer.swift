@@ -151,7 +151,8 @@ extension App {
         updatedAt: Date = .distantPast
     ) -> App {
         App(
-            number: 1,
+            id: 1,
+            scopeIDs: ScopeIDs(sandbox: 1, production: 2),
             bundleID: try! BundleID(bundleID),
             settings: AppSettings(aliasRules: aliasRules, jwt: jwt),
             createdAt: .distantPast,

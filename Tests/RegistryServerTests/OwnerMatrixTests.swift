@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 import RegistryStore
 import TestSupport
 import Testing
@@ -178,7 +179,7 @@ import Testing
 
         func contents() async throws -> Set<String> {
             let tables = [
-                "activities", "activity_aliases", "alias_identities", "alias_registrations", "former_claims", "events",
+                "activities", "activity_aliases", "alias_identities", "events",
                 "installations", "installation_aliases", "installation_tokens", "token_values",
             ]
             return try await database.pool.withSession { session in

@@ -43,7 +43,7 @@ import Testing
         Request(name: "lines, h2c", text: get(list, "Accept: application/x-ndjson\r\n" + upgrade), status: "200"),
         Request(name: "registration, h2c", text: put(upgrade), status: "201"),
         Request(name: "registration, websocket", text: put(webSocket), status: "201"),
-        Request(name: "registration that expects", text: put(upgrade + "\r\nExpect: 100-continue"), status: "201"),
+        Request(name: "registration, to continue", text: put(upgrade + "\r\nExpect: 100-continue"), status: "201"),
         Request(name: "behind another", text: plain + get(list, upgrade), status: "200", before: 1),
         Request(name: "tunnel", text: "CONNECT localhost:443 HTTP/1.1\r\nHost: localhost\r\n\r\n", status: "400"),
         Request(name: "unknown", text: get("/nowhere", upgrade), status: "404"),

@@ -55,22 +55,6 @@ import Testing
         #expect(try await identity.post(2, at: after(6)).outcome == .registered)
     }
 
-    /// R0 by all orders of a life with two activities and a late end.
-    @Test("All orders lead to one state", arguments: [false, true])
-    func allOrdersLeadToOneState(repeated: Bool) async throws {
-        var steps: [TestIdentity.Step] = [.post(1, after(1)), .post(2, after(3)), .end(after(5)), .post(3, after(7))]
-        if repeated { steps[1] = .post(3, after(9)) }
-        var views: Set<[ResolvedActivity]> = []
-        for order in permutations(of: steps) {
-            let identity = try await TestIdentity.make(sharing: "orders")
-            for step in order { await identity.play(step) }
-            views.insert(try await identity.view())
-        }
-        #expect(views.count == 1)
-        #expect(views.first?.map(\.token) == [.sample(3)])
-        #expect(views.first?.map(\.startedAt) == [after(7)])
-    }
-
     @Test("All orders of ends lead to nothing") func allOrdersOfEndsLeadToNothing() async throws {
         let steps: [TestIdentity.Step] = [.post(1, after(1)), .end(after(2)), .post(2, after(3)), .end(after(4))]
         for order in permutations(of: steps) {

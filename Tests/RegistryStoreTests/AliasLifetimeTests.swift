@@ -59,27 +59,6 @@ import Testing
         #expect(third.outcome == .registered && third.activity.activityID != first.activityID)
     }
 
-    /// In all orders one activity, which lives from the start that was given first.
-    @Test("All orders lead to one life") func allOrdersLeadToOneLife() async throws {
-        let start = Date.minutesAgo(-60)
-        let said: [(token: Int, minute: Double, startsAt: Date?)] = [
-            (1, 30, nil), (2, 20, start), (3, 10, start.addingTimeInterval(600)),
-        ]
-        var views: Set<[ResolvedActivity]> = []
-        for order in permutations(of: Array(said.indices)) {
-            let identity = try await TestIdentity.make(sharing: "schedules")
-            let now = Date.minutesAgo(0)
-            for index in order {
-                let (token, minute, startsAt) = said[index]
-                _ = try? await identity.post(token, at: now.addingTimeInterval(-minute * 60), startsAt: startsAt)
-            }
-            let found = try await identity.activities()
-            #expect(found.map(\.startsAt) == [start], "\(order)")
-            views.insert(try await identity.view())
-        }
-        #expect(views.allSatisfy { $0.count == 1 && $0[0].token == .sample(3) })
-    }
-
     @Test("The name is kept until the activity has gone") func theNameIsKeptUntilTheActivityHasGone() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1, at: .minutesAgo(0), startsAt: .minutesAgo(-25 * 24 * 60)).activity
@@ -96,12 +75,5 @@ extension TestIdentity {
     /// Makes all that is known of it so much older.
     fileprivate func age(by interval: String) async throws {
         try await TestActivity(database: database, scope: scope, id: .sample("any")).age(by: interval)
-        try await database.run(
-            """
-            UPDATE alias_registrations SET observed_at = observed_at - \(interval)::interval,
-                facts = CASE WHEN facts ? 'startsAt' THEN jsonb_set(facts, '{startsAt}',
-                    to_jsonb((facts ->> 'startsAt')::float8 - extract(epoch FROM \(interval)::interval)::float8)) ELSE facts END
-            """
-        )
     }
 }

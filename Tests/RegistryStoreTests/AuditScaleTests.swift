@@ -30,7 +30,7 @@ import Testing
                 """,
                 """
                 UPDATE activities a SET confirmed_at = now() - interval '3 hours',
-                    token_is_doubted = a.activity_key % 1000 = 0
+                    withheld = CASE WHEN a.activity_key % 1000 = 0 THEN 'quarantined' END
                 WHERE a.activity_key % 50 = 0
                 """,
                 """

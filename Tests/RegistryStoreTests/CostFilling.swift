@@ -39,12 +39,11 @@ extension TestDatabase {
         try await run(
             """
             INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
-                token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash,
-                installation_observed_at, aliases, aliases_observed_at, outcome, created_at)
+                token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, installation_hash,
+                aliases, aliases_observed_at, created_at)
             SELECT \(scope.id), 'bulk-' || n, int8send(n), sha256(int8send(n)), q.at, q.at,
-                q.at, q.at, '8 hours', q.at + interval '8 hours', q.at, \(installation?.bytes),
-                CASE WHEN \(installation?.bytes) IS NOT NULL THEN q.at END, \(aliases),
-                CASE WHEN \(aliases) IS NOT NULL THEN q.at END, 'registered', q.at
+                q.at, q.at, q.at + interval '8 hours', q.at, \(installation?.bytes), \(aliases),
+                CASE WHEN \(aliases) IS NOT NULL THEN q.at END, q.at
             FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
             CROSS JOIN (SELECT \(time)::timestamptz AS at) AS q
             """

@@ -61,34 +61,6 @@ import Testing
         #expect(try await activity.record() == nil)
     }
 
-    @Test("An activity that lost very many tokens to others is erased in pages") func claimsGoInPages() async throws {
-        let activity = try await TestActivity.make("erased-activity")
-        let (database, scope) = (activity.database, activity.scope)
-        let size = SweepStatements.tokenPageSize
-        try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
-        try await database.run(
-            """
-            INSERT INTO former_claims (scope_id, activity_id, token_digest, observed_at)
-            SELECT a.scope_id, a.activity_id, sha256(int8send(n)), a.token_observed_at
-            FROM activities a CROSS JOIN generate_series(1::bigint, \(Int64(size + 5))) AS n
-            """
-        )
-        try await database.run(
-            """
-            INSERT INTO token_values (scope_id, token_digest, displaced_activity_id, displaced_observed_at)
-            SELECT f.scope_id, f.token_digest, f.activity_id, f.observed_at FROM former_claims f
-            """
-        )
-        let counts = try await database.registry.erase(.alias(Self.alias), in: scope, by: "admin")
-        #expect(counts.activities == 1)
-        #expect(try await activity.count("SELECT count(*) FROM former_claims") == 0)
-        // The values are others', and stay.
-        let values: SQL = "SELECT count(*) FROM token_values WHERE displaced_activity_id IS NULL"
-        #expect(try await activity.count(values) == size + 5)
-        #expect(try await activity.count("SELECT count(*) FROM token_values") == size + 5)
-        #expect(try await Self.mostOfATransaction("token_values", where: "true", in: database, scope) <= size)
-    }
-
     /// The last event cannot be redacted for a while.
     @Test("An interrupted erasure keeps what it did, hands nothing out, and is done by its repetition")
     func repetitionGoesOn() async throws {

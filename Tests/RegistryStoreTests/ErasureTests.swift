@@ -155,7 +155,7 @@ import Testing
                 }
             )
         }
-        #expect(try await tables(activity.dump()) == ["activities", "alias_registrations", "installations"])
+        #expect(try await tables(activity.dump()) == ["installations"])
         _ = try await activity.database.registry.erase(.alias(Self.user), in: activity.scope, by: "admin")
         #expect(try await activity.dump().lines(with: "erased-person") == [])
         #expect(try await activity.tokens(.sample("orderId", "1")).count == 2)
@@ -167,55 +167,22 @@ import Testing
         try await identity.post(1, at: .minutesAgo(5), aliases: [Self.user])
         let activity = TestActivity(database: identity.database, scope: identity.scope, id: .sample("any"))
         try await activity.age(by: "9 hours")
-        try await identity.database.run("UPDATE alias_registrations SET observed_at = earlier(observed_at, '9 hours')")
         try await identity.post(2, at: .minutesAgo(1))
-        #expect(
-            try await activity.dump().lines(with: "erased-person").contains { $0.hasPrefix("alias_registrations ") }
-        )
         let counts = try await identity.database.registry.erase(.alias(Self.user), in: identity.scope, by: "admin")
         #expect(counts.activities == 1)
         #expect(try await activity.dump().lines(with: "erased-person") == [])
         #expect(try await identity.tokens() == [.sample(2)])
     }
 
-    @Test("Who has lost a token to another is forgotten by it", arguments: [true, false])
-    func formerOwnersGo(ofActivity: Bool) async throws {
+    @Test("Who has lost a token to another is forgotten by it") func formerOwnersGo() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: Self.installation)
-        if ofActivity {
-            try await activity.register(1, at: .minutesAgo(5), installation: phone.hash)
-            try await activity.another("other").register(1, at: .minutesAgo(4))
-        } else {
-            try await phone.register(1, in: TestInstallation.device, at: .minutesAgo(5))
-            try await phone.another(2).register(1, in: TestInstallation.device, at: .minutesAgo(4))
-        }
-        let needle = ofActivity ? "erased-activity" : Hexadecimal.encode(phone.hash.bytes)
+        try await phone.register(1, in: TestInstallation.device, at: .minutesAgo(5))
+        try await phone.another(2).register(1, in: TestInstallation.device, at: .minutesAgo(4))
+        let needle = Hexadecimal.encode(phone.hash.bytes)
         #expect(try await activity.dump().lines(with: needle).contains { $0.hasPrefix("token_values ") })
         _ = try await activity.database.registry.erase(.installation(phone.hash), in: activity.scope, by: "admin")
         #expect(try await activity.dump().lines(with: needle) == [])
-    }
-
-    /// A remembered registration that names what was erased since is left out.
-    @Test("An end that comes late ends what it is about, though part of its history was erased") func lateEndsEnd()
-        async throws
-    {
-        let identity = try await TestIdentity.make()
-        try await identity.post(1, at: .minutesAgo(30))
-        try await identity.post(2, at: .minutesAgo(25), aliases: [Self.user])
-        try await identity.post(3, at: .minutesAgo(20), aliases: [Self.order])
-        let first = try await identity.activities().map(\.activityID)
-        // As an erasure leaves it that another instance began when the registration was not there yet.
-        try await identity.database.run(
-            """
-            INSERT INTO erasures (scope_id, erased_digest, erased_at)
-            SELECT \(identity.scope.id), sha256(uuid_send(app.erasure_salt) || convert_to('alias:userId:erased-person', 'UTF8')),
-                now() FROM apps app
-            """
-        )
-        try await identity.end(at: .minutesAgo(27))
-        let now = try await identity.activities()
-        #expect(now.map(\.activityID) != first && now.count == 1)
-        #expect(try await identity.tokens() == [.sample(3)])
     }
 
     /// Followers of the feed forget what they know, and not only when the whole trail has been gone through.

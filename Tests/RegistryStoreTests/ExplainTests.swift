@@ -9,16 +9,10 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct ExplainTests {
     private static let alias = Alias.sample("orderId", "42")
     private static let phone = InstallationHash.sample(1)
-    private static func expire(_ activity: TestActivity) async {
-        _ = await activity.problem {
-            try await activity.register(
-                1,
-                at: .minutesAgo(20),
-                startedAt: .minutesAgo(9 * 60),
-                installation: phone,
-                aliases: [alias]
-            )
-        }
+
+    private static func expire(_ activity: TestActivity) async throws {
+        try await activity.register(1, at: .minutesAgo(20), installation: phone, aliases: [alias])
+        try await activity.age(by: "9 hours")
     }
 
     @Test func `An end says that the user dismissed the activity`() async throws {
@@ -32,7 +26,7 @@ import Testing
     /// Swept or not, the reason is the same.
     @Test("Expired activities are said to be when swept") func expiredActivitiesAreSaidToBeWhenSwept() async throws {
         let activity = try await TestActivity.make()
-        await Self.expire(activity)
+        try await Self.expire(activity)
         _ = try await activity.database.registry.sweep(.expiry, limit: 100, in: activity.scope)
         let explanation = try await activity.database.registry.explain(Self.alias, limit: 10, in: activity.scope)
         #expect(explanation.activities.map(\.facts.verdict) == [.expired])
@@ -43,7 +37,7 @@ import Testing
     @Test("An activity that expired before a log-out is expired") func whatExpiredBeforeALogOutIsExpired() async throws
     {
         let activity = try await TestActivity.make()
-        await Self.expire(activity)
+        try await Self.expire(activity)
         let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: Self.phone)
         try await phone.logOut(at: .minutesAgo(1))
         let explanation = try await activity.database.registry.explain(Self.alias, limit: 10, in: activity.scope)

@@ -47,7 +47,7 @@ import Testing
         try await registration.release()
         #expect(try await action == .dropped)
         #expect(try await activity.currentToken() == nil)
-        #expect(try await activity.count("SELECT count(*) FROM activities WHERE token_is_doubted") == 1)
+        #expect(try await activity.count("SELECT count(*) FROM activities WHERE withheld IS NOT NULL") == 1)
     }
 
     /// A batch that trips the guard releases values that it is about itself.
@@ -80,7 +80,7 @@ import Testing
         // As if the second's registration were under way.
         try await database.pool.withSession { session in
             _ = try session.execute("UPDATE token_values SET activity_id = \(first.id.rawValue)")
-            _ = try session.execute("UPDATE activities SET token_is_doubted = false")
+            _ = try session.execute("UPDATE activities SET withheld = NULL")
         }
         let takeover = try await HeldTransaction(
             """
@@ -104,7 +104,7 @@ import Testing
         #expect(try await second.currentToken() == nil)
         #expect(try await second.record()?.answer.reason == "unregistered")
         #expect(try await second.events().last == "dropped")
-        #expect(try await second.count("SELECT count(*) FROM activities WHERE token_is_doubted") == 1)
+        #expect(try await second.count("SELECT count(*) FROM activities WHERE withheld IS NOT NULL") == 1)
         #expect(try await second.pastTokens() == ["unregistered"])
     }
 }

@@ -140,15 +140,9 @@ import Testing
             try session.pipeline([
                 """
                 SELECT concat_ws('|', a.activity_id, a.token_digest, a.token_observed_at, a.last_observed_at, a.ended_at,
-                    a.end_reason, a.installation_hash, a.installation_observed_at, a.aliases, a.aliases_observed_at,
+                    a.end_reason, a.aliases, a.aliases_observed_at,
                     -- Of an end that nothing else is known with, the time of receipt.
-                    CASE WHEN a.last_observed_at IS NOT NULL THEN a.started_at END, a.starts_at,
-                    -- A claim that the value's row has counts in place of an earlier one that was lost meanwhile.
-                    (SELECT array_agg((f.token_digest, f.observed_at)::text ORDER BY f.token_digest)
-                     FROM former_claims f
-                     JOIN token_values t USING (scope_id, token_digest)
-                     WHERE f.scope_id = a.scope_id AND f.activity_id = a.activity_id
-                         AND t.activity_id <> a.activity_id))
+                    CASE WHEN a.last_observed_at IS NOT NULL THEN a.started_at END)
                 FROM activities a WHERE a.scope_id = \(scope.id) ORDER BY 1
                 """,
                 """

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 import RegistryStore
 import TestSupport
 import Testing

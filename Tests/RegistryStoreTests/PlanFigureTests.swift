@@ -24,7 +24,7 @@ import Testing
         try await database.addActivities(1...count, under: Self.order, at: .minutesAgo(1), in: scope)
         // Each on the installation of its number.
         try await database.run(
-            "UPDATE activities SET installation_hash = sha256(token), installation_observed_at = now()"
+            "UPDATE activities SET installation_hash = sha256(token)"
         )
         try await database.registry.analyzeTables()
         let resolved = try await Self.time { try await Self.resolve(database, scope) }

@@ -7,8 +7,8 @@ import TestSupport
 enum PlanFilling {
     /// Without names it would wait for the schemas of all other tests.
     static let analysis = """
-        ANALYZE activities, token_values, activity_aliases, installations, former_claims, alias_identities, \
-        alias_registrations, installation_tokens, installation_aliases, channels, channel_quotas, start_leases
+        ANALYZE activities, token_values, activity_aliases, installations, alias_identities, \
+        installation_tokens, installation_aliases, channels, channel_quotas, start_leases
         """
 
     /// Two start tokens and a device token for each installation, and an alias.
@@ -63,11 +63,11 @@ enum PlanFilling {
     static func activityRows(_ scope: Scope, _ numbers: ClosedRange<Int>, haveUsers: Bool = false) -> SQL {
         """
         INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
-            token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash,
-            installation_observed_at, aliases, aliases_observed_at, outcome, created_at, subject)
+            token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, installation_hash,
+            aliases, aliases_observed_at, created_at, subject)
         SELECT \(scope.id), 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(), now(),
-            '8 hours', now() + interval '8 hours', now(), sha256(int8send(n / 3)), now(),
-            jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), now(), 'registered', now(),
+            now() + interval '8 hours', now(), sha256(int8send(n / 3)),
+            jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), now(), now(),
             CASE WHEN \(haveUsers) THEN 'user-' || n / 10 END
         FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
         """
@@ -109,12 +109,6 @@ enum PlanFilling {
                 ON CONFLICT DO NOTHING
                 """,
                 """
-                INSERT INTO former_claims (scope_id, activity_id, token_digest, observed_at)
-                SELECT scope_id, activity_id, sha256(token_digest), token_observed_at
-                FROM activities
-                ON CONFLICT DO NOTHING
-                """,
-                """
                 INSERT INTO erasures (scope_id, erased_digest, erased_at)
                 SELECT scope_id, sha256(token_digest), now() FROM activities WHERE activity_key <= 10000
                 ON CONFLICT DO NOTHING
@@ -122,12 +116,6 @@ enum PlanFilling {
                 """
                 INSERT INTO alias_identities (scope_id, alias, owner, activity_id)
                 SELECT scope_id, activity_id, 'app', activity_id FROM activities
-                ON CONFLICT DO NOTHING
-                """,
-                """
-                INSERT INTO alias_registrations (scope_id, alias, owner, observed_at, token_digest, activity_id)
-                SELECT scope_id, activity_id, 'app', token_observed_at, token_digest, activity_id
-                FROM activities
                 ON CONFLICT DO NOTHING
                 """,
             ])

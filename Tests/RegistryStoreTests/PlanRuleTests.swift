@@ -84,7 +84,7 @@ import Testing
         try await plan.register(token: 11, at: .minutesAgo(2))
         try await plan.phone.mark(11, dead: .minutesAgo(1))
         try await plan.database.run(
-            "UPDATE activities SET token_is_doubted = true, created_at = earlier(created_at, '61 seconds')"
+            "UPDATE activities SET withheld = 'taken-over', created_at = earlier(created_at, '61 seconds')"
         )
         #expect(try await plan.step() == .alert(.noUpdateToken, nil))
         #expect(try await plan.leaseCount() == 0)

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 import TestSupport
 
 @testable import RegistryStore
@@ -16,78 +17,9 @@ struct PlannedStatements {
 
     /// Each group is one transaction.
     static func all(in scope: Scope) throws -> [PlannedStatements] {
-        try installations(scope) + activities(scope) + feedback(scope) + plans(scope) + lookups(scope) + sweeps(scope)
+        try installations(scope) + feedback(scope) + plans(scope) + lookups(scope) + sweeps(scope)
             + erasures(scope) + purges(scope)
     }
-
-    // MARK: Activities
-
-    private static func activities(_ scope: Scope) throws -> [PlannedStatements] {
-        let ends = EndStatements(scope: scope, who: "test")
-        let full = FullStateStatements(installation: .sample(7), observedAt: .minutesAgo(1), scope: scope, who: "test")
-        let identity = AliasIdentityStatements(alias: "77", owner: .app, scope: scope)
-        let one = ActivityID.sample("activity-4")
-        return [
-            registration("registration", batch(scope), scope),
-            registration("scheduled registration", batch(scope, startsAt: .minutesAgo(-60)), scope),
-            registration("registration on Citus", batch(scope), scope, isDistributed: true),
-            Self(
-                name: "end",
-                statements: ends.end([.sample("activity-3")], reason: .ended, observedAt: nil) + [
-                    ends.refusalFacts(about: [.sample("activity-3")]),
-                    ends.end(under: alias, after: 0, through: 1_000_000_000), ends.touch(under: alias),
-                ]
-            ),
-            Self(
-                name: "full state",
-                statements: [
-                    full.remember, full.running(limit: 1001), full.lock(listed: [one], values: [[1]], limit: 1000),
-                    full.dismissal(listed: [one]), full.event(listed: [one]),
-                ]
-            ),
-            Self(
-                name: "alias identity",
-                statements: [
-                    identity.lock(observedAt: nil, startsAt: nil), identity.clock(token: .sample(1)),
-                    identity.activity, identity.openRegistrations, identity.refusalFacts(observedAt: nil),
-                    identity.forget([entry]),
-                    identity.forgetDigests, identity.forgetOld,
-                ]
-            ),
-        ]
-    }
-
-    private static func registration(
-        _ name: String,
-        _ batch: RegistrationBatch,
-        _ scope: Scope,
-        isDistributed: Bool = false
-    ) -> Self {
-        let registration = RegistrationStatements(batch: batch, scope: scope, isDistributed: isDistributed)
-        return Self(name: name, statements: registration.all + [registration.refusalFacts])
-    }
-
-    /// One registration with a time, and one without.
-    private static func batch(_ scope: Scope, startsAt: Date? = nil) -> RegistrationBatch {
-        let requests = [(1, Date.minutesAgo(1)), (2, nil)].map { number, time in
-            let registration = ActivityRegistration.sample(
-                token: .sample(number),
-                observedAt: time,
-                startsAt: startsAt,
-                aliases: [.sample("orderId", "1")]
-            )
-            let id = ActivityID.sample("activity-\(number)")
-            return RegistrationRequest(id: id, registration: registration, who: "test", claimant: .any, scope: scope)
-        }
-        return RegistrationBatch(requests)
-    }
-
-    private static let entry = AliasTimeline.Registration(
-        observedAt: .minutesAgo(1),
-        tokenDigest: [1],
-        startedAt: .minutesAgo(1),
-        activityID: nil
-    )
 
     // MARK: Feedback
 
@@ -177,7 +109,6 @@ struct PlannedStatements {
             Self(
                 name: "log-out",
                 statements: [phone.lock(observedAt: nil), logOut.time(nil)]
-                    + [logOut.activities(at: .minutesAgo(1), after: 0, limit: 1000)]
                     + logOut.removal(at: .minutesAgo(1))
             ),
             Self(
@@ -267,8 +198,8 @@ struct PlannedStatements {
                 name: "sweep",
                 statements: [sweep.expired(limit: 10), sweep.tombstones(limit: 10)]
                     + [sweep.deleteUnclaimedValues(limit: 10), sweep.staleIdentities(limit: 10)]
-                    + sweep.deleteIdentities([("activity-5", "app")]) + sweep.recordExpiry(of: ids)
-                    + [sweep.deleteFormerClaims(of: ids), sweep.deleteValues(of: ids)] + sweep.delete(ids)
+                    + [sweep.deleteIdentities([("activity-5", "app")])] + sweep.recordExpiry(of: ids)
+                    + [sweep.deleteValues(of: ids)] + sweep.delete(ids)
             ),
             Self(
                 name: "sweep of installations",
@@ -288,7 +219,7 @@ struct PlannedStatements {
             let ids = [ActivityID.sample("activity-5")]
             return Self(
                 name: "erasure of \(name)",
-                statements: [erasure.remember, erasure.activities(limit: 500)] + erasure.redactEvents(of: ids)
+                statements: [erasure.remember, erasure.activities(limit: 500), erasure.redactEvents(of: ids)]
                     + erasure.withhold(ids) + erasure.forget(ids) + [erasure.installations(limit: 500)]
                     + [erasure.identities(limit: 50)].compactMap(\.self)
                     + [AuditEventStatements.preferIndexes]

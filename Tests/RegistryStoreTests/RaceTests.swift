@@ -265,7 +265,7 @@ extension TestDatabase {
         try await count(
             """
             SELECT count(*) FROM activities a LEFT JOIN token_values t USING (scope_id, token_digest)
-            WHERE NOT a.token_is_doubted AND a.token IS NOT NULL AND a.expires_at > now()
+            WHERE a.withheld IS NULL AND a.token IS NOT NULL AND a.expires_at > now()
                 AND (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
                     OR a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at))
             """

@@ -1,4 +1,7 @@
 /// Makes histories of few activities, tokens and installations, so that requests meet.
+///
+/// All requests about an activity name the same installation and the same start, if any: the order of receipt decides between
+/// different facts (R6).
 struct RandomHistory {
     static let activities = 3
     static let tokens = 4
@@ -8,21 +11,29 @@ struct RandomHistory {
     let requests: [ClientRequest]
 
     init(using generator: inout some RandomNumberGenerator) {
-        var requests = (0..<Int.random(in: 3...10, using: &generator)).map { _ in Self.request(using: &generator) }
+        let starts = (0..<Self.activities).map { _ in Int.random(in: -2..<110, using: &generator) }
+        var requests = (0..<Int.random(in: 3...10, using: &generator)).map { _ in
+            Self.request(starts, using: &generator)
+        }
         for _ in 0..<Int.random(in: 0...3, using: &generator) {
             requests.append(requests.randomElement(using: &generator)!)
         }
         self.requests = requests.shuffled(using: &generator)
     }
 
-    private static func request(using generator: inout some RandomNumberGenerator) -> ClientRequest {
+    private static func request(
+        _ starts: [Int],
+        using generator: inout some RandomNumberGenerator
+    ) -> ClientRequest {
         let activity = Int.random(in: 0..<activities, using: &generator)
         let time = Int.random(in: 0..<12, using: &generator)
         switch Int.random(in: 0..<12, using: &generator) {
         case 0: return .end(activity: activity, observedAt: time)
         case 1, 2:
-            let items = (0..<Int.random(in: 0...4, using: &generator)).map { _ in item(using: &generator) }
             let installation = Int.random(in: 0..<installations, using: &generator)
+            let items = (0..<Int.random(in: 0...4, using: &generator)).map { _ in
+                item(of: installation, using: &generator)
+            }
             return .fullState(installation: installation, observedAt: time, items: items)
         case 3, 4: return .death(token: Int.random(in: 0..<tokens, using: &generator), at: time)
         default:
@@ -33,9 +44,8 @@ struct RandomHistory {
                     observedAt: time,
                     startedAt: startedAt(time, using: &generator),
                     startsAt: Int.random(in: 0..<3, using: &generator) > 0
-                        ? nil : Int.random(in: time - 2..<time + 100, using: &generator),
-                    installation: Bool.random(using: &generator)
-                        ? nil : Int.random(in: 0..<installations, using: &generator),
+                        ? nil : starts[activity],
+                    installation: Bool.random(using: &generator) ? nil : activity % installations,
                     alias: Bool.random(using: &generator) ? nil : Int.random(in: 0..<3, using: &generator)
                 )
             )
@@ -51,9 +61,12 @@ struct RandomHistory {
         }
     }
 
-    private static func item(using generator: inout some RandomNumberGenerator) -> ClientRequest.Item {
+    private static func item(
+        of installation: Int,
+        using generator: inout some RandomNumberGenerator
+    ) -> ClientRequest.Item {
         .init(
-            activity: Int.random(in: 0..<activities, using: &generator),
+            activity: (0..<activities).filter { $0 % installations == installation }.randomElement(using: &generator)!,
             token: Bool.random(using: &generator) ? nil : Int.random(in: 0..<tokens, using: &generator)
         )
     }

@@ -19,6 +19,15 @@ enum ClientRequest: Hashable {
         let startsAt: Int?
         let installation: Int?
         let alias: Int?
+
+        /// A start that is past when it is given is none.
+        var scheduledStart: Int? { startsAt.flatMap { $0 > observedAt ? $0 : nil } }
+
+        /// It is over by its own times, so it is rejected.
+        var isOver: Bool {
+            let start = startedAt ?? observedAt
+            return max(start, scheduledStart ?? start) + ReferenceModel.lifetime <= ReferenceModel.now
+        }
     }
 
     struct Item: Hashable {
@@ -45,9 +54,9 @@ struct ReferenceModel {
         var token: Claim?
         var observedAt: Int?
         var startedAt: Int?
-        var startsAt: Claim?
+        var startsAt: Int?
         var endedAt: Int?
-        var installation: Claim?
+        var installation: Int?
         var alias: Claim?
     }
 
@@ -79,9 +88,9 @@ struct ReferenceModel {
 
     func view(_ activity: Int) -> View? {
         guard let known = activities[activity] else { return nil }
-        let fullState = known.installation.flatMap { fullStates[$0.value] }
+        let fullState = known.installation.flatMap { fullStates[$0] }
         let isDismissed = fullState.map { $0 > known.observedAt ?? .min } ?? false
-        let start = max(known.startedAt ?? Self.now, known.startsAt?.value ?? .min)
+        let start = max(known.startedAt ?? Self.now, known.startsAt ?? .min)
         let isExpired = start + Self.lifetime <= Self.now
         let state: ActivityState =
             known.endedAt != nil ? .ended : isExpired ? .expired : isDismissed ? .dismissed : .active
@@ -90,7 +99,7 @@ struct ReferenceModel {
             state: state,
             token: state == .active && isOwner && !isDead(known.token) ? known.token?.value : nil,
             startedAt: known.endedAt == nil ? known.startedAt : nil,
-            startsAt: known.endedAt == nil ? known.startsAt?.value : nil,
+            startsAt: known.endedAt == nil ? known.startsAt : nil,
             endedAt: known.endedAt,
             alias: known.alias?.value
         )
@@ -106,9 +115,10 @@ struct ReferenceModel {
         switch request {
         case .death(let token, let time): deaths[token] = max(deaths[token] ?? .min, time)
         case .register(let request):
+            guard !request.isOver else { return }
             let (activity, time) = (request.activity, request.observedAt)
             observe(activity, at: time, startedAt: request.startedAt, installation: request.installation)
-            if let startsAt = request.startsAt { schedule(activity, for: startsAt, at: time) }
+            if let startsAt = request.scheduledStart { activities[activity]?.startsAt = startsAt }
             claim(request.token, for: activity, at: time)
             if let alias = request.alias { self.alias(alias, for: activity, at: time) }
         case .end(let activity, let time):
@@ -129,20 +139,8 @@ struct ReferenceModel {
         var known = activities[activity, default: Activity()]
         known.observedAt = max(known.observedAt ?? .min, time)
         known.startedAt.lower(to: startedAt ?? time)
-        if let installation {
-            let claim = Claim(observedAt: time, tieBreak: [UInt8(installation)], value: installation)
-            if known.installation.map({ Claim.precedes(claim, $0) }) ?? true { known.installation = claim }
-        }
+        known.installation = known.installation ?? installation
         activities[activity] = known
-    }
-
-    /// The first given stays; one that is past when it is given is none.
-    private mutating func schedule(_ activity: Int, for startsAt: Int, at time: Int) {
-        guard startsAt > time else { return }
-        let claim = Claim(observedAt: time, tieBreak: [UInt8(startsAt)], value: startsAt)
-        if activities[activity]?.startsAt.map({ Claim.precedes(claim, $0) }) ?? true {
-            activities[activity]?.startsAt = claim
-        }
     }
 
     private mutating func claim(_ token: Int, for activity: Int, at time: Int) {

@@ -41,11 +41,10 @@ import Testing
         let ended = table == "activity" ? ("ended, ", "false, ") : ("", "")
         let columns = "scope_id, kind, value, \(ended.0)\(key)"
         let records = table == "activity" ? "activities" : "installations"
-        let marks = table == "activity" ? ", displaced_aliases = aliases, aliases_changed = true" : ""
         let change = try await HeldTransaction(
             """
             WITH changed AS (
-                UPDATE \(unescaped: records) SET aliases = '{"orderId": ["new"]}'\(unescaped: marks) RETURNING *
+                UPDATE \(unescaped: records) SET aliases = '{"orderId": ["new"]}' RETURNING *
             ), gone AS (DELETE FROM \(unescaped: rows) WHERE value = 'old')
             INSERT INTO \(unescaped: rows) (\(unescaped: columns))
             SELECT scope_id, 'orderId', 'new', \(unescaped: ended.1)\(unescaped: key) FROM changed

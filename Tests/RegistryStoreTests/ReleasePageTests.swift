@@ -21,7 +21,7 @@ import Testing
                     ELSE \(Date.minutesAgo(20)) END
             """
         )
-        try await activity.database.run("UPDATE activities SET token_is_doubted = true")
+        try await activity.database.run("UPDATE activities SET withheld = 'quarantined'")
         #expect(try await activity.database.handedOut(in: activity.scope) == 0)
         return activity
     }

@@ -49,32 +49,6 @@ import Testing
     }
 
     /// Facts of a registration are times to the microsecond, and texts without the limits of the entrance.
-    @Test("Facts are read back as they were") func factsReadBack() throws {
-        for offset in [0, 0.000_001, 0.123_456, 0.999_999, -63_113_904_000, 790_000_000.5] {
-            var registration = ActivityRegistration.sample(
-                token: .sample(1),
-                startedAt: Date(timeIntervalSinceReferenceDate: 785_000_000 + offset),
-                installation: .sample(2),
-                aliases: [.sample("orderId", "\u{212A}"), .sample("orderId", "K")],
-                attributesType: "\u{212B}"
-            )
-            registration.observedAt = .minutesAgo(1)
-            registration.startsAt = Date(timeIntervalSinceReferenceDate: 786_000_000 + offset)
-            // It is read by whoever merges it again.
-            registration.wasAccepted = true
-            registration.subject = "."
-            registration.metadata = Metadata(
-                stored: .object(["a": .array(Array(repeating: .number(1e18), count: 280))])
-            )
-            let read = try ActivityRegistration(
-                token: .sample(1),
-                observedAt: #require(registration.observedAt),
-                remembered: JSONB(registration.remembered)
-            )
-            #expect(read == registration)
-        }
-    }
-
     @Test(
         "Owners are read back as they were",
         arguments: [

@@ -140,9 +140,9 @@ extension TestActivity {
             _ = try session.pipeline([
                 """
                 INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
-                    token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, outcome, created_at)
+                    token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, created_at)
                 SELECT \(scope.id), 'a' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
-                    '8 hours', t.at + interval '8 hours', t.at, 'registered', t.at
+                    t.at + interval '8 hours', t.at, t.at
                 FROM generate_series(1::bigint, \(Int64(count))) AS n
                 CROSS JOIN LATERAL (
                     SELECT int8send(n) || decode(repeat('ab', 72), 'hex') AS token, now() - interval '30 minutes' AS at

@@ -19,34 +19,6 @@ import Testing
         return Scope(app: app, environment: .production)
     }
 
-    @Test(
-        "Templates of registrations say the same as the statements",
-        arguments: RegistrationBatch.Shape.all,
-        [false, true]
-    )
-    func registrationsAreTheSame(shape: RegistrationBatch.Shape, isDistributed: Bool) throws {
-        let scope = try Self.scope()
-        let requests = try (1...3).map { number in
-            var registration = ActivityRegistration(token: PushToken(bytes: [UInt8(number)]))
-            registration.observedAt = shape.needsReceiptOrder && number == 2 ? nil : .now
-            if shape.hasStarts { registration.startsAt = .now.addingTimeInterval(Double(number)) }
-            if shape.hasAliases { registration.aliases = try AliasSet([Alias(kind: "orderId", value: "o-\(number)")]) }
-            return RegistrationRequest(
-                id: try ActivityID("a-\(number)"),
-                registration: registration,
-                who: "test",
-                claimant: shape.isGuarded ? .subject("u", nil) : .any,
-                scope: scope
-            )
-        }
-        let batch = RegistrationBatch(requests)
-        #expect(batch.shape == shape)
-        let statements = RegistrationStatements(batch: batch, scope: scope, isDistributed: isDistributed)
-        let templates = RegistrationTemplates.statements(of: statements)
-        #expect(templates.map(\.text) == statements.all.map(\.text))
-        #expect(templates.map(\.parameters) == statements.all.map(\.parameters))
-    }
-
     @Test("Templates of resolves say the same as the statements") func resolvesAreTheSame() throws {
         let scope = try Self.scope()
         let aliases = [try Alias(kind: "orderId", value: "o-1"), try Alias(kind: "userId", value: "u-1")]
@@ -71,12 +43,10 @@ import Testing
     /// Each parameter that others are told of has a name, and one only.
     @Test("Outlines name all that statements hold") func outlinesNameAllThatStatementsHold() throws {
         let outlines = StatementOutline.all
-        #expect(Set(outlines.map(\.path)) == ["resolve", "resolve-many", "register"])
+        #expect(Set(outlines.map(\.path)) == ["resolve", "resolve-many"])
         let page = try #require(outlines.first { $0.path == "resolve" })
         // The views' texts have the scope, too.
         let others = page.parameters.map(\.name).filter { $0 != "scope" }
         #expect(others == ["kind", "value", "after", "limit"])
-        let named = Set(outlines.filter { $0.path == "register" }.flatMap { $0.parameters.map(\.name) })
-        #expect(named.isSuperset(of: ["scope", "app", "activity_id", "token", "aliases", "who", "batch_number"]))
     }
 }

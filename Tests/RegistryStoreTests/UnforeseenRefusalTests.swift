@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 import RegistryStore
 import TestSupport
 import Testing
@@ -48,26 +49,6 @@ import Testing
 
     private typealias Making = @Sendable (Registry, Scope) async throws -> Void
 
-    private static func register(_ minutes: Double?, _ claimant: Claimant) -> Making {
-        { registry, scope in
-            _ = try await registry.register(registration(minutes), as: id, in: scope, by: "test", claimant: claimant)
-        }
-    }
-
-    private static func end(_ claimant: Claimant) -> Making {
-        { registry, scope in
-            try await registry.end(id, reason: .ended, observedAt: nil, in: scope, by: "test", claimant: claimant)
-        }
-    }
-
-    private static let registerByAlias: Making = { registry, scope in
-        _ = try await registry.register(registration(1), alias: "match", owner: .app, in: scope, by: "test")
-    }
-
-    private static let endByAlias: Making = { registry, scope in
-        try await registry.end(alias: "match", owner: .app, reason: .ended, observedAt: nil, in: scope, by: "test")
-    }
-
     private static let fullState: Making = { registry, scope in
         let item = FullState.Item(activityID: id, registration: registration(1))
         let state = FullState(observedAt: .minutesAgo(1), items: [item])
@@ -96,16 +77,6 @@ import Testing
     }
 
     private static let calls: [Call] = [
-        Call(table: "activities", name: "registration", make: register(1, .any)),
-        Call(table: "activities", name: "registration without a time", make: register(nil, .any)),
-        Call(table: "activities", name: "a user's registration", make: register(1, .subject("u-7", phone))),
-        Call(table: "activities", name: "end", make: end(.any)),
-        Call(table: "activities", name: "a phone's end", make: end(.installation(phone))),
-        Call(table: "activities", name: "registration by alias", make: registerByAlias),
-        Call(table: "activities", name: "end by alias", make: endByAlias),
-        Call(table: "activities", name: "full state", make: fullState),
-        Call(table: "alias_identities", name: "registration by alias", make: registerByAlias),
-        Call(table: "alias_identities", name: "end by alias", make: endByAlias),
         Call(table: "installations", name: "full state", make: fullState),
         Call(table: "installations", name: "put", make: put),
         Call(table: "installations", name: "start token", make: registerToken(in: start)),

@@ -1,3 +1,9 @@
+-- The effect of the last request on an activity's row. Later statements of the same transaction read it.
+CREATE TYPE activity_outcome AS ENUM (
+    'observed', 'registered', 'rotated', 'refreshed', 'reactivated', 'superseded', 'expired', 'dismissed', 'ended',
+    'refused'
+);
+
 -- The kinds of token. A new kind of token that an installation has one of costs a row here.
 CREATE TABLE token_kinds (
     kind text COLLATE "C" NOT NULL,
@@ -29,11 +35,6 @@ CREATE TABLE token_values (
     activity_id text COLLATE "C",
     activity_key bigint,
     observed_at timestamptz,
-    -- The owner that the last request displaced, and its claim: the same transaction stores both elsewhere.
-    displaced_activity_id text COLLATE "C",
-    displaced_observed_at timestamptz,
-    -- The last request found it without an owner.
-    is_newly_owned boolean NOT NULL DEFAULT false,
     -- The same for kinds that installations hold. A value that has this is never handed out as an activity token.
     installation_kind text COLLATE "C",
     installation_hash bytea,
@@ -70,6 +71,9 @@ CREATE TABLE token_values (
         (quarantined_at IS NULL) = (quarantined_kind IS NULL) AND (quarantined_at IS NULL) = (quarantine_reason IS NULL)
     )
 ) WITH (fillfactor = 80);
+
+-- The owner of a value, as a unit of work writes it.
+CREATE TYPE token_owner_write AS (token_digest bytea, activity_id text, observed_at timestamptz);
 
 -- The sweep and the audit find all tokens that an activity had, except those that another has claimed since. An activity's key is
 -- unique over all scopes.

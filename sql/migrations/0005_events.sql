@@ -49,3 +49,14 @@ CREATE INDEX events_summary ON events USING brin (
     recorded_at, installation_hash bytea_bloom_ops (n_distinct_per_range = 1500),
     subject text_bloom_ops (n_distinct_per_range = 1500), who text_bloom_ops (n_distinct_per_range = 1500)
 ) WITH (pages_per_range = 32, autosummarize = on);
+
+-- An event, as a unit of work writes it.
+CREATE TYPE event_write AS (
+    type text,
+    who text,
+    activity_id text,
+    installation_hash bytea,
+    subject text,
+    aliases jsonb,
+    token_fingerprint bytea
+);

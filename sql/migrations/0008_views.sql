@@ -18,14 +18,14 @@ END;
 -- the scope's id on the right of "….scope_id = ….scope_id", so that a distributed Postgres sees that it is one.
 CREATE VIEW activity_verdicts AS
 SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         -- Expired, dismissed.
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 -- A subquery, so that an installation is looked up by its key, and only if an activity names one and has not ended: for a plain
@@ -40,26 +40,7 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
--- The verdict of the value's row, which is read only while the token is doubted.
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            -- One owner per token value.
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            -- Kinds are kept apart.
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            -- Not claimed later than an admin purged it, than APNs said it dead, than it was quarantined.
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = a.scope_id AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v;
+) AS s;
 
 -- The activities as a sender may see them.
 CREATE VIEW current_activities AS SELECT * FROM activity_verdicts r WHERE r.verdict IS NULL;

@@ -216,9 +216,9 @@ WHERE t.became_installations AND loser.token IS NOT NULL) AS given) AS e
 SELECT * FROM given;
 
 -- device token, 7: $1 bigint, $2 bigint, $3 bytea, $4 bytea
-UPDATE activities a SET token_is_doubted = true
+UPDATE activities a SET withheld = 'kind-conflict'
 WHERE a.scope_id = $1 AND a.activity_id = (
     SELECT t.activity_id FROM token_values t
     WHERE t.scope_id = $2
         AND t.token_digest = sha256($3) AND t.installation_hash IS NOT NULL
-) AND a.token_digest = sha256($4) AND a.ended_at IS NULL AND NOT a.token_is_doubted;
+) AND a.token_digest = sha256($4) AND a.ended_at IS NULL;

@@ -27,21 +27,7 @@ WITH page AS MATERIALIZED (
 WHERE e.scope_id = $6 AND e.event_number = ANY(ARRAY(SELECT page.event_number FROM page)))
 SELECT count(*) FROM page;
 
--- erasure of a Live Activity, 4: $1 bigint, $2 text[], $3 bigint, $4 bigint, $5 text[], $6 bigint
-WITH page AS MATERIALIZED (
-    SELECT f.ctid AS place, f.token_digest FROM former_claims f
-    WHERE f.scope_id = $1 AND f.activity_id = ANY($2) LIMIT $3
-), released AS (
-    UPDATE token_values t SET displaced_activity_id = NULL, displaced_observed_at = NULL
-    WHERE t.scope_id = $4 AND t.token_digest = ANY(ARRAY(SELECT page.token_digest FROM page))
-        AND t.displaced_activity_id = ANY($5)
-), gone AS (
-    DELETE FROM former_claims d
-    WHERE d.scope_id = $6::numeric AND d.ctid = ANY(ARRAY(SELECT page.place FROM page))
-)
-SELECT count(*) FROM page;
-
--- erasure of a Live Activity, 5: $1 bigint, $2 text[], $3 bigint
+-- erasure of a Live Activity, 4: $1 bigint, $2 text[], $3 bigint
 INSERT INTO erasures AS stored (scope_id, erased_digest, erased_at)
 SELECT $1, sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || q.id, 'UTF8')), clock_timestamp()
 FROM apps app CROSS JOIN unnest($2) AS q (id)
@@ -49,51 +35,26 @@ WHERE app.app_id = $3
 ORDER BY 2
 ON CONFLICT (scope_id, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 6: $1 bigint, $2 text[]
+-- erasure of a Live Activity, 5: $1 bigint, $2 text[]
 UPDATE activities a SET token = NULL, revision = a.revision + 1
 WHERE a.scope_id = $1 AND a.activity_id = ANY($2) AND a.token IS NOT NULL;
 
--- erasure of a Live Activity, 7: the same as erasure of a Live Activity, 5
+-- erasure of a Live Activity, 6: the same as erasure of a Live Activity, 4
 
--- erasure of a Live Activity, 8: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 text[]
-DELETE FROM alias_registrations d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.row FROM activities a
-    CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> $2) AS named
-    CROSS JOIN unnest(ARRAY['installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'])
-        AS owners (owner)
-    LEFT JOIN LATERAL (
-        SELECT true AS is_whole FROM alias_identities i
-        WHERE i.scope_id = $3 AND i.alias = named.value AND i.owner = owners.owner
-            AND a.activity_id IN (i.activity_id, i.closed_activity_id) LIMIT 1
-    ) AS its ON true
-    CROSS JOIN LATERAL (
-        SELECT r.ctid AS row, r.activity_id FROM alias_registrations r
-        WHERE r.scope_id = $4 AND r.alias = named.value AND r.owner = owners.owner OFFSET 0
-    ) AS found
-    WHERE a.scope_id = $5 AND a.activity_id = ANY($6)
-        AND (its.is_whole OR found.activity_id = a.activity_id)
-));
-
--- erasure of a Live Activity, 9: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 text[]
+-- erasure of a Live Activity, 7: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 text[]
 DELETE FROM alias_identities d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a
     CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> $2) AS named
     CROSS JOIN unnest(ARRAY['installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'])
         AS owners (owner)
-    LEFT JOIN LATERAL (
-        SELECT true AS is_whole FROM alias_identities i
-        WHERE i.scope_id = $3 AND i.alias = named.value AND i.owner = owners.owner
-            AND a.activity_id IN (i.activity_id, i.closed_activity_id) LIMIT 1
-    ) AS its ON true
     CROSS JOIN LATERAL (
         SELECT r.ctid AS row, r.activity_id FROM alias_identities r
-        WHERE r.scope_id = $4 AND r.alias = named.value AND r.owner = owners.owner OFFSET 0
+        WHERE r.scope_id = $3 AND r.alias = named.value AND r.owner = owners.owner OFFSET 0
     ) AS found
-    WHERE a.scope_id = $5 AND a.activity_id = ANY($6)
-        AND (its.is_whole OR found.activity_id = a.activity_id)
+    WHERE a.scope_id = $4 AND a.activity_id = ANY($5) AND found.activity_id = a.activity_id
 ));
 
--- erasure of a Live Activity, 10: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint
+-- erasure of a Live Activity, 8: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT al.installation_hash FROM installation_aliases al
@@ -103,14 +64,14 @@ WHERE al.scope_id = $1 AND al.kind = $2 AND al.value = $3 LIMIT $4) AS found (ha
     WHERE its.scope_id = $5 AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
--- erasure of a Live Activity, 11: $1 bigint, $2 text, $3 bigint
+-- erasure of a Live Activity, 9: $1 bigint, $2 text, $3 bigint
 SELECT i.alias, i.owner FROM alias_identities i
 WHERE i.scope_id = $1 AND i.alias = $2 LIMIT $3 FOR UPDATE;
 
--- erasure of a Live Activity, 12
+-- erasure of a Live Activity, 10
 SELECT set_config('enable_seqscan', 'off', true);
 
--- erasure of a Live Activity, 13: $1 bigint, $2 bytea[], $3 bigint
+-- erasure of a Live Activity, 11: $1 bigint, $2 bytea[], $3 bigint
 INSERT INTO erasures AS stored (scope_id, erased_digest, erased_at)
 SELECT $1, sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(q.installation_hash, 'hex'), 'UTF8')), clock_timestamp()
 FROM apps app CROSS JOIN unnest($2) AS q (installation_hash)
@@ -118,7 +79,7 @@ WHERE app.app_id = $3
 ORDER BY 2
 ON CONFLICT (scope_id, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 14: $1 bytea[], $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bytea[], $8 bigint, $9 bytea[], $10 bigint, $11 bytea[], $12 bigint, $13 bytea[], $14 bytea[], $15 bigint, $16 bytea[], $17 bigint
+-- erasure of a Live Activity, 12: $1 bytea[], $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bytea[], $8 bigint, $9 bytea[], $10 bigint, $11 bytea[], $12 bigint, $13 bytea[], $14 bytea[], $15 bigint, $16 bytea[], $17 bigint
 WITH page AS MATERIALIZED (
     SELECT v.token_digest FROM unnest($1) AS named (hash) CROSS JOIN LATERAL (
         (SELECT its.token_digest FROM token_values its
@@ -161,7 +122,7 @@ WITH page AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM deleted) + (SELECT count(*) FROM released);
 
--- erasure of a Live Activity, 15: $1 bigint, $2 bytea[], $3 bigint, $4 bigint
+-- erasure of a Live Activity, 13: $1 bigint, $2 bytea[], $3 bigint, $4 bigint
 DELETE FROM installation_tokens d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
@@ -170,7 +131,7 @@ DELETE FROM installation_tokens d WHERE d.scope_id = $1::numeric AND d.ctid = AN
 ) AS found LIMIT $4
 ));
 
--- erasure of a Live Activity, 16: $1 bigint, $2 bytea[], $3 bigint, $4 bigint
+-- erasure of a Live Activity, 14: $1 bigint, $2 bytea[], $3 bigint, $4 bigint
 DELETE FROM start_leases d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM start_leases its
@@ -179,7 +140,7 @@ DELETE FROM start_leases d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(ARRAY
 ) AS found LIMIT $4
 ));
 
--- erasure of a Live Activity, 17: $1 bigint, $2 bytea[], $3 bigint, $4 text, $5 bigint
+-- erasure of a Live Activity, 15: $1 bigint, $2 bytea[], $3 bigint, $4 text, $5 bigint
 WITH page AS MATERIALIZED (
     SELECT o.event_number FROM events o
     WHERE o.scope_id = $1::numeric AND o.installation_hash = ANY($2)
@@ -189,6 +150,6 @@ WITH page AS MATERIALIZED (
 WHERE e.scope_id = $5 AND e.event_number = ANY(ARRAY(SELECT page.event_number FROM page)))
 SELECT count(*) FROM page;
 
--- erasure of a Live Activity, 18: $1 bigint, $2 text, $3 text
+-- erasure of a Live Activity, 16: $1 bigint, $2 text, $3 text
 DELETE FROM channels c
 WHERE c.scope_id = $1 AND c.kind = $2 AND c.value = $3;

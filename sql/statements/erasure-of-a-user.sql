@@ -11,15 +11,11 @@ ORDER BY a.activity_id FOR UPDATE;
 
 -- erasure of a user, 5: the same as erasure of a Live Activity, 5
 
--- erasure of a user, 6: the same as erasure of a Live Activity, 6
+-- erasure of a user, 6: the same as erasure of a Live Activity, 4
 
--- erasure of a user, 7: the same as erasure of a Live Activity, 5
+-- erasure of a user, 7: the same as erasure of a Live Activity, 7
 
--- erasure of a user, 8: the same as erasure of a Live Activity, 8
-
--- erasure of a user, 9: the same as erasure of a Live Activity, 9
-
--- erasure of a user, 10: $1 bigint, $2 text, $3 bigint, $4 bigint
+-- erasure of a user, 8: $1 bigint, $2 text, $3 bigint, $4 bigint
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT c.installation_hash FROM installations c WHERE c.scope_id = $1 AND c.subject = $2 LIMIT $3) AS found (hash) ORDER BY found.hash
@@ -28,9 +24,13 @@ FROM (
     WHERE its.scope_id = $4 AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
--- erasure of a user, 11: $1 bigint, $2 text, $3 bigint
+-- erasure of a user, 9: $1 bigint, $2 text, $3 bigint
 SELECT i.alias, i.owner FROM alias_identities i
 WHERE i.scope_id = $1 AND i.owner = $2 AND i.owner <> 'app' LIMIT $3 FOR UPDATE;
+
+-- erasure of a user, 10: the same as erasure of a Live Activity, 10
+
+-- erasure of a user, 11: the same as erasure of a Live Activity, 11
 
 -- erasure of a user, 12: the same as erasure of a Live Activity, 12
 
@@ -39,7 +39,3 @@ WHERE i.scope_id = $1 AND i.owner = $2 AND i.owner <> 'app' LIMIT $3 FOR UPDATE;
 -- erasure of a user, 14: the same as erasure of a Live Activity, 14
 
 -- erasure of a user, 15: the same as erasure of a Live Activity, 15
-
--- erasure of a user, 16: the same as erasure of a Live Activity, 16
-
--- erasure of a user, 17: the same as erasure of a Live Activity, 17

@@ -8,15 +8,15 @@
 
 -- erasure of an alias, 5: the same as erasure of a Live Activity, 5
 
--- erasure of an alias, 6: the same as erasure of a Live Activity, 6
+-- erasure of an alias, 6: the same as erasure of a Live Activity, 4
 
--- erasure of an alias, 7: the same as erasure of a Live Activity, 5
+-- erasure of an alias, 7: the same as erasure of a Live Activity, 7
 
 -- erasure of an alias, 8: the same as erasure of a Live Activity, 8
 
--- erasure of an alias, 9: the same as erasure of a Live Activity, 9
+-- erasure of an alias, 9: the same as erasure of a Live Activity, 10
 
--- erasure of an alias, 10: the same as erasure of a Live Activity, 10
+-- erasure of an alias, 10: the same as erasure of a Live Activity, 11
 
 -- erasure of an alias, 11: the same as erasure of a Live Activity, 12
 
@@ -27,7 +27,3 @@
 -- erasure of an alias, 14: the same as erasure of a Live Activity, 15
 
 -- erasure of an alias, 15: the same as erasure of a Live Activity, 16
-
--- erasure of an alias, 16: the same as erasure of a Live Activity, 17
-
--- erasure of an alias, 17: the same as erasure of a Live Activity, 18

@@ -11,15 +11,11 @@ ORDER BY a.activity_id FOR UPDATE;
 
 -- erasure of an installation, 5: the same as erasure of a Live Activity, 5
 
--- erasure of an installation, 6: the same as erasure of a Live Activity, 6
+-- erasure of an installation, 6: the same as erasure of a Live Activity, 4
 
--- erasure of an installation, 7: the same as erasure of a Live Activity, 5
+-- erasure of an installation, 7: the same as erasure of a Live Activity, 7
 
--- erasure of an installation, 8: the same as erasure of a Live Activity, 8
-
--- erasure of an installation, 9: the same as erasure of a Live Activity, 9
-
--- erasure of an installation, 10: $1 bytea, $2 bigint, $3 bigint
+-- erasure of an installation, 8: $1 bytea, $2 bigint, $3 bigint
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT $1::bytea LIMIT $2) AS found (hash) ORDER BY found.hash
@@ -28,7 +24,11 @@ FROM (
     WHERE its.scope_id = $3 AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
--- erasure of an installation, 11: the same as erasure of a user, 11
+-- erasure of an installation, 9: the same as erasure of a user, 9
+
+-- erasure of an installation, 10: the same as erasure of a Live Activity, 10
+
+-- erasure of an installation, 11: the same as erasure of a Live Activity, 11
 
 -- erasure of an installation, 12: the same as erasure of a Live Activity, 12
 
@@ -37,7 +37,3 @@ FROM (
 -- erasure of an installation, 14: the same as erasure of a Live Activity, 14
 
 -- erasure of an installation, 15: the same as erasure of a Live Activity, 15
-
--- erasure of an installation, 16: the same as erasure of a Live Activity, 16
-
--- erasure of an installation, 17: the same as erasure of a Live Activity, 17

@@ -1,4 +1,4 @@
--- explain, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 text, $7 text, $8 boolean, $9 bigint, $10 bigint
+-- explain, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 boolean, $8 bigint, $9 bigint
 SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -6,13 +6,13 @@ SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'h
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
 FROM activity_aliases al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -25,30 +25,15 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $2 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) bearer
-    WHERE bearer.scope_id = $3 AND bearer.activity_key = al.activity_key
+) AS s) bearer
+    WHERE bearer.scope_id = $2 AND bearer.activity_key = al.activity_key
         AND bearer.activity_key > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $4
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $3
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-WHERE al.scope_id = $5
-    AND al.kind = $6 AND al.value = $7
-    AND (al.ended, al.activity_key) > ($8, $9)
-ORDER BY al.ended, al.activity_key LIMIT $10;
+WHERE al.scope_id = $4
+    AND al.kind = $5 AND al.value = $6
+    AND (al.ended, al.activity_key) > ($7, $8)
+ORDER BY al.ended, al.activity_key LIMIT $9;
 
 -- explain, 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint
 SELECT r.kind, r.installation_hash, nullif(r.attributes_type, ''), coalesce(r.verdict, 'handed-out'), CASE r.verdict WHEN 'purged' THEN r.purged_at WHEN 'logged-out' THEN r.removed_at

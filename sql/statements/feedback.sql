@@ -86,7 +86,7 @@ WHERE v.scope_id = $14 AND v.quarantined_kind = ANY($15)
 SELECT * FROM given;
 
 -- feedback, 3: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text[]
-UPDATE activities a SET revision = a.revision + 1
+UPDATE activities a SET revision = a.revision + 1, withheld = NULL
 WHERE a.scope_id = $1 AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
     SELECT * FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
     h.aliases
@@ -456,8 +456,11 @@ CROSS JOIN LATERAL (SELECT least(coalesce(q.reported_at, now()), now()) AS accus
     touched_at = CASE WHEN t.activity_id IS NULL THEN r.received_at ELSE t.touched_at END
 FROM reports r
 WHERE (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded)) AND t.ctid = r.value_place AND t.scope_id = $19
-RETURNING t.token_digest, t.activity_id, t.installation_hash, r.effect, r.activity_place), revised AS (UPDATE activities a SET token_is_doubted = true,
-    revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END
+RETURNING t.token_digest, t.activity_id, t.installation_hash, t.dead_at, t.purged_at, t.quarantined_at, r.effect, r.activity_place), revised AS (UPDATE activities a SET revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END,
+    withheld = CASE WHEN a.withheld IN ('taken-over', 'kind-conflict') THEN a.withheld
+        WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+        WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined' END
 FROM accused t
 WHERE a.ctid = t.activity_place AND a.scope_id = $20 AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
 AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()), delivered AS (

@@ -1,4 +1,4 @@
--- life, 1: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint
+-- life, 1: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint
 SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -7,13 +7,13 @@ SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'h
 FROM (SELECT s.activity_key, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
 WHERE s.scope_id = $1 AND s.activity_id = $2 LIMIT 1) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -26,30 +26,15 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $4 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) bearer
-    WHERE bearer.scope_id = $5 AND bearer.activity_key = al.activity_key
+) AS s) bearer
+    WHERE bearer.scope_id = $4 AND bearer.activity_key = al.activity_key
         AND bearer.activity_key > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $6
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $5
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.scope_id = $7
+LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.scope_id = $6
     AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true;
 
--- life, 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint
+-- life, 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 bigint, $7 text, $8 bigint, $9 bigint
 SELECT substr(had.token_digest, 1, 4), had.observed_at, had.reason FROM (
     SELECT t.token_digest, t.observed_at, 'rotated' AS reason
     FROM activities a CROSS JOIN LATERAL (
@@ -63,23 +48,14 @@ SELECT substr(had.token_digest, 1, 4), had.observed_at, had.reason FROM (
     ) AS t
     WHERE a.activity_id = $4 AND a.scope_id = $5
     UNION ALL
-    SELECT f.token_digest, f.observed_at, 'taken-over' FROM (
-        SELECT c.* FROM former_claims c WHERE c.activity_id = $6 AND c.scope_id = $7 LIMIT $8
-    ) AS f
-    WHERE NOT EXISTS (
-        SELECT FROM token_values t WHERE t.scope_id = $9 AND t.token_digest = f.token_digest
-            AND t.activity_id = f.activity_id
-    )
-    UNION ALL
     SELECT a.token_digest, a.token_observed_at, CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN a.expiry_recorded_at IS NOT NULL THEN 'expired'
-        WHEN t.installation_hash IS NOT NULL THEN 'taken-over'
+        WHEN t.activity_id <> a.activity_id OR t.installation_hash IS NOT NULL THEN 'taken-over'
         WHEN t.dead_at >= a.token_claimed_at AND t.purged_at = t.dead_at THEN 'purged'
         WHEN t.dead_at >= a.token_claimed_at THEN 'unregistered'
     END
-    FROM activities a JOIN token_values t ON t.scope_id = $10 AND t.token_digest = a.token_digest
-        AND t.activity_id = a.activity_id
-    WHERE a.activity_id = $11 AND a.scope_id = $12
+    FROM activities a JOIN token_values t ON t.scope_id = $6 AND t.token_digest = a.token_digest
+    WHERE a.activity_id = $7 AND a.scope_id = $8
 ) AS had
-WHERE had.reason IS NOT NULL ORDER BY had.observed_at DESC LIMIT $13;
+WHERE had.reason IS NOT NULL ORDER BY had.observed_at DESC LIMIT $9;

@@ -5,18 +5,7 @@ SELECT coalesce($1, greatest(clock_timestamp(), i.aliases_observed_at, i.metadat
     i.subject_observed_at, (SELECT max(r.observed_at) FROM installation_tokens r WHERE r.scope_id = $2 AND r.installation_hash = $3)))
 FROM installations i WHERE i.scope_id = $4 AND i.installation_hash = $5;
 
--- log-out, 3: $1 bigint, $2 bigint, $3 bytea, $4 bigint, $5 timestamp with time zone, $6 bigint
-SELECT a.activity_id, a.activity_key FROM activities a
-WHERE a.scope_id = $1
-    AND a.activity_id = ANY(ARRAY(
-    SELECT own.activity_id FROM activities own
-    WHERE own.scope_id = $2 AND own.installation_hash = $3 AND own.ended_at IS NULL AND own.activity_key > $4
-        AND own.expires_at > now() AND own.started_at <= $5
-    ORDER BY own.activity_key LIMIT $6
-))
-ORDER BY a.activity_id FOR UPDATE;
-
--- log-out, 4: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bytea, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 bytea, $10 timestamp with time zone
+-- log-out, 3: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bytea, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 bytea, $10 timestamp with time zone
 INSERT INTO events (
     scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
 attributes_type
@@ -40,11 +29,11 @@ WHERE r.scope_id = $8 AND r.installation_hash = $9 AND r.token IS NOT NULL AND r
 )
 SELECT * FROM given;
 
--- log-out, 5: $1 bigint, $2 bytea, $3 bigint, $4 bytea, $5 timestamp with time zone
+-- log-out, 4: $1 bigint, $2 bytea, $3 bigint, $4 bytea, $5 timestamp with time zone
 DELETE FROM start_leases l WHERE l.scope_id = $1 AND l.installation_hash = $2
     AND EXISTS (SELECT FROM installations i WHERE i.scope_id = $3 AND i.installation_hash = $4 AND coalesce(i.removed_at, '-infinity') < $5);
 
--- log-out, 6: $1 timestamp with time zone, $2 timestamp with time zone, $3 timestamp with time zone, $4 timestamp with time zone, $5 timestamp with time zone, $6 timestamp with time zone, $7 timestamp with time zone, $8 timestamp with time zone, $9 bigint, $10 bytea
+-- log-out, 5: $1 timestamp with time zone, $2 timestamp with time zone, $3 timestamp with time zone, $4 timestamp with time zone, $5 timestamp with time zone, $6 timestamp with time zone, $7 timestamp with time zone, $8 timestamp with time zone, $9 bigint, $10 bytea
 UPDATE installations i SET
     -- The next user begins anew: it has no owner.
     subject = CASE WHEN i.subject_observed_at > $1 THEN i.subject END,
@@ -57,10 +46,10 @@ UPDATE installations i SET
     metadata_observed_at = CASE WHEN i.metadata_observed_at > $8 THEN i.metadata_observed_at END
 WHERE i.scope_id = $9 AND i.installation_hash = $10;
 
--- log-out, 7: $1 bigint, $2 bytea, $3 timestamp with time zone
+-- log-out, 6: $1 bigint, $2 bytea, $3 timestamp with time zone
 UPDATE installation_tokens r SET token = NULL, outcome = 'ended', touched_at = statement_timestamp()
 WHERE r.scope_id = $1 AND r.installation_hash = $2 AND r.token IS NOT NULL AND r.observed_at <= $3;
 
--- log-out, 8: the same as installation, 6
+-- log-out, 7: the same as installation, 6
 
--- log-out, 9: the same as installation, 7
+-- log-out, 8: the same as installation, 7

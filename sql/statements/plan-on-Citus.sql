@@ -1,4 +1,4 @@
--- plan on Citus, 1: $1 bigint, $2 text, $3 text, $4 text, $5 bytea, $6 text, $7 interval, $8 bytea, $9 bytea[], $10 bigint, $11 interval, $12 bigint, $13 bigint, $14 text, $15 text, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 text, $21 text, $22 bigint, $23 bigint, $24 bigint, $25 text, $26 text, $27 boolean, $28 bytea, $29 interval, $30 text, $31 bigint
+-- plan on Citus, 1: $1 bigint, $2 text, $3 text, $4 text, $5 bytea, $6 text, $7 interval, $8 bytea, $9 bytea[], $10 bigint, $11 interval, $12 bigint, $13 bigint, $14 text, $15 text, $16 bigint, $17 bigint, $18 bigint, $19 text, $20 text, $21 bigint, $22 bigint, $23 bigint, $24 text, $25 text, $26 boolean, $27 bytea, $28 interval, $29 text, $30 bigint
 INSERT INTO start_leases AS stored (
     scope_id, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
 attempted_at, registered_at, touched_at
@@ -41,13 +41,13 @@ CROSS JOIN LATERAL (
 ) AS bearing
 LEFT JOIN LATERAL (
     SELECT its.verdict, its.created_at, its.activity_key FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -60,28 +60,13 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $17 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) its
-    WHERE its.scope_id = $18 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
+) AS s) its
+    WHERE its.scope_id = $17 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.scope_id = $19 AND its.installation_hash = q.installation_hash
-        AND its.kind = $20 AND its.value = $21 LIMIT 1
+    WHERE its.scope_id = $18 AND its.installation_hash = q.installation_hash
+        AND its.kind = $19 AND its.value = $20 LIMIT 1
 ) AS l ON true
 LEFT JOIN LATERAL (
     SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
@@ -100,26 +85,26 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $22 AND its.installation_hash = r.installation_hash LIMIT 1
+    WHERE its.scope_id = $21 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.scope_id = $23 AND its.token_digest = r.token_digest LIMIT 1
+    WHERE its.scope_id = $22 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $24 AND its.installation_hash = q.installation_hash
-        AND its.kind = $25 AND its.attributes_type = $26 LIMIT 1
+    WHERE its.scope_id = $23 AND its.installation_hash = q.installation_hash
+        AND its.kind = $24 AND its.attributes_type = $25 LIMIT 1
 ) AS st ON true
 CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
-WHEN bearing.was_dismissed AND NOT $27 THEN 'dismissed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($28 || q.installation_hash), 1, 16), false) THEN 'leased'
+WHEN bearing.was_dismissed AND NOT $26 THEN 'dismissed'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($27 || q.installation_hash), 1, 16), false) THEN 'leased'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
-WHEN st.confirmed_at > now() - $29 THEN 'start'
+WHEN st.confirmed_at > now() - $28 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
-FROM (SELECT $30::text AS plan_id) AS asked) AS ruling) AS ruled
-WHERE coalesce(bearing.running > $31, true)) AS found WHERE found.ruling = 'start' ORDER BY found.installation_hash
+FROM (SELECT $29::text AS plan_id) AS asked) AS ruling) AS ruled
+WHERE coalesce(bearing.running > $30, true)) AS found WHERE found.ruling = 'start' ORDER BY found.installation_hash
 )
 SELECT * FROM given
 ON CONFLICT (installation_hash, scope_id, kind, value) DO UPDATE SET
@@ -136,7 +121,7 @@ WHERE NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (s
 AND stored.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > excluded.leased_at AT TIME ZONE 'UTC')
     AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.retry_at > excluded.leased_at, false));
 
--- plan on Citus, 2: $1 bytea, $2 bytea[], $3 bigint, $4 interval, $5 bigint, $6 bigint, $7 text, $8 text, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 text, $15 bigint, $16 bigint, $17 bigint, $18 text, $19 text, $20 boolean, $21 bytea, $22 interval, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 bigint, $29 bigint, $30 bigint, $31 bigint, $32 text
+-- plan on Citus, 2: $1 bytea, $2 bytea[], $3 bigint, $4 interval, $5 bigint, $6 bigint, $7 text, $8 text, $9 bigint, $10 bigint, $11 bigint, $12 text, $13 text, $14 bigint, $15 bigint, $16 bigint, $17 text, $18 text, $19 boolean, $20 bytea, $21 interval, $22 text, $23 bigint, $24 text, $25 bigint, $26 bigint, $27 bigint, $28 bigint, $29 bigint, $30 text
 SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
     CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
@@ -169,13 +154,13 @@ CROSS JOIN LATERAL (
 ) AS bearing
 LEFT JOIN LATERAL (
     SELECT its.verdict, its.created_at, its.activity_key FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -188,28 +173,13 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $10 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) its
-    WHERE its.scope_id = $11 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
+) AS s) its
+    WHERE its.scope_id = $10 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.scope_id = $12 AND its.installation_hash = q.installation_hash
-        AND its.kind = $13 AND its.value = $14 LIMIT 1
+    WHERE its.scope_id = $11 AND its.installation_hash = q.installation_hash
+        AND its.kind = $12 AND its.value = $13 LIMIT 1
 ) AS l ON true
 LEFT JOIN LATERAL (
     SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
@@ -228,47 +198,47 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $15 AND its.installation_hash = r.installation_hash LIMIT 1
+    WHERE its.scope_id = $14 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.scope_id = $16 AND its.token_digest = r.token_digest LIMIT 1
+    WHERE its.scope_id = $15 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $17 AND its.installation_hash = q.installation_hash
-        AND its.kind = $18 AND its.attributes_type = $19 LIMIT 1
+    WHERE its.scope_id = $16 AND its.installation_hash = q.installation_hash
+        AND its.kind = $17 AND its.attributes_type = $18 LIMIT 1
 ) AS st ON true
 CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
-WHEN bearing.was_dismissed AND NOT $20 THEN 'dismissed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($21 || q.installation_hash), 1, 16), false) THEN 'leased'
+WHEN bearing.was_dismissed AND NOT $19 THEN 'dismissed'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($20 || q.installation_hash), 1, 16), false) THEN 'leased'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
-WHEN st.confirmed_at > now() - $22 THEN 'start'
+WHEN st.confirmed_at > now() - $21 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
-FROM (SELECT $23::text AS plan_id) AS asked) AS ruling) AS ruled
-WHERE coalesce(bearing.running > $24, true)) AS found
+FROM (SELECT $22::text AS plan_id) AS asked) AS ruling) AS ruled
+WHERE coalesce(bearing.running > $23, true)) AS found
 CROSS JOIN LATERAL (
     SELECT found.ruling, found.installation_hash, found.retry_at, found.start_token,
         CASE WHEN found.is_ours OR coalesce(found.plan_id = asked.plan_id, false) THEN found.lease_id END AS lease_id, found.leased_until,
         (SELECT count(*) FROM unnest(found.attempted_at) AS attempts (began_at)
 WHERE attempts.began_at > found.leased_at - interval '24 hours') AS attempt
-    FROM (SELECT $25::text AS plan_id OFFSET 0) AS asked
+    FROM (SELECT $24::text AS plan_id OFFSET 0) AS asked
 ) AS p
 LEFT JOIN LATERAL (
     SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.scope_id = $26 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+    WHERE its.scope_id = $25 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
         AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
@@ -276,23 +246,8 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $27 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) its
-    WHERE its.scope_id = $28 AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
+) AS s) its
+    WHERE its.scope_id = $26 AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT its.token FROM (SELECT * FROM (SELECT
@@ -311,14 +266,14 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $29 AND its.installation_hash = r.installation_hash LIMIT 1
+    WHERE its.scope_id = $27 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.scope_id = $30 AND its.token_digest = r.token_digest LIMIT 1
+    WHERE its.scope_id = $28 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $31 AND its.installation_hash = p.installation_hash
-        AND its.kind = $32 AND its.attributes_type = ''
+    WHERE its.scope_id = $29 AND its.installation_hash = p.installation_hash
+        AND its.kind = $30 AND its.attributes_type = ''
         AND p.ruling IN ('no-update-token', 'dismissed', 'start-failed', 'start-unconfirmed', 'no-start-token') LIMIT 1
 ) AS dt ON true
 ORDER BY found.installation_hash;

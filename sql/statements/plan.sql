@@ -1,4 +1,4 @@
--- plan, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 text, $13 bigint
+-- plan, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint
 SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision
 FROM (
@@ -9,13 +9,13 @@ FROM (
 ) AS al
 CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -28,23 +28,8 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $7 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) its
-    WHERE its.scope_id = $8 AND its.activity_key = al.activity_key AND its.activity_key > 0
+) AS s) its
+    WHERE its.scope_id = $7 AND its.activity_key = al.activity_key AND its.activity_key > 0
         AND its.state = 'active' LIMIT 1
 ) AS cur
 CROSS JOIN LATERAL (
@@ -70,17 +55,17 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $9 AND its.installation_hash = r.installation_hash LIMIT 1
+    WHERE its.scope_id = $8 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.scope_id = $10 AND its.token_digest = r.token_digest LIMIT 1
+    WHERE its.scope_id = $9 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $11 AND its.installation_hash = p.installation_hash
-        AND its.kind = $12 AND its.attributes_type = ''
+    WHERE its.scope_id = $10 AND its.installation_hash = p.installation_hash
+        AND its.kind = $11 AND its.attributes_type = ''
         AND p.ruling IN ('no-update-token', 'dismissed', 'start-failed', 'start-unconfirmed', 'no-start-token') LIMIT 1
 ) AS dt ON true
-ORDER BY al.activity_key LIMIT $13;
+ORDER BY al.activity_key LIMIT $12;
 
 -- plan, 2: $1 text[], $2 text[], $3 bigint, $4 bytea, $5 bigint, $6 bigint
 SELECT DISTINCT named.installation_hash
@@ -93,7 +78,7 @@ CROSS JOIN LATERAL (
 ) AS named
 ORDER BY named.installation_hash LIMIT $6;
 
--- plan, 3: $1 bytea[], $2 bigint, $3 interval, $4 bigint, $5 bigint, $6 text, $7 text, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 text, $13 text, $14 bigint, $15 bigint, $16 bigint, $17 text, $18 text, $19 boolean, $20 interval, $21 text, $22 bigint, $23 bigint, $24 text, $25 text, $26 text, $27 bytea, $28 text, $29 interval, $30 bigint, $31 bigint, $32 bigint, $33 bigint, $34 bigint, $35 bigint, $36 text
+-- plan, 3: $1 bytea[], $2 bigint, $3 interval, $4 bigint, $5 bigint, $6 text, $7 text, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 text, $13 bigint, $14 bigint, $15 bigint, $16 text, $17 text, $18 boolean, $19 interval, $20 text, $21 bigint, $22 bigint, $23 text, $24 text, $25 text, $26 bytea, $27 text, $28 interval, $29 bigint, $30 bigint, $31 bigint, $32 bigint, $33 bigint, $34 text
 WITH found AS MATERIALIZED (SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
     CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
         WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling
@@ -125,13 +110,13 @@ CROSS JOIN LATERAL (
 ) AS bearing
 LEFT JOIN LATERAL (
     SELECT its.verdict, its.created_at, its.activity_key FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -144,28 +129,13 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $9 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) its
-    WHERE its.scope_id = $10 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
+) AS s) its
+    WHERE its.scope_id = $9 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.scope_id = $11 AND its.installation_hash = q.installation_hash
-        AND its.kind = $12 AND its.value = $13 LIMIT 1
+    WHERE its.scope_id = $10 AND its.installation_hash = q.installation_hash
+        AND its.kind = $11 AND its.value = $12 LIMIT 1
 ) AS l ON true
 LEFT JOIN LATERAL (
     SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
@@ -184,30 +154,30 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $14 AND its.installation_hash = r.installation_hash LIMIT 1
+    WHERE its.scope_id = $13 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.scope_id = $15 AND its.token_digest = r.token_digest LIMIT 1
+    WHERE its.scope_id = $14 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $16 AND its.installation_hash = q.installation_hash
-        AND its.kind = $17 AND its.attributes_type = $18 LIMIT 1
+    WHERE its.scope_id = $15 AND its.installation_hash = q.installation_hash
+        AND its.kind = $16 AND its.attributes_type = $17 LIMIT 1
 ) AS st ON true
 CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
-WHEN bearing.was_dismissed AND NOT $19 THEN 'dismissed'
+WHEN bearing.was_dismissed AND NOT $18 THEN 'dismissed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false))  THEN 'leased'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
-WHEN st.confirmed_at > now() - $20 THEN 'start'
+WHEN st.confirmed_at > now() - $19 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
-FROM (SELECT $21::text AS plan_id) AS asked) AS ruling) AS ruled
-WHERE coalesce(bearing.running > $22, true)), taken AS (
+FROM (SELECT $20::text AS plan_id) AS asked) AS ruling) AS ruled
+WHERE coalesce(bearing.running > $21, true)), taken AS (
     INSERT INTO start_leases AS stored (scope_id, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
-attempted_at, registered_at, touched_at) SELECT $23, found.installation_hash, $24, $25,
-    $26, substr(sha256($27 || found.installation_hash), 1, 16), $28::text, now(),
-    now() + $29, ARRAY[now()], found.registered_at, now()
+attempted_at, registered_at, touched_at) SELECT $22, found.installation_hash, $23, $24,
+    $25, substr(sha256($26 || found.installation_hash), 1, 16), $27::text, now(),
+    now() + $28, ARRAY[now()], found.registered_at, now()
 FROM found WHERE found.ruling = 'start' ORDER BY found.installation_hash ON CONFLICT (installation_hash, scope_id, kind, value) DO UPDATE SET
     attributes_type = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attributes_type ELSE excluded.attributes_type END,
     lease_id = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.lease_id ELSE excluded.lease_id END,
@@ -233,18 +203,18 @@ WHERE attempts.began_at > taken.leased_at - interval '24 hours') AS attempt
 ) AS p
 LEFT JOIN LATERAL (
     SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.scope_id = $30 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
+    WHERE its.scope_id = $29 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
         AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
@@ -252,23 +222,8 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $31 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) its
-    WHERE its.scope_id = $32 AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
+) AS s) its
+    WHERE its.scope_id = $30 AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT its.token FROM (SELECT * FROM (SELECT
@@ -287,14 +242,14 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $33 AND its.installation_hash = r.installation_hash LIMIT 1
+    WHERE its.scope_id = $31 AND its.installation_hash = r.installation_hash LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.scope_id = $34 AND its.token_digest = r.token_digest LIMIT 1
+    WHERE its.scope_id = $32 AND its.token_digest = r.token_digest LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $35 AND its.installation_hash = p.installation_hash
-        AND its.kind = $36 AND its.attributes_type = ''
+    WHERE its.scope_id = $33 AND its.installation_hash = p.installation_hash
+        AND its.kind = $34 AND its.attributes_type = ''
         AND p.ruling IN ('no-update-token', 'dismissed', 'start-failed', 'start-unconfirmed', 'no-start-token') LIMIT 1
 ) AS dt ON true
 ORDER BY found.installation_hash;

@@ -19,19 +19,19 @@ SELECT FROM token_values t WHERE t.scope_id = $1 AND t.token_digest = ANY(ARRAY(
 ))
 ORDER BY t.token_digest FOR UPDATE;
 
--- purge of update tokens, 3: $1 bigint[], $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 interval, $7 bigint, $8 text, $9 interval
+-- purge of update tokens, 3: $1 bigint[], $2 bigint, $3 bigint, $4 bigint, $5 interval, $6 bigint, $7 text, $8 interval
 SELECT r.number FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
     SELECT s.scope_id, s.activity_key AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
 s.value_verdict AS verdict
 FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -44,28 +44,13 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $3 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) s
-WHERE s.token IS NOT NULL AND true AND s.scope_id = $4 AND s.activity_key > 0
+) AS s) s
+WHERE s.token IS NOT NULL AND true AND s.scope_id = $3 AND s.activity_key > 0
  AND s.activity_key = named.number
     LIMIT 1
 ) AS r
-WHERE r.scope_id = $5 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $6 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.scope_id = $7 AND q.quarantined_kind = $8 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $9 OR r.expires_at <= now() OR r.verdict = 'quarantined')
+WHERE r.scope_id = $4 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $5 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.scope_id = $6 AND q.quarantined_kind = $7 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $8 OR r.expires_at <= now() OR r.verdict = 'quarantined')
 AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
 -- purge of update tokens, 4: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bigint, $6 bigint[], $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint
@@ -206,11 +191,12 @@ WHERE a.scope_id = $4 AND a.activity_id = ANY(ARRAY(
 SELECT * FROM given;
 
 -- purge of update tokens, 7: $1 bigint, $2 bigint[], $3 bigint
-UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = statement_timestamp()
+UPDATE activities a SET withheld = CASE WHEN a.withheld IN ('taken-over', 'kind-conflict') THEN a.withheld ELSE 'purged' END,
+    revision = a.revision + 1, touched_at = statement_timestamp()
 WHERE a.scope_id = $1 AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
     WHERE its.scope_id = $3 AND its.activity_key > 0
  AND its.activity_key = named.number LIMIT 1
 ) AS found
-));
+)) AND a.token_digest IS NOT NULL;

@@ -87,7 +87,7 @@ WHERE a.scope_id = $15 AND a.activity_id = $16))
 SELECT * FROM given;
 
 -- release, 3: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 text
-UPDATE activities a SET revision = a.revision + 1
+UPDATE activities a SET revision = a.revision + 1, withheld = NULL
 WHERE a.scope_id = $1 AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
     SELECT * FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
     h.aliases
@@ -272,7 +272,7 @@ WHERE t.scope_id = $13 AND t.token_digest = ANY(ARRAY(SELECT q.token_digest FROM
 SELECT * FROM given;
 
 -- release, 9: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bytea[]
-UPDATE activities a SET revision = a.revision + 1
+UPDATE activities a SET revision = a.revision + 1, withheld = NULL
 WHERE a.scope_id = $1 AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
     SELECT * FROM (SELECT t.scope_id, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
     h.aliases

@@ -1,4 +1,4 @@
--- resolve, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint
+-- resolve, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint
 SELECT al.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
 c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision FROM (
     SELECT al.activity_key FROM activity_aliases al
@@ -8,13 +8,13 @@ c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.
 ) AS al
 LEFT JOIN LATERAL (SELECT cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -27,36 +27,21 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $7 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) r WHERE r.verdict IS NULL) cur
-WHERE cur.scope_id = $8 AND cur.activity_key = al.activity_key
+) AS s) r WHERE r.verdict IS NULL) cur
+WHERE cur.scope_id = $7 AND cur.activity_key = al.activity_key
     AND cur.activity_key > 0 LIMIT 1) AS c ON true
 ORDER BY al.activity_key;
 
--- resolve, 2: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 bigint, $8 bigint
+-- resolve, 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text, $6 bigint, $7 bigint
 SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -69,26 +54,11 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $2 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) r WHERE r.verdict IS NULL) cur
-WHERE cur.scope_id = $3 AND cur.activity_key = al.activity_key
+) AS s) r WHERE r.verdict IS NULL) cur
+WHERE cur.scope_id = $2 AND cur.activity_key = al.activity_key
     AND cur.activity_key > 0 LIMIT 1) AS c
-WHERE al.scope_id = $4
-    AND al.kind = $5 AND al.value = $6 AND NOT al.ended AND al.activity_key > $7 AND al.activity_key <= $8
+WHERE al.scope_id = $3
+    AND al.kind = $4 AND al.value = $5 AND NOT al.ended AND al.activity_key > $6 AND al.activity_key <= $7
 ORDER BY al.activity_key;
 
 -- resolve, 3: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint
@@ -97,7 +67,7 @@ WHERE al.scope_id = $1
     AND al.kind = $2 AND al.value = $3 AND NOT al.ended AND al.activity_key > $4
 ORDER BY al.activity_key LIMIT 1 OFFSET $5;
 
--- resolve, 4: $1 text[], $2 text[], $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint
+-- resolve, 4: $1 text[], $2 text[], $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint
 SELECT q.position, c.*
 FROM unnest($1, $2) WITH ORDINALITY AS q (kind, value, position)
 CROSS JOIN LATERAL (
@@ -110,13 +80,13 @@ c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.
     ) AS al
     LEFT JOIN LATERAL (SELECT cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -129,40 +99,25 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $6 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) r WHERE r.verdict IS NULL) cur
-WHERE cur.scope_id = $7 AND cur.activity_key = al.activity_key
+) AS s) r WHERE r.verdict IS NULL) cur
+WHERE cur.scope_id = $6 AND cur.activity_key = al.activity_key
     AND cur.activity_key > 0 LIMIT 1) AS c ON true
     OFFSET 0
 ) AS c
-LIMIT $8;
+LIMIT $7;
 
--- resolve, 5: $1 bigint, $2 bigint, $3 bigint, $4 text
+-- resolve, 5: $1 bigint, $2 bigint, $3 text
 SELECT a.activity_id, a.end_reason::text, CASE a.verdict WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END, coalesce(a.token_observed_at, a.last_observed_at),
 a.confirmed_at, a.expires_at, a.revision, a.state, nullif(a.verdict, 'no-token'), CASE WHEN a.verdict IS NULL THEN a.token END, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled, a.started_at, a.starts_at
 FROM (
     SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -175,23 +130,8 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $2 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) its
-    WHERE its.scope_id = $3 AND its.activity_id = $4 LIMIT 1
+) AS s) its
+    WHERE its.scope_id = $2 AND its.activity_id = $3 LIMIT 1
 ) AS a;
 
 -- resolve, 6: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bytea, $9 bytea, $10 text, $11 bigint

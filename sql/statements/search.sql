@@ -1,4 +1,4 @@
--- search, 1: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint
+-- search, 1: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint
 SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -7,13 +7,13 @@ SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'h
 FROM (SELECT s.activity_key, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
 WHERE s.scope_id = $1 AND s.activity_id = $2 LIMIT $3) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -26,29 +26,14 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $5 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) bearer
-    WHERE bearer.scope_id = $6 AND bearer.activity_key = al.activity_key
+) AS s) bearer
+    WHERE bearer.scope_id = $5 AND bearer.activity_key = al.activity_key
         AND bearer.activity_key > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $7
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $6
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_key DESC;
 
--- search, 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint
+-- search, 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint
 SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -56,13 +41,13 @@ SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'h
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
 FROM (SELECT s.activity_key, s.ended FROM activity_aliases s WHERE s.scope_id = $1 AND s.value = $2 AND s.kind = $3 LIMIT $4) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -75,29 +60,14 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $6 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) bearer
-    WHERE bearer.scope_id = $7 AND bearer.activity_key = al.activity_key
+) AS s) bearer
+    WHERE bearer.scope_id = $6 AND bearer.activity_key = al.activity_key
         AND bearer.activity_key > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $8
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $7
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_key DESC;
 
--- search, 3: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint
+-- search, 3: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint
 SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -105,13 +75,13 @@ SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'h
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
 FROM (SELECT s.activity_key, s.ended FROM activity_aliases s WHERE s.scope_id = $1 AND s.value = $2 LIMIT $3) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -124,29 +94,14 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $5 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) bearer
-    WHERE bearer.scope_id = $6 AND bearer.activity_key = al.activity_key
+) AS s) bearer
+    WHERE bearer.scope_id = $5 AND bearer.activity_key = al.activity_key
         AND bearer.activity_key > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $7
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $6
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_key DESC;
 
--- search, 4: $1 bigint, $2 bigint, $3 bytea, $4 bytea, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint
+-- search, 4: $1 bigint, $2 bigint, $3 bytea, $4 bytea, $5 bigint, $6 bigint, $7 bigint, $8 bigint
 SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -159,13 +114,13 @@ CROSS JOIN LATERAL (
 ) AS s
 WHERE v.scope_id = $2 AND v.token_digest >= $3 AND v.token_digest <= $4 LIMIT $5) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -178,29 +133,14 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $7 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) bearer
-    WHERE bearer.scope_id = $8 AND bearer.activity_key = al.activity_key
+) AS s) bearer
+    WHERE bearer.scope_id = $7 AND bearer.activity_key = al.activity_key
         AND bearer.activity_key > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $9
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $8
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_key DESC;
 
--- search, 5: $1 bigint, $2 bytea, $3 bytea, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint
+-- search, 5: $1 bigint, $2 bytea, $3 bytea, $4 bigint, $5 bigint, $6 bigint, $7 bigint
 SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -210,13 +150,13 @@ FROM (SELECT s.activity_key, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS 
 WHERE s.scope_id = $1 AND s.ended_at IS NULL AND s.installation_hash IS NOT NULL
     AND s.installation_hash >= $2 AND s.installation_hash <= $3 LIMIT $4) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -229,25 +169,10 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $6 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) bearer
-    WHERE bearer.scope_id = $7 AND bearer.activity_key = al.activity_key
+) AS s) bearer
+    WHERE bearer.scope_id = $6 AND bearer.activity_key = al.activity_key
         AND bearer.activity_key > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $8
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $7
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_key DESC;
 

@@ -6,20 +6,20 @@ SELECT max(s.number) AS last, count(*) AS count FROM (
     ORDER BY r.activity_key LIMIT $3
 ) AS s;
 
--- stale update tokens, 2: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 interval, $6 bigint, $7 text, $8 interval, $9 bigint, $10 bigint, $11 bigint, $12 bigint
+-- stale update tokens, 2: $1 interval, $2 bigint, $3 bigint, $4 interval, $5 bigint, $6 text, $7 interval, $8 bigint, $9 bigint, $10 bigint, $11 bigint
 SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id, s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
 FROM (
     SELECT r.*, array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.expires_at <= now() THEN 'expired' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END], NULL) AS reasons FROM (SELECT s.scope_id, s.activity_key AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
 s.value_verdict AS verdict
 FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -32,43 +32,28 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $3 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) s
+) AS s) s
 WHERE s.token IS NOT NULL AND true) AS r
-    WHERE r.scope_id = $4 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $5 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.scope_id = $6 AND q.quarantined_kind = $7 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $8 OR r.expires_at <= now() OR r.verdict = 'quarantined')
-AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $9 AND r.number <= $10 ORDER BY r.number LIMIT $11
+    WHERE r.scope_id = $3 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $4 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.scope_id = $5 AND q.quarantined_kind = $6 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $7 OR r.expires_at <= now() OR r.verdict = 'quarantined')
+AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $8 AND r.number <= $9 ORDER BY r.number LIMIT $10
 ) AS s
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $12
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $11
     AND its.token_digest = s.token_digest LIMIT 1) AS t ON true
 ORDER BY s.number;
 
--- stale update tokens, 3: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 interval, $6 bigint, $7 text, $8 interval, $9 bigint, $10 bigint
+-- stale update tokens, 3: $1 interval, $2 bigint, $3 bigint, $4 interval, $5 bigint, $6 text, $7 interval, $8 bigint, $9 bigint
 SELECT array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.expires_at <= now() THEN 'expired' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END], NULL) AS reasons, count(*) FROM (SELECT s.scope_id, s.activity_key AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
 s.value_verdict AS verdict
 FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
-        ELSE v.value_verdict
+        ELSE a.withheld
     END AS verdict
 FROM activities a
 LEFT JOIN LATERAL (
@@ -81,24 +66,9 @@ CROSS JOIN LATERAL (
     SELECT activity_state(
         a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN a.token_is_doubted THEN (
-        SELECT CASE
-            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
-            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
-            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
-            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
-            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
-        END
-        FROM (SELECT) AS one LEFT JOIN LATERAL (
-            SELECT * FROM token_values its
-            WHERE its.scope_id = $3 AND its.token_digest = a.token_digest LIMIT 1
-        ) AS t ON true
-    ) END AS value_verdict
-) AS v) s
+) AS s) s
 WHERE s.token IS NOT NULL AND true) AS r
-WHERE r.scope_id = $4 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $5 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.scope_id = $6 AND q.quarantined_kind = $7 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $8 OR r.expires_at <= now() OR r.verdict = 'quarantined')
-AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $9 AND r.number <= $10
+WHERE r.scope_id = $3 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $4 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.scope_id = $5 AND q.quarantined_kind = $6 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $7 OR r.expires_at <= now() OR r.verdict = 'quarantined')
+AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $8 AND r.number <= $9
 GROUP BY 1;

@@ -25,15 +25,6 @@ WHERE i.scope_id = $1 AND i.touched_at > '-infinity'
 ORDER BY i.touched_at LIMIT $4 FOR UPDATE SKIP LOCKED;
 
 -- sweep, 5: $1 bigint, $2 text[], $3 text[], $4 bigint
-DELETE FROM alias_registrations d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.row FROM unnest($2, $3) AS gone (alias, owner)
-    CROSS JOIN LATERAL (
-        SELECT r.ctid AS row FROM alias_registrations r
-        WHERE r.scope_id = $4 AND r.alias = gone.alias AND r.owner = gone.owner OFFSET 0
-    ) AS found
-));
-
--- sweep, 6: $1 bigint, $2 text[], $3 text[], $4 bigint
 DELETE FROM alias_identities d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM unnest($2, $3) AS gone (alias, owner)
     CROSS JOIN LATERAL (
@@ -42,13 +33,23 @@ DELETE FROM alias_identities d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(A
     ) AS found
 ));
 
--- sweep, 7: $1 bigint, $2 text[]
+-- sweep, 6: $1 bigint, $2 text[]
 UPDATE activities a SET token = NULL, expiry_recorded_at = now(), revision = a.revision + 1
 WHERE a.scope_id = $1 AND a.activity_id = ANY($2);
 
--- sweep, 8: the same as end, 2
+-- sweep, 7: $1 bigint, $2 bigint, $3 text[], $4 bigint
+UPDATE activity_aliases al SET ended = true WHERE al.scope_id = $1::numeric AND al.ctid = ANY(ARRAY(
+    SELECT found.row FROM (SELECT m.* FROM activities m WHERE m.scope_id = $2 AND m.activity_id = ANY($3)) AS a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
+CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
+        SELECT r.ctid AS row FROM activity_aliases r
+        WHERE r.scope_id = $4 AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (false)
+            AND r.activity_key = a.activity_key
+        LIMIT 1
+    ) AS found
+    WHERE (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+));
 
--- sweep, 9: $1 bigint, $2 interval, $3 text, $4 bigint, $5 text[]
+-- sweep, 8: $1 bigint, $2 interval, $3 text, $4 bigint, $5 text[]
 INSERT INTO events (
     scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
 attributes_type
@@ -65,13 +66,7 @@ FROM activities a WHERE a.scope_id = $4 AND a.activity_id = ANY($5)) AS given) A
 )
 SELECT * FROM given;
 
--- sweep, 10: $1 bigint, $2 bigint, $3 text[], $4 bigint
-DELETE FROM former_claims f WHERE f.scope_id = $1::numeric AND f.ctid = ANY(ARRAY(
-    SELECT c.ctid FROM former_claims c WHERE c.scope_id = $2 AND c.activity_id = ANY($3)
-    LIMIT $4
-));
-
--- sweep, 11: $1 bigint, $2 bigint, $3 bigint, $4 text[], $5 bigint, $6 bigint, $7 text[], $8 bigint, $9 bigint
+-- sweep, 9: $1 bigint, $2 bigint, $3 bigint, $4 text[], $5 bigint, $6 bigint, $7 text[], $8 bigint, $9 bigint
 WITH page AS MATERIALIZED (
     SELECT v.token_digest FROM activities a CROSS JOIN LATERAL (
         SELECT own.token_digest FROM token_values own
@@ -86,8 +81,7 @@ WITH page AS MATERIALIZED (
         AND v.activity_id = ANY($7)
     ORDER BY v.token_digest FOR UPDATE
 ), released AS (
-    UPDATE token_values t SET activity_id = NULL, activity_key = NULL, observed_at = NULL,
-        displaced_activity_id = NULL, displaced_observed_at = NULL, touched_at = now()
+    UPDATE token_values t SET activity_id = NULL, activity_key = NULL, observed_at = NULL, touched_at = now()
     WHERE t.scope_id = $8
         AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_installations))
 ), deleted AS (
@@ -96,7 +90,7 @@ WITH page AS MATERIALIZED (
 )
 SELECT count(*) FROM page;
 
--- sweep, 12: $1 bigint, $2 bigint, $3 text[], $4 bigint
+-- sweep, 10: $1 bigint, $2 bigint, $3 text[], $4 bigint
 DELETE FROM activity_aliases al WHERE al.scope_id = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM (SELECT m.* FROM activities m WHERE m.scope_id = $2 AND m.activity_id = ANY($3)) AS a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
@@ -108,5 +102,5 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
     WHERE true
 ));
 
--- sweep, 13: $1 bigint, $2 text[]
+-- sweep, 11: $1 bigint, $2 text[]
 DELETE FROM activities a WHERE a.scope_id = $1 AND a.activity_id = ANY($2);

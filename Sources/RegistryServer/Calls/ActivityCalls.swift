@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import RegistryCore
+import RegistryRules
 import RegistryStore
 
 extension ScopedCall {

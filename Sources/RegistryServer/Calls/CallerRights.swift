@@ -1,4 +1,5 @@
 import RegistryCore
+import RegistryRules
 import RegistryStore
 
 extension ScopedCall {

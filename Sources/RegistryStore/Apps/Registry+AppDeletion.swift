@@ -103,7 +103,7 @@ enum AppDeletionStatements {
     static func deleteScopes(ofApp id: Int64) -> SQL { "DELETE FROM scopes WHERE app_id = \(id)" }
 
     static let indexedTables = [
-        "alias_registrations", "alias_identities", "installation_tokens", "installation_aliases", "installations",
+        "alias_identities", "installation_tokens", "installation_aliases", "installations",
         "channels", "channel_quotas", "quarantine_guards", "events", "counts",
     ]
 
@@ -118,7 +118,7 @@ enum AppDeletionStatements {
     /// The tables whose keys do not begin with the scope: no index finds all rows of a scope, so they are read once, some
     /// pages at a time.
     static let scannedTables = [
-        "activity_aliases", "token_values", "former_claims", "activities", "erasures", "start_leases",
+        "activity_aliases", "token_values", "activities", "erasures", "start_leases",
     ]
 
     static func pageCount(of table: String) -> SQL {

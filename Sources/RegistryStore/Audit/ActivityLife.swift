@@ -109,7 +109,7 @@ struct ActivityLifeStatements {
             """
     }
 
-    /// The activity's former tokens, latest first: replaced ones, ones lost to another activity, and its last one if
+    /// The activity's former tokens, latest first: replaced ones, and its last one if
     /// that is withheld for good. A token that it has again is left out.
     var retired: SQL {
         """
@@ -126,23 +126,14 @@ struct ActivityLifeStatements {
             ) AS t
             WHERE \(sql: matches("a"))
             UNION ALL
-            SELECT f.token_digest, f.observed_at, 'taken-over' FROM (
-                SELECT c.* FROM former_claims c WHERE \(sql: matches("c")) LIMIT \(Self.mostSearched)
-            ) AS f
-            WHERE NOT EXISTS (
-                SELECT FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = f.token_digest
-                    AND t.activity_id = f.activity_id
-            )
-            UNION ALL
             SELECT a.token_digest, a.token_observed_at, CASE
                 WHEN a.ended_at IS NOT NULL THEN 'ended'
                 WHEN a.expiry_recorded_at IS NOT NULL THEN 'expired'
-                WHEN t.installation_hash IS NOT NULL THEN 'taken-over'
+                WHEN t.activity_id <> a.activity_id OR t.installation_hash IS NOT NULL THEN 'taken-over'
                 WHEN t.dead_at >= a.token_claimed_at AND t.purged_at = t.dead_at THEN 'purged'
                 WHEN t.dead_at >= a.token_claimed_at THEN 'unregistered'
             END
             FROM activities a JOIN token_values t ON \(sql: scope.contains("t")) AND t.token_digest = a.token_digest
-                AND t.activity_id = a.activity_id
             WHERE \(sql: matches("a"))
         ) AS had
         WHERE had.reason IS NOT NULL ORDER BY had.observed_at DESC LIMIT \(Self.mostRetired)

@@ -50,7 +50,7 @@ struct ErasureStatements {
     static func writers(before time: Date) -> SQL {
         """
         SELECT count(*) FROM pg_locks l JOIN pg_stat_activity s ON s.pid = l.pid
-        WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.pid <> pg_backend_pid()
+        WHERE l.locktype = 'relation' AND l.mode IN ('RowShareLock', 'RowExclusiveLock') AND l.pid <> pg_backend_pid()
             AND l.relation = ANY(ARRAY['activities', 'installations', 'alias_identities', 'token_values', 'channels', 'channel_quotas', 'start_leases', 'quarantine_guards', 'counts']::regclass[]::oid[])
             AND s.xact_start <= \(time)
         """
@@ -87,7 +87,7 @@ struct ErasureStatements {
     }
 
     /// The statements that accompany the deletion of activities: tombstones without names stay, and identities go.
-    func forget(_ ids: [ActivityID]) -> [SQL] { [tombstones(of: ids)] + identities(of: ids) }
+    func forget(_ ids: [ActivityID]) -> [SQL] { [tombstones(of: ids), identities(of: ids)] }
 
     /// The statements for activities that one transaction cannot finish: from its commit on, their tokens are withheld
     /// and requests about them are refused. The rows stay because the rest is found by them.
@@ -101,10 +101,9 @@ struct ErasureStatements {
         ]
     }
 
-    /// Redacts a page of the activities' events, and deletes a page of the claims that they lost to others. Each result
-    /// is the size of its page.
-    func redactEvents(of ids: [ActivityID]) -> [SQL] {
-        let events = redactPage(
+    /// Redacts a page of the activities' events. The result is the size of the page.
+    func redactEvents(of ids: [ActivityID]) -> SQL {
+        redactPage(
             of: """
                 \(sql: EventStatements.activityHash("o.activity_id")) = ANY(ARRAY(
                     SELECT \(sql: EventStatements.activityHash("q.id")) FROM unnest(\(ids)) AS q (id)
@@ -112,21 +111,6 @@ struct ErasureStatements {
                 """,
             limit: Self.eventPageSize
         )
-        let claims: SQL = """
-            WITH page AS MATERIALIZED (
-                SELECT f.ctid AS place, f.token_digest FROM former_claims f
-                WHERE \(sql: scope.contains("f")) AND f.activity_id = ANY(\(ids)) LIMIT \(SweepStatements.tokenPageSize)
-            ), released AS (
-                UPDATE token_values t SET displaced_activity_id = NULL, displaced_observed_at = NULL
-                WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(SELECT page.token_digest FROM page))
-                    AND t.displaced_activity_id = ANY(\(ids))
-            ), gone AS (
-                DELETE FROM former_claims d
-                WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(SELECT page.place FROM page))
-            )
-            SELECT count(*) FROM page
-            """
-        return [events, claims]
     }
 
     private func tombstones(of ids: [ActivityID]) -> SQL {
@@ -149,30 +133,21 @@ struct ErasureStatements {
         """
     }
 
-    /// The identities under which activities were made, which name an alias and an owner; of those under which another runs
-    /// by now, the activities' own registrations.
-    private func identities(of ids: [ActivityID]) -> [SQL] {
-        ["alias_registrations", "alias_identities"].map { table in
-            """
-            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(
-                SELECT found.row FROM activities a
-                CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> \(Alias.liveActivityKind)) AS named
-                CROSS JOIN unnest(ARRAY['installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'])
-                    AS owners (owner)
-                LEFT JOIN LATERAL (
-                    SELECT true AS is_whole FROM alias_identities i
-                    WHERE \(sql: scope.contains("i")) AND i.alias = named.value AND i.owner = owners.owner
-                        AND a.activity_id IN (i.activity_id, i.closed_activity_id) LIMIT 1
-                ) AS its ON true
-                CROSS JOIN LATERAL (
-                    SELECT r.ctid AS row, r.activity_id FROM \(unescaped: table) r
-                    WHERE \(sql: scope.contains("r")) AND r.alias = named.value AND r.owner = owners.owner OFFSET 0
-                ) AS found
-                WHERE \(sql: scope.contains("a")) AND a.activity_id = ANY(\(ids))
-                    AND (its.is_whole OR found.activity_id = a.activity_id)
-            ))
-            """
-        }
+    /// Deletes the identities of activities, which name an alias and an owner.
+    private func identities(of ids: [ActivityID]) -> SQL {
+        """
+        DELETE FROM alias_identities d WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(
+            SELECT found.row FROM activities a
+            CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> \(Alias.liveActivityKind)) AS named
+            CROSS JOIN unnest(ARRAY['installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'])
+                AS owners (owner)
+            CROSS JOIN LATERAL (
+                SELECT r.ctid AS row, r.activity_id FROM alias_identities r
+                WHERE \(sql: scope.contains("r")) AND r.alias = named.value AND r.owner = owners.owner OFFSET 0
+            ) AS found
+            WHERE \(sql: scope.contains("a")) AND a.activity_id = ANY(\(ids)) AND found.activity_id = a.activity_id
+        ))
+        """
     }
 
     // MARK: Installations
@@ -275,12 +250,9 @@ struct ErasureStatements {
 
     // MARK: Aliases that were replaced
 
-    /// The columns that keep an alias after its replacement, by table: the aliases removed by the last change, and
-    /// remembered registrations. No index finds them.
+    /// The columns that keep an alias after its replacement, by table. No index finds them.
     static let replaced = [
-        (table: "activities", aliases: "displaced_aliases", cleared: "displaced_aliases = NULL"),
-        (table: "installations", aliases: "displaced_aliases", cleared: "displaced_aliases = NULL"),
-        (table: "alias_registrations", aliases: "facts -> 'aliases'", cleared: "token = NULL, facts = NULL"),
+        (table: "installations", aliases: "displaced_aliases", cleared: "displaced_aliases = NULL")
     ]
 
     /// Clears one of ``replaced`` in a part of its table, if it names the alias.

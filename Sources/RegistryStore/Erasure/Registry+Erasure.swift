@@ -107,9 +107,9 @@ extension Registry {
             let ids = try transaction.execute(search).decode(ActivityID.self)
             guard !ids.isEmpty else { return nil }
             let sweep = SweepStatements(scope: statements.scope)
-            let parts = statements.redactEvents(of: ids) + [sweep.deleteValues(of: ids)]
+            let parts = [statements.redactEvents(of: ids), sweep.deleteValues(of: ids)]
             let sizes: [Int] = try transaction.pipeline(parts).map { try $0[0].decode(Int.self) }
-            let isLast = Self.isLast(events: sizes[0]) && sizes[1...].allSatisfy(Self.isLast(tokens:))
+            let isLast = Self.isLast(events: sizes[0]) && Self.isLast(tokens: sizes[1])
             let end = isLast ? statements.forget(ids) + sweep.delete(ids) : statements.withhold(ids)
             _ = try transaction.pipeline(event + end, finishing: true)
             return ErasureCounts(activities: isLast ? ids.count : 0, events: sizes[0])
@@ -143,7 +143,7 @@ extension Registry {
         }
     }
 
-    /// The identities of the subject that no erased activity had, with their remembered registrations.
+    /// The identities of the subject that no erased activity had.
     private static func deleteIdentities(
         _ search: SQL,
         _ scope: Scope,
@@ -152,8 +152,8 @@ extension Registry {
         try session.transaction { transaction in
             let identities = try transaction.execute(search).decode(UTF8Text.self, UTF8Text.self)
             guard !identities.isEmpty else { return nil }
-            let deletions = SweepStatements(scope: scope).deleteIdentities(identities)
-            let deleted = try transaction.pipeline(deletions, finishing: true)
+            let deletion = SweepStatements(scope: scope).deleteIdentities(identities)
+            let deleted = try transaction.pipeline([deletion], finishing: true)
             return ErasureCounts(records: deleted.map(\.affectedRows).reduce(0, +))
         }
     }

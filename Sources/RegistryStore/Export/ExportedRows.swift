@@ -1,24 +1,24 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 struct ExportedActivity {
     private let answer: ActivityAnswer
-    /// Only while it is handed out.
+    /// Only while it is deliverable.
     private let token: PushToken?
     private let tokenObservedAt: Date?
     private let startedAt: Date
-    /// The `liveactivityId` under which its owner has it, if it was made for one.
+    /// The `liveactivityId` of its owner, if it was made for one.
     private let name: UTF8Text?
     /// The name's own row has the end, in a part of its own.
     private let isEndNoted: Bool
-    private let installation: ExportedFact
-    private let subject: ExportedFact
-    private let aliases: ExportedFact
-    private let facts: [ExportedFact]
+    /// The facts without a time, and the start for which it was scheduled.
+    private let facts: ActivityRegistration
+    private let aliases: Stamped<AliasSet>?
+    private let metadata: Stamped<Metadata>?
 
     private var id: ActivityID { answer.activityID }
-    private var allFacts: [ExportedFact] { [installation, subject, aliases] + facts }
 
     /// The columns of an activity's verdict `r`, and of its identity `n`.
     static let columns = Columns(
@@ -28,26 +28,45 @@ struct ExportedActivity {
         .one("r.started_at"),
         .one("n.alias"),
         .one("coalesce(n.ended_at >= r.ended_at, false)"),
-        ExportedFact.column("installation_hash", \.installation, time: "installation_observed_at") { $0 },
-        ExportedFact.column("subject", \.subject) { $0 },
-        ExportedFact.column("aliases", \.aliases) { (json: JSONB) in try AliasSet(stored: json) },
-        .list(
-            [
-                ExportedFact.column("metadata", \.metadata) { (json: JSONB) in try Metadata(stored: json) },
-                ExportedFact.column("starts_at", \.startsAt) { $0 },
-            ] + StoredFact.all.map(ExportedFact.column)
+        Columns(
+            .one("r.installation_hash"),
+            .one("r.subject"),
+            .one("r.starts_at"),
+            ActivityFacts.columns(of: "r"),
+            as: { (installation: InstallationHash?, subject: UTF8Text?, startsAt: Date?, facts: ActivityFacts) in
+                var registration = ActivityRegistration(token: nil)
+                (registration.installation, registration.subject) = (installation, subject)
+                (registration.startsAt, registration.facts) = (startsAt, facts)
+                return registration
+            }
         ),
+        stamped("aliases", AliasSet.init(stored:)),
+        stamped("metadata", Metadata.init(stored:)),
         as: ExportedActivity.init
     )
 
-    /// The records from which another registry reproduces the row: a registration for each time at which a current fact
+    /// An error ends the export: a file that silently lacks a value would count as complete.
+    private static func stamped<Value>(
+        _ name: String,
+        _ read: @escaping @Sendable (JSONB) throws -> Value
+    ) -> Columns<Stamped<Value>?> {
+        Columns(
+            .one("r.\(name)"),
+            .one("r.\(name)_observed_at"),
+            as: { (json: JSONB?, time: Timestamp?) in
+                try json.map { Stamped(try read($0), observedAt: time ?? .distantPast) }
+            }
+        )
+    }
+
+    /// The records from which another registry reproduces the row: a registration for each time at which a current value
     /// was given, mostly one.
     var records: [TransferRecord] {
         switch answer.state {
         case .expired, .dismissed: return []
         case .ended:
             guard let endedAt = answer.endedAt, !isUnnamed else { return [] }
-            if let name { return isEndNoted ? [] : [.namedEnd(name, owner, at: endedAt)] }
+            if let name { return isEndNoted ? [] : [.namedEnd(name, facts.owner, at: endedAt)] }
             return [.end(id, answer.reason.flatMap(EndReason.init) ?? .ended, at: endedAt)]
         case .active: break
         }
@@ -57,75 +76,39 @@ struct ExportedActivity {
         return registrations.map { registration in
             var registration = registration
             registration.token = token
-            installation.give(&registration)
-            subject.give(&registration)
+            (registration.installation, registration.subject) = (facts.installation, facts.subject)
             return .named(name, registration)
         }
     }
 
     /// A tombstone left by an end under a name while nothing ran: no caller knows its id, and the name has the end.
-    private var isUnnamed: Bool {
-        tokenObservedAt == nil && aliases.time == nil && AliasIdentity.isServerMade(id)
-    }
-
-    private var owner: ActivityOwner {
-        var registration = ActivityRegistration(token: nil)
-        installation.give(&registration)
-        subject.give(&registration)
-        return registration.owner
-    }
+    private var isUnnamed: Bool { tokenObservedAt == nil && aliases == nil && id.isServerMade }
 
     private var registrations: [ActivityRegistration] {
-        let given = allFacts.filter { $0.time != nil && !isImplied($0.time) }
         let base = tokenObservedAt ?? answer.observedAt ?? startedAt
-        let times = Set([base] + given.map { time(of: $0.time, base) })
-        return times.sorted().map { time in
-            var registration = ActivityRegistration(token: time == base ? token : nil)
-            registration.observedAt = time
-            registration.startedAt = startedAt
-            for fact in given where self.time(of: fact.time, base) == time { fact.give(&registration) }
-            return registration
+        var parts: [Date: ActivityRegistration] = [:]
+        func add(at time: Date, _ change: (inout ActivityRegistration) -> Void) {
+            var part = parts[time] ?? ActivityRegistration(token: nil)
+            (part.observedAt, part.startedAt) = (time, startedAt)
+            change(&part)
+            parts[time] = part
         }
-    }
-
-    /// Aliases derived from the name itself come with it.
-    private func isImplied(_ time: Date?) -> Bool { name != nil && time == .distantPast }
-
-    /// A fact given before all times is exported with the token's time.
-    private func time(of time: Date?, _ base: Date) -> Date { time == .distantPast ? base : time ?? base }
-}
-
-struct ExportedFact {
-    let time: Date?
-    let give: @Sendable (inout ActivityRegistration) -> Void
-
-    /// - Parameters:
-    ///   - time: the name of the time's column, unless it is the usual one.
-    ///   - read: an error ends the export: a file that silently lacks a value would count as complete.
-    static func column<Stored: PostgresDecodable & Sendable, Value: Sendable>(
-        _ name: String,
-        _ path: any WritableKeyPath<ActivityRegistration, Value?> & Sendable,
-        time: String? = nil,
-        _ read: @escaping @Sendable (Stored) throws -> Value
-    ) -> Columns<ExportedFact> {
-        Columns(
-            .one("r.\(name)"),
-            .one("r.\(time ?? name + "_observed_at")"),
-            as: { (stored: Stored?, time: Date?) in
-                let value = try stored.map(read)
-                return ExportedFact(time: time) { $0[keyPath: path] = value }
-            }
-        )
-    }
-
-    /// For a fact that never changes.
-    static func column(_ fact: StoredFact) -> Columns<ExportedFact> {
-        Columns(sql: "r.\(fact.name), r.\(fact.time)") { row in
-            var said = ActivityFacts()
-            try fact.read(&row, &said)
-            return ExportedFact(time: try row.next()) { [said] in fact.copy(said, &$0.facts) }
+        add(at: base) { part in
+            part = facts
+            (part.token, part.observedAt, part.startedAt, part.startsAt) = (token, base, startedAt, nil)
         }
+        // A start that lies before the token's observation was scheduled earlier.
+        if let startsAt = facts.startsAt { add(at: startsAt > base ? base : startedAt) { $0.startsAt = startsAt } }
+        // Aliases derived from the name itself come with it.
+        if let aliases, name == nil || aliases.observedAt != .distantPast {
+            add(at: time(of: aliases.observedAt, base)) { $0.aliases = aliases.value }
+        }
+        if let metadata { add(at: time(of: metadata.observedAt, base)) { $0.metadata = metadata.value } }
+        return parts.sorted { $0.key < $1.key }.map(\.value)
     }
+
+    /// A value given before all times is exported with the token's time.
+    private func time(of time: Timestamp, _ base: Date) -> Date { time == .distantPast ? base : time.date }
 }
 
 struct ExportedInstallation {
@@ -179,21 +162,5 @@ extension TransferRecord {
                 )
             }
         )
-    }
-}
-
-extension AliasSet {
-    fileprivate init(stored: JSONB) throws {
-        guard let value = JSONValue(stored: stored.bytes), let set = try? AliasSet(stored: value) else {
-            throw UnreadableRow(detail: "aliases are none")
-        }
-        self = set
-    }
-}
-
-extension Metadata {
-    fileprivate init(stored: JSONB) throws {
-        guard let value = JSONValue(stored: stored.bytes) else { throw UnreadableRow(detail: "metadata is no JSON") }
-        self.init(stored: value)
     }
 }

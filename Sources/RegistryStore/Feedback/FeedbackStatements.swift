@@ -173,15 +173,18 @@ struct FeedbackStatements {
                 touched_at = CASE WHEN t.activity_id IS NULL THEN r.received_at ELSE t.touched_at END
             FROM reports r
             WHERE \(unescaped: Self.isAccused) AND t.ctid = r.value_place AND \(sql: scope.contains("t"))
-            RETURNING t.token_digest, t.activity_id, t.installation_hash, r.effect, r.activity_place
+            RETURNING t.token_digest, t.activity_id, t.installation_hash, t.dead_at, t.purged_at, t.quarantined_at, r.effect, r.activity_place
             """
     }
 
-    /// The activities whose token was accused. A dead token stays the activity's last: its value's row has the reason.
+    /// The activities whose token was accused. A dead token stays the activity's last.
     private var revision: SQL {
         """
-        UPDATE activities a SET token_is_doubted = true,
-            revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END
+        UPDATE activities a SET revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END,
+            withheld = CASE WHEN a.withheld IN ('taken-over', 'kind-conflict') THEN a.withheld
+                WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+                WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+                WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined' END
         FROM accused t
         WHERE a.ctid = t.activity_place AND \(sql: holds)
         """

@@ -107,21 +107,6 @@ struct QuarantineStatements {
         )
     }
 
-    /// The current token of the row `known`, confirmed again without `observedAt`, leaves its quarantine.
-    ///
-    /// Such a request is then claimed as of its receipt. It does not bring a dead token back: it may have been under
-    /// way since before APNs knew.
-    ///
-    /// - Parameter claimedAt: the column that says as of when it was claimed.
-    static func isEndedByReceipt(claimedAt: String, in scope: Scope) -> SQL {
-        let claimedAt: SQL = "known.\(unescaped: claimedAt)"
-        return """
-            EXISTS (SELECT FROM token_values held WHERE \(sql: scope.contains("held"))
-            AND held.token_digest = known.token_digest
-            AND held.quarantined_at >= \(sql: claimedAt) AND coalesce(held.dead_at < \(sql: claimedAt), true))
-            """
-    }
-
     /// The value that an activity's token has.
     func release(_ id: ActivityID) -> [SQL] {
         release(
@@ -216,7 +201,7 @@ struct QuarantineStatements {
                 in: scope
             ),
             """
-            UPDATE activities a SET revision = a.revision + 1
+            UPDATE activities a SET revision = a.revision + 1, withheld = NULL
             WHERE \(sql: scope.contains("a")) AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM \(sql: inForce)))
             """,
             """

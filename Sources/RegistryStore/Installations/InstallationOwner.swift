@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 /// The owner of an installation, with its aliases and its start and device tokens, as parts of the statement that locks
 /// its row. ``Ownership`` is the counterpart for activities.

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 extension Registry {
     /// - Parameter claimant: a client names this same installation.

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 extension Registry {
     /// Stores the profile by which an installation's tokens are found (R6). A signed-in user takes the installation

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 extension Registry {
     /// Logs an installation out: its start and device tokens, aliases and metadata are removed and its activities end,
@@ -23,9 +24,8 @@ extension Registry {
         guard var page = try await begin(statements, observedAt) else { return }
         while let key = page.next {
             page.next = try await write { [page] session in
-                try session.transaction { transaction in
-                    let found = statements.activities(at: page.time, after: key, limit: Self.logOutPageSize)
-                    return try Self.end(transaction.execute(found), at: page.time, statements, transaction)
+                try session.transaction { transaction, _ in
+                    try Self.endPage(statements, at: page.time, after: key, transaction)
                 }
             }
         }
@@ -35,14 +35,14 @@ extension Registry {
 
     /// The time of the log-out, and the key of the last activity that it ended so far; nil if there are no more.
     private struct LogOutPage: Sendable {
-        let time: Date
+        let time: Timestamp
         var next: Int64?
     }
 
     private func begin(_ statements: LogOutStatements, _ observedAt: Date?) async throws -> LogOutPage? {
         let rows = statements.rows
         return try await write { session in
-            try session.transaction { transaction in
+            try session.transaction { transaction, _ in
                 let locked = try transaction.pipeline([
                     rows.lock(observedAt: observedAt), statements.time(observedAt),
                     rows.refusalFacts(observedAt: observedAt),
@@ -52,29 +52,51 @@ extension Registry {
                     if case .erased = refusal { return nil }
                     throw refusal.problem
                 }
-                let time = try locked[1][0].decode(Date.self)
-                let found = statements.activities(at: time, after: 0, limit: Self.logOutPageSize)
-                let results = try transaction.pipeline([found] + statements.removal(at: time))
-                return LogOutPage(time: time, next: try Self.end(results[0], at: time, statements, transaction))
+                let time = try locked[1][0].decode(Timestamp.self)
+                _ = try transaction.pipeline(statements.removal(at: time.date))
+                return LogOutPage(time: time, next: try Self.endPage(statements, at: time, after: 0, transaction))
             }
         }
     }
 
-    /// Ends a page of activities, and finishes the transaction.
+    /// Ends a page of the activities that had started by the log-out, and finishes the transaction. An earlier start may become
+    /// known later: the view of deliverable activities applies the same rule.
     ///
     /// - Returns: the key of the last one; nil if the page was not full.
-    private static func end(
-        _ found: PostgresResult,
-        at time: Date,
+    private static func endPage(
         _ statements: LogOutStatements,
+        at time: Timestamp,
+        after key: Int64,
         _ transaction: borrowing PostgresTransaction
     ) throws -> Int64? {
-        let activities = try found.decode(ActivityID.self, Int64.self)
-        let ends = EndStatements(scope: statements.rows.scope, who: statements.who)
-            .end(activities.map(\.0), reason: .ended, observedAt: time)
-        _ = try transaction.pipeline(activities.isEmpty ? [] : ends, finishing: true)
-        return activities.count < logOutPageSize ? nil : activities.map(\.1).max()
+        let (scope, rows) = (statements.rows.scope, statements.rows)
+        let page = Query.runningPage([
+            "scope": scope.id,
+            "installation": rows.installation.bytes,
+            "started_by": time,
+            "after": key,
+            "limit": logOutPageSize,
+        ])
+        let found = try transaction.execute(page).decode(ActivityID.self, Int64.self)
+        guard !found.isEmpty else { return nil }
+        let ids = found.map(\.0)
+        var locked = try RowLocks(ids: Set(ids)).take(in: scope, transaction)
+        // A log-out without a time may be that of a fast clock's records; its time was checked with the installation.
+        let end = EndUnit(
+            scope: scope,
+            reason: .ended,
+            observedAt: min(time, locked.now),
+            who: statements.who,
+            claimant: .any
+        )
+        _ = try end.apply(to: ids, &locked, transaction)
+        try locked.write(in: scope, transaction, isLast: true)
+        return found.count < logOutPageSize ? nil : found.last?.1
     }
+}
+
+extension Query {
+    fileprivate static let runningPage: Query = "installations.read-running-page"
 }
 
 /// The statements of a log-out, between the installation's lock and the end of its activities.
@@ -90,26 +112,6 @@ struct LogOutStatements {
         SELECT coalesce(\(observedAt), greatest(clock_timestamp(), i.aliases_observed_at, i.metadata_observed_at,
             i.subject_observed_at, (SELECT max(r.observed_at) FROM installation_tokens r WHERE \(sql: rows.isOf("r")))))
         FROM installations i WHERE \(sql: rows.isOf("i"))
-        """
-    }
-
-    /// The next of its activities that had started by then, with their keys, locked in the order of ids. Later
-    /// starts are not included, and an earlier start may become known later: the view of verdicts applies the same
-    /// rule.
-    ///
-    /// The page is looked up by ids alone: with the installation in the condition, the planner would read all of its
-    /// rows.
-    func activities(at time: Date, after key: Int64, limit: Int) -> SQL {
-        """
-        SELECT a.activity_id, a.activity_key FROM activities a
-        WHERE \(sql: scope.contains("a"))
-            AND a.activity_id = ANY(ARRAY(
-            SELECT own.activity_id FROM activities own
-            WHERE \(sql: rows.isOf("own")) AND own.ended_at IS NULL AND own.activity_key > \(key)
-                AND own.expires_at > now() AND own.started_at <= \(time)
-            ORDER BY own.activity_key LIMIT \(limit)
-        ))
-        ORDER BY a.activity_id FOR UPDATE
         """
     }
 

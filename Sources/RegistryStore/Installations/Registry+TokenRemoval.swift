@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 extension Registry {
     /// Deletes a token as observed no later than the time; an unknown one leaves a tombstone.

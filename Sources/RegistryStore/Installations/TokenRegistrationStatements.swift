@@ -33,11 +33,21 @@ struct TokenRegistrationStatements {
             WHEN known.token_digest = sha256(\(token)) AND known.token IS NOT NULL THEN known.observed_at
             ELSE clock.received_at END AS observed_at,
             \(registration.observedAt) IS NULL
-                AND \(sql: QuarantineStatements.isEndedByReceipt(claimedAt: "claimed_at", in: scope)) AS ends_quarantine
+                AND \(sql: endsQuarantine) AS ends_quarantine
         FROM installations i
         CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE i.scope_id IS NOT NULL) AS clock
         LEFT JOIN installation_tokens known ON \(sql: rows.matches("known"))
         WHERE \(sql: rows.isOfInstallation("i"))
+        """
+    }
+
+    /// The current token of the row `known`, confirmed again without `observedAt`, leaves its quarantine. It does not bring a dead
+    /// token back: it may have been sent before APNs's answer.
+    private var endsQuarantine: SQL {
+        """
+        EXISTS (SELECT FROM token_values held WHERE \(sql: scope.contains("held"))
+        AND held.token_digest = known.token_digest
+        AND held.quarantined_at >= known.claimed_at AND coalesce(held.dead_at < known.claimed_at, true))
         """
     }
 
@@ -175,12 +185,12 @@ struct TokenRegistrationStatements {
     /// A value of this kind is never handed out as an activity's.
     private var flagHolders: SQL {
         """
-        UPDATE activities a SET token_is_doubted = true
+        UPDATE activities a SET withheld = 'kind-conflict'
         WHERE \(sql: rows.scope.contains("a")) AND a.activity_id = (
             SELECT t.activity_id FROM token_values t
             WHERE \(sql: rows.scope.contains("t"))
                 AND t.token_digest = sha256(\(token)) AND t.installation_hash IS NOT NULL
-        ) AND a.token_digest = sha256(\(token)) AND a.ended_at IS NULL AND NOT a.token_is_doubted
+        ) AND a.token_digest = sha256(\(token)) AND a.ended_at IS NULL
         """
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 extension TokenSlot {
     /// Empty for kinds of which an installation has one token.

@@ -3,12 +3,11 @@ import RegistryCore
 
 /// A statement of a hot path and the meaning of its parameters, so that other programs can measure identical work.
 package struct StatementOutline: Sendable, JSONEncodable {
-    /// `resolve`, `resolve-many` or `register`; the statements of one path are sent in order, in one transaction.
+    /// `resolve` or `resolve-many`; the statements of one path are sent in order, in one transaction.
     package let path: String
     /// The statement's text, with `$1`, `$2`, … for its parameters.
     package let sql: String
-    /// The names of the values of `$1`, `$2`, …, and the OIDs of their types. In the path `register` all but the app's
-    /// own are arrays, with a value for each request, and `batch_number` is different each time.
+    /// The names of the values of `$1`, `$2`, …, and the OIDs of their types.
     package let parameters: [(name: String, type: UInt32)]
 
     package func encode(to json: inout JSONWriter) {
@@ -26,17 +25,9 @@ package struct StatementOutline: Sendable, JSONEncodable {
         }
     }
 
-    /// A registration's statements are those with `observedAt` and aliases, by a backend.
     package static var all: [StatementOutline] {
-        let shape = RegistrationBatch.Shape(
-            isGuarded: false,
-            needsReceiptOrder: false,
-            hasAliases: true,
-            hasStarts: false
-        )
-        return outlines("resolve", ResolveTemplates.one.templates, ResolveTemplates.valueNames)
+        outlines("resolve", ResolveTemplates.one.templates, ResolveTemplates.valueNames)
             + outlines("resolve-many", ResolveTemplates.many.templates, ResolveTemplates.valueNames)
-            + outlines("register", RegistrationTemplates.all[shape]?.templates, RegistrationTemplates.valueNames)
     }
 
     private static func outlines(_ path: String, _ templates: [SQLTemplate]?, _ names: [String]) -> [StatementOutline] {

@@ -1,5 +1,6 @@
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 /// The owner of a record, as conditions inside the statements that change it: nothing is read first and decided after.
 ///

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 /// Why a guarded statement touched no row: a time in the future, a deleted app, a record of another, or an erased one.
 ///
@@ -64,7 +65,9 @@ enum Refusal {
 
     var problem: Problem {
         switch self {
-        case .clockSkew(let serverTime): return .clockSkew(serverTime)
+        case .clockSkew(let serverTime):
+            let fault = JSONFault(pointer: "/observedAt", detail: "is more than 5 minutes in the future")
+            return Problem(.clockSkew([fault]), at: Timestamp(serverTime))
         case .unknownApp: return Problem(.unknownApp, "The app was deleted.")
         case .notYours: return .notYours
         case .notYourInstallation: return .notYourInstallation

@@ -1,16 +1,10 @@
 import RegistryCore
+import RegistryRules
 
-/// A registration of one activity, with the inputs of its statements. A class, because copies between queue, batch and
-/// answer would cost more.
+/// A registration in its scope. A class, because copies between queue, batch and answer would cost more.
 final class RegistrationRequest: Sendable {
-    let id: ActivityID
-    let registration: ActivityRegistration
-    let who: UTF8Text
-    let claimant: Claimant
+    let registration: Registration
     let scope: Scope
-
-    /// A client's request is limited to its own subject and installation; a backend's is not.
-    var isGuarded: Bool { claimant != .any }
 
     init(
         id: ActivityID,
@@ -19,10 +13,8 @@ final class RegistrationRequest: Sendable {
         claimant: Claimant,
         scope: Scope
     ) {
-        self.id = id
-        self.registration = claimant.sign(registration)
-        self.who = who
-        self.claimant = claimant
+        let digest = registration.token.map(TokenDigest.init)
+        self.registration = Registration(registration, of: id, digest: digest, claimant: claimant, actor: who)
         self.scope = scope
     }
 }

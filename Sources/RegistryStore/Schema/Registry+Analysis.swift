@@ -2,8 +2,8 @@ import PostgresDriver
 
 extension Registry {
     private static let largeTables = [
-        "activities", "token_values", "activity_aliases", "former_claims", "installations", "installation_aliases",
-        "installation_tokens", "alias_identities", "alias_registrations",
+        "activities", "token_values", "activity_aliases", "installations", "installation_aliases",
+        "installation_tokens", "alias_identities",
     ]
 
     /// Updates Postgres's row counts after many rows arrived at once.

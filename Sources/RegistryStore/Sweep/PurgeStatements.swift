@@ -79,8 +79,9 @@ struct PurgeStatements {
                 in: scope
             ),
             """
-            UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = statement_timestamp()
-            WHERE \(sql: isIt)
+            UPDATE activities a SET withheld = CASE WHEN a.withheld IN ('taken-over', 'kind-conflict') THEN a.withheld ELSE 'purged' END,
+                revision = a.revision + 1, touched_at = statement_timestamp()
+            WHERE \(sql: isIt) AND a.token_digest IS NOT NULL
             """,
         ]
     }

@@ -100,7 +100,7 @@ extension Registry {
         try session.transaction { transaction in
             let search = statements.staleIdentities(limit: limit)
             let identities = try transaction.execute(search).decode(UTF8Text.self, UTF8Text.self)
-            let deletions = identities.isEmpty ? [] : statements.deleteIdentities(identities)
+            let deletions = identities.isEmpty ? [] : [statements.deleteIdentities(identities)]
             _ = try transaction.pipeline(deletions, finishing: true)
             return identities.count
         }
@@ -111,15 +111,14 @@ extension SweepStatements {
     /// Deletes locked activities with all of their rows, as far as one transaction may, and finishes it.
     ///
     /// - Parameter first: statements that accompany the deletion of the activities themselves.
-    /// - Returns: whether they are gone; if not, a part of their former claims and values is.
+    /// - Returns: whether they are gone; if not, a part of their values is.
     func delete(_ ids: [ActivityID], _ first: [SQL], _ transaction: borrowing PostgresTransaction) throws -> Bool {
         guard !ids.isEmpty else {
             _ = try transaction.pipeline([], finishing: true)
             return true
         }
-        let claims = try transaction.execute(deleteFormerClaims(of: ids)).affectedRows
-        let values = try transaction.execute(deleteValues(of: ids))[0].decode(Int64.self)
-        let isLast = max(claims, Int(values)) < Self.tokenPageSize
+        let values = try transaction.execute(deleteValues(of: ids))[0].decode(Int.self)
+        let isLast = values < Self.tokenPageSize
         _ = try transaction.pipeline(isLast ? first + delete(ids) : [], finishing: true)
         return isLast
     }

@@ -68,16 +68,6 @@ struct SweepStatements {
     /// Tokens per transaction: an activity that was rotated a million times is deleted in many.
     static let tokenPageSize = 10_000
 
-    /// Deletes a page of the claims that activities lost to others.
-    func deleteFormerClaims(of ids: [ActivityID]) -> SQL {
-        """
-        DELETE FROM former_claims f WHERE \(sql: RowPlaces.isOf(scope, "f")) AND f.ctid = ANY(ARRAY(
-            SELECT c.ctid FROM former_claims c WHERE \(sql: scope.contains("c")) AND c.activity_id = ANY(\(ids))
-            LIMIT \(Self.tokenPageSize)
-        ))
-        """
-    }
-
     /// Deletes a page of the activities' values, and returns its size; values that installations claim, too, stay with
     /// them.
     func deleteValues(of ids: [ActivityID]) -> SQL {
@@ -96,8 +86,7 @@ struct SweepStatements {
                 AND v.activity_id = ANY(\(ids))
             ORDER BY v.token_digest FOR UPDATE
         ), released AS (
-            UPDATE token_values t SET activity_id = NULL, activity_key = NULL, observed_at = NULL,
-                displaced_activity_id = NULL, displaced_observed_at = NULL, touched_at = now()
+            UPDATE token_values t SET activity_id = NULL, activity_key = NULL, observed_at = NULL, touched_at = now()
             WHERE \(sql: scope.contains("t"))
                 AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_installations))
         ), deleted AS (
@@ -134,19 +123,16 @@ struct SweepStatements {
         """
     }
 
-    /// Deletes alias identities with their registrations. The identities are locked, so that their rows keep their
-    /// places.
-    func deleteIdentities(_ identities: [(alias: UTF8Text, owner: UTF8Text)]) -> [SQL] {
-        ["alias_registrations", "alias_identities"].map { table in
-            """
-            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(
-                SELECT found.row FROM unnest(\(identities.map(\.alias)), \(identities.map(\.owner))) AS gone (alias, owner)
-                CROSS JOIN LATERAL (
-                    SELECT r.ctid AS row FROM \(unescaped: table) r
-                    WHERE \(sql: scope.contains("r")) AND r.alias = gone.alias AND r.owner = gone.owner OFFSET 0
-                ) AS found
-            ))
-            """
-        }
+    /// Deletes locked alias identities.
+    func deleteIdentities(_ identities: [(alias: UTF8Text, owner: UTF8Text)]) -> SQL {
+        """
+        DELETE FROM alias_identities d WHERE \(sql: RowPlaces.isOf(scope, "d")) AND d.ctid = ANY(ARRAY(
+            SELECT found.row FROM unnest(\(identities.map(\.alias)), \(identities.map(\.owner))) AS gone (alias, owner)
+            CROSS JOIN LATERAL (
+                SELECT r.ctid AS row FROM alias_identities r
+                WHERE \(sql: scope.contains("r")) AND r.alias = gone.alias AND r.owner = gone.owner OFFSET 0
+            ) AS found
+        ))
+        """
     }
 }

@@ -1,5 +1,6 @@
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 /// Stored values were checked when they came, so reading does not check them again.
 extension UTF8Text: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
@@ -95,3 +96,7 @@ extension Columns<[UInt8]?> {
         Columns(.one(sql), as: { (json: JSONB?) in json?.bytes })
     }
 }
+
+extension WithholdingReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
+extension EndReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
+extension NewAuditEvent.Kind: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}

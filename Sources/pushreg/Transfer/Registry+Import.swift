@@ -1,5 +1,6 @@
 import Foundation
 import RegistryCore
+import RegistryRules
 import RegistryServer
 import RegistryStore
 

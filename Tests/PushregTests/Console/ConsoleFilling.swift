@@ -42,15 +42,15 @@ struct ConsoleFilling {
             """,
             """
             INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
-                token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, ended_at, end_reason,
-                installation_hash, attributes_type, aliases, aliases_observed_at, outcome, created_at,
-                token_is_doubted)
+                token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, ended_at, end_reason,
+                installation_hash, attributes_type, aliases, aliases_observed_at, created_at,
+                withheld)
             SELECT \(scope.id), 'activity-' || n, CASE WHEN n % 50 <> 0 THEN t.token END, sha256(t.token), m.at,
-                m.at, m.at, m.at, '8 hours', m.at + interval '8 hours', m.at,
+                m.at, m.at, m.at, m.at + interval '8 hours', m.at,
                 CASE WHEN n % 50 = 0 THEN now() END, CASE WHEN n % 50 = 0 THEN 'ended'::end_reason END,
                 sha256(convert_to('phone ' || (n % \(max(1, count / 4)) + 1), 'UTF8')), 'DeliveryAttributes',
-                jsonb_build_object('orderId', jsonb_build_array('o-' || n / 3)), m.at, 'registered', m.at,
-                n % 500 = 1
+                jsonb_build_object('orderId', jsonb_build_array('o-' || n / 3)), m.at, m.at,
+                CASE WHEN n % 500 = 1 THEN 'quarantined' END
             FROM generate_series(1, \(count)) AS n
             CROSS JOIN LATERAL (SELECT convert_to('token ' || n, 'UTF8') AS token) AS t
             CROSS JOIN LATERAL (SELECT now() - (n % 181) * interval '1 minute' AS at) AS m

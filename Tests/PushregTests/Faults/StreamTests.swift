@@ -62,9 +62,9 @@ import Testing
             _ = try session.pipeline([
                 """
                 INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
-                    token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, outcome, created_at)
+                    token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, created_at)
                 SELECT \(scope.id), 'activity-' || n, t.token, sha256(t.token), now(), now(), now(), now(),
-                    '8 hours', now() + interval '8 hours', now(), 'registered', now()
+                    now() + interval '8 hours', now(), now()
                 FROM generate_series(1::bigint, \(Int64(count))) AS n
                 CROSS JOIN LATERAL (SELECT int8send(n) || decode(repeat('ab', 72), 'hex') AS token) AS t
                 """,

@@ -65,13 +65,13 @@ import Testing
             _ = try session.pipeline([
                 """
                 INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
-                    token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, aliases, outcome,
+                    token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, aliases,
                     created_at)
                 SELECT \(scope.id), 'expired-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
-                    '8 hours', t.at + interval '8 hours', t.at,
+                    t.at + interval '8 hours', t.at,
                     jsonb_build_object('testId', jsonb_build_array(
                         CASE WHEN n <= \(callers * 10) THEN 'sweep-' || n % \(callers) ELSE 'old-' || n END
-                    )), 'registered', t.at
+                    )), t.at
                 FROM generate_series(1::bigint, \(Int64(count))) AS n
                 CROSS JOIN LATERAL (
                     SELECT int8send(n) || decode(repeat('ee', 72), 'hex') AS token, now() - interval '9 hours' AS at

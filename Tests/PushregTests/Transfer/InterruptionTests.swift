@@ -84,7 +84,8 @@ import Testing
     }
 
     /// An import into another database, or of a file that has changed since, says nothing about this one.
-    @Test(.timeLimit(.minutes(15))) func `Progress counts for its file and database alone`() async throws {
+    @Test("Progress counts for its file and database alone", .timeLimit(.minutes(15)))
+    func progressCountsForItsFileAndDatabaseAlone() async throws {
         let (source, target, file) = try await Self.exported(3000)
         defer { file.remove() }
         _ = try await Self.interruptImport(of: file, into: target, count: 3000)
@@ -110,6 +111,8 @@ import Testing
         #expect(resumed.words.contains("Going on") && resumed.results.contains(#""faulty":0"#), "\(resumed.words)")
         #expect(resumed.status == 1 && resumed.words.contains("the import that was interrupted named them"))
     }
+
+    // MARK: Interrupting
 
     /// An export of so many activities, the database that it is of, and an empty one.
     private static func exported(_ count: Int) async throws -> (TestDatabase, TestDatabase, TransferFile) {
@@ -145,10 +148,10 @@ import Testing
         into database: TestDatabase,
         count: Int = count
     ) async throws -> Int {
-        let app = try await Int64(database.count("SELECT app_number FROM apps"))
+        let scope = try await database.count("SELECT scope_id FROM scopes WHERE environment = 'sandbox'")
         let start = ContinuousClock.now
         let middle = Int64(count * 3 / 5)
-        let holder = try await HeldTransaction(activities(of: app, middle...middle), in: database)
+        let holder = try await HeldTransaction(activities(of: Int64(scope), middle...middle), in: database)
         let flags = database.flags
         let program = try RunningProgram.start(["import"] + TransferFile.scope + [file.path] + flags)
         try await until(.seconds(1800)) {
@@ -180,13 +183,15 @@ import Testing
         return Int(line)
     }
 
+    // MARK: What there is
+
     /// A digest of all that an import carries over, whatever the order of the rows.
     private static func state(_ database: TestDatabase) async throws -> [Int] {
         try await [
             """
             SELECT bit_xor(hashtextextended(concat_ws('|', activity_id, encode(token, 'hex'), token_observed_at,
                 token_claimed_at, last_observed_at, started_at, expires_at, aliases, aliases_observed_at,
-                attributes_type, encode(installation_hash, 'hex'), installation_observed_at), 0)) FROM activities
+                attributes_type, encode(installation_hash, 'hex')), 0)) FROM activities
             """,
             """
             SELECT bit_xor(hashtextextended(concat_ws('|', kind, value, ended), count))
@@ -197,16 +202,15 @@ import Testing
         ].asyncMap { try await database.count($0) }
     }
 
-    private static func activities(of app: Int64, _ numbers: ClosedRange<Int64>) -> SQL {
+    private static func activities(of scope: Int64, _ numbers: ClosedRange<Int64>) -> SQL {
         """
-        INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
-            token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, aliases,
-            aliases_observed_at, attributes_type, attributes_type_observed_at, installation_hash,
-            installation_observed_at, outcome, created_at)
-        SELECT \(app), 'sandbox', 'a-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at, '8 hours',
+        INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
+            token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, aliases,
+            aliases_observed_at, attributes_type, installation_hash, created_at)
+        SELECT \(scope), 'a-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
             t.at + interval '8 hours', t.at,
-            jsonb_build_object('testId', jsonb_build_array('order-' || n)), t.at, 'Delivery', t.at,
-            sha256(int8send(n)), t.at, 'registered', t.at
+            jsonb_build_object('testId', jsonb_build_array('order-' || n)), t.at, 'Delivery',
+            sha256(int8send(n)), t.at
         FROM generate_series(\(numbers.lowerBound)::bigint, \(numbers.upperBound)::bigint) AS n
         CROSS JOIN LATERAL (
             SELECT int8send(n) || decode(repeat('ee', 72), 'hex') AS token,
@@ -217,18 +221,17 @@ import Testing
 
     /// Running activities, as many as an export and an import of all registrations would meet.
     static func fill(_ database: TestDatabase, _ scope: Scope, count: Int = count) async throws {
-        let app = scope.app.number
         try await database.pool.withSession(.never, timeout: .seconds(600)) { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
-                activities(of: app, 1...Int64(count)),
+                activities(of: scope.id, 1...Int64(count)),
                 """
-                INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
-                SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
+                INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
+                SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities
                 """,
                 """
-                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
-                SELECT app_number, environment, 'testId', aliases -> 'testId' ->> 0, false, activity_number
+                INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
+                SELECT scope_id, 'testId', aliases -> 'testId' ->> 0, false, activity_key
                 FROM activities
                 """,
             ])

@@ -141,7 +141,15 @@ private struct Provocation {
         case .ended:
             try await register()
             try await life.end(observed: 1)
-        case .expired: try await life.register(1, observed: 5, started: 490)
+        case .expired:
+            try await register()
+            try await database.pool.withSession { session in
+                _ = try session.execute(
+                    """
+                    UPDATE activities SET started_at = now() - interval '9 hours', expires_at = now() - interval '1 hour'
+                    """
+                )
+            }
         case .dismissed:
             try await register()
             try await life.relaunch(at: 1, running: [:])

@@ -1,5 +1,6 @@
 import Foundation
 import RegistryCore
+import RegistryRules
 import RegistryStore
 import TestSupport
 

@@ -1,45 +1,17 @@
 import PostgresDriver
 import RegistryCore
 
-/// The statements that keep `activity_aliases` equal to the activities' own columns.
+/// The sweep's statements that keep `activity_aliases` equal to the activities' own columns.
 ///
 /// Each finds an activity's rows by its current or former aliases, through the index that resolve uses. Every writer of
 /// an activity's rows holds the lock of the activity's own row, so they do not move between lookup and write.
-/// Registrations write only rows of activities that they merged: a refused activity is not locked, and its columns may
-/// change.
+///
 enum AliasRowStatements {
-    /// Removes the aliases that the last request replaced.
-    ///
-    /// - Parameter activities: the rows of the activities, as an item of `FROM`, here and below.
-    static func removal(of activities: SQL, in scope: Scope) -> SQL {
-        let gone: SQL = "NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false)"
-        return
-            "DELETE FROM activity_aliases al \(sql: rows(of: "a.displaced_aliases", activities, scope, where: gone, isOver))"
-    }
-
-    static func insertion(of activities: SQL) -> SQL {
-        """
-        INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
-        SELECT a.scope_id, kinds.key, alias_values.value, \(unescaped: isOver), a.activity_key
-        FROM \(sql: aliases("a.aliases", of: activities))
-        WHERE a.aliases_changed
-        ON CONFLICT DO NOTHING
-        """
-    }
-
     /// Removes ended or expired activities from the rows that resolve reads.
     static func close(_ ids: SQL, in scope: Scope) -> SQL {
         let over: SQL = "(\(unescaped: isOver))"
         let rows = rows(of: "a.aliases", activities(ids, in: scope), scope, where: over, "false")
         return "UPDATE activity_aliases al SET ended = true \(sql: rows)"
-    }
-
-    /// Adds activities that run again to the rows that resolve reads, under their former aliases.
-    static func reopening(of activities: SQL, in scope: Scope) -> SQL {
-        // Written so that the index of running activities, which is ordered by expiry, cannot be used.
-        let running: SQL = "(NOT (\(unescaped: isOver))) IS TRUE"
-        let rows = rows(of: "coalesce(a.displaced_aliases, a.aliases)", activities, scope, where: running, "true")
-        return "UPDATE activity_aliases al SET ended = false \(sql: rows)"
     }
 
     static func deletion(_ ids: SQL, in scope: Scope) -> SQL {

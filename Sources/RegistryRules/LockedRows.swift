@@ -1,0 +1,183 @@
+import RegistryCore
+
+/// The locked rows of a transaction, into which requests are folded in their order. The writer compares each row with its original.
+package struct LockedRows: Sendable {
+    package let now: Timestamp
+    /// Whether the scope has recent erasures, against which names in requests must be checked.
+    package let hasErasures: Bool
+    /// The app's lifetime for activities that become known now.
+    package let lifetime: Duration
+    /// A row with the state before the first request; nil if the row is new.
+    package struct Row<Value: Sendable>: Sendable {
+        package let original: Value?
+        package var value: Value
+        /// Every accepted request marks its activity, changed or not: an acknowledged request has always written (R1).
+        package var isWritten = false
+    }
+
+    package private(set) var activities: [ActivityID: Row<Activity>]
+    package private(set) var values: [TokenDigest: Row<TokenValue>]
+    private let installations: [InstallationHash: Installation]
+    /// Ids that were locked, whether or not they have a row.
+    private let lockedIDs: Set<ActivityID>
+    package private(set) var events: [NewAuditEvent] = []
+    /// Activities that lost a token but are not locked. The transaction must start again with them.
+    package private(set) var missingIDs: Set<ActivityID> = []
+
+    package init(
+        now: Timestamp,
+        hasErasures: Bool,
+        lifetime: Duration,
+        lockedIDs: Set<ActivityID>,
+        activities: [Activity],
+        values: [TokenValue],
+        installations: [InstallationHash: Installation]
+    ) {
+        self.now = now
+        self.hasErasures = hasErasures
+        self.lifetime = lifetime
+        self.lockedIDs = lockedIDs
+        self.activities = Dictionary(uniqueKeysWithValues: activities.map { ($0.id, Row(original: $0, value: $0)) })
+        self.values = Dictionary(uniqueKeysWithValues: values.map { ($0.digest, Row(original: $0, value: $0)) })
+        self.installations = installations
+    }
+
+    /// Whether a request was merged.
+    package var isChanged: Bool { activities.values.contains(where: \.isWritten) }
+
+    package func installation(of activity: Activity) -> Installation? {
+        activity.installation.flatMap { installations[$0] }
+    }
+
+    /// The state of an activity for the answer to a request.
+    package func activity(_ id: ActivityID) -> Activity? { activities[id]?.value }
+
+    /// Folds a registration into the rows (R0).
+    ///
+    /// - Parameter isErased: whether it names erased data, by the time of its observation.
+    /// - Throws: a rejection. After `ended`, `expired`, `superseded` and `withheld` the registration is merged.
+    package mutating func register(
+        _ registration: Registration,
+        isErased: (Timestamp) -> Bool
+    ) throws(Rejection) -> RegistrationOutcome {
+        let known = activities[registration.id]?.value
+        let value = registration.digest.flatMap { values[$0]?.value }
+        try Plausibility.check(registration.body, receivedAt: now)
+        if let known, !registration.claimant.mayChange(known) { throw .notYours }
+        let times = registration.times(for: known, value: value, receivedAt: now)
+        try registration.checkLifetime(known?.lifetime ?? lifetime, times)
+        if isErased(times.observedAt) { throw .erased }
+        var activity = known ?? Activity(registration, times, lifetime: lifetime)
+        var effect =
+            known == nil ? .registered : activity.merge(registration, times, in: installation(of: activity))
+        let loser = claim(registration, for: activity, times)
+        let wasWithheld = activity.withheld
+        withhold(&activity, registration.digest)
+        if effect == .refreshed, wasWithheld != nil, activity.withheld == nil { effect = .reactivated }
+        if let known, activity.isChangedForSenders(since: known, effect) { activity.revision += 1 }
+        store(activity)
+        record(effect, of: activity, since: known, registration)
+        if let loser { takeOver(loser, registration) }
+        return try outcome(effect, of: activity, registration)
+    }
+
+    /// Counts the claim on the value of a registration's token. Without `observedAt`, a token that is not current claims nothing.
+    private mutating func claim(
+        _ registration: Registration,
+        for activity: Activity,
+        _ times: Registration.Times
+    ) -> ActivityID? {
+        guard let digest = registration.digest else { return nil }
+        guard registration.observedAt != nil || activity.token?.digest == digest else { return nil }
+        return values[digest, default: Row(original: nil, value: TokenValue(digest: digest))].value
+            .claim(for: activity.id, observedAt: times.observedAt)
+    }
+
+    /// Derives the reason why the activity's token is withheld, if the request was about this token.
+    private func withhold(_ activity: inout Activity, _ digest: TokenDigest?) {
+        guard let digest, let token = activity.token, token.digest == digest else { return }
+        activity.withheld = values[digest]?.value.withholdingReason(for: token, of: activity.id)
+    }
+
+    mutating func store(_ activity: Activity) {
+        let original = activities[activity.id]?.original
+        activities[activity.id] = Row(original: original, value: activity, isWritten: true)
+    }
+
+    /// Adds an event to the audit trail (R11).
+    package mutating func record(_ event: NewAuditEvent) { events.append(event) }
+
+    /// The activity lost its current token to another one (R7).
+    private mutating func takeOver(_ id: ActivityID, _ registration: Registration) {
+        guard lockedIDs.contains(id) || activities[id] != nil else {
+            missingIDs.insert(id)
+            return
+        }
+        guard var loser = activities[id]?.value, loser.token?.digest == registration.digest, loser.end == nil else {
+            return
+        }
+        loser.withheld = .takenOver
+        store(loser)
+        events.append(NewAuditEvent(.takenOver, of: loser, by: registration.actor))
+    }
+
+    /// Writes the audit trail of a registration (R11).
+    private mutating func record(
+        _ effect: Activity.Effect,
+        of activity: Activity,
+        since known: Activity?,
+        _ registration: Registration
+    ) {
+        func event(_ kind: NewAuditEvent.Kind, removed aliases: AliasSet? = nil) -> NewAuditEvent {
+            NewAuditEvent(kind, of: activity, by: registration.actor, removed: aliases)
+        }
+        let kind: NewAuditEvent.Kind? =
+            switch effect {
+            case .registered: .registered
+            case .rotated: .rotated
+            case .reactivated: .reactivated
+            default: nil
+            }
+        if let kind { events.append(event(kind)) }
+        if activity.withheld == .takenOver, kind != nil, registration.digest != nil { events.append(event(.takenOver)) }
+        let isDead = activity.withheld == .unregistered || activity.withheld == .purged
+        if isDead, effect == .registered || effect == .rotated { events.append(event(.dropped)) }
+        guard let known, effect != .ended, effect != .expired else { return }
+        let removed = known.aliases?.value == activity.aliases?.value ? nil : known.aliases?.value
+        if kind != nil {
+            if removed != nil { events.append(event(.aliasesChanged, removed: removed)) }
+        } else if known.aliases?.value != activity.aliases?.value {
+            events.append(event(.aliasesChanged, removed: removed))
+        } else if activity.hasNewFacts(since: known) {
+            events.append(event(.changed))
+        }
+    }
+
+    private func outcome(
+        _ effect: Activity.Effect,
+        of activity: Activity,
+        _ registration: Registration
+    ) throws(Rejection) -> RegistrationOutcome {
+        // An activity that started before its installation's log-out has ended, though its row does not say so.
+        if effect == .ended || activity.state(of: installation(of: activity), at: now) == .ended { throw .ended }
+        if effect == .expired { throw .expired }
+        if effect == .superseded { throw .superseded }
+        if registration.digest != nil, let reason = activity.withheld, reason != .quarantined {
+            throw .withheld(reason)
+        }
+        return switch effect {
+        case .registered: .registered
+        case .rotated: .rotated
+        case .reactivated: .reactivated
+        default: .refreshed
+        }
+    }
+}
+
+extension Activity {
+    /// Whether senders see a difference: the token, its times, a fact, or that it is deliverable again.
+    fileprivate func isChangedForSenders(since before: Activity, _ effect: Effect) -> Bool {
+        token?.digest != before.token?.digest || startedAt != before.startedAt || startsAt != before.startsAt
+            || facts != before.facts || effect == .reactivated
+    }
+}

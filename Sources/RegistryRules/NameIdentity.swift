@@ -1,0 +1,75 @@
+import RegistryCore
+
+/// The identity of activities that callers know only by a `liveactivityId` and its owner: the current activity and the last end.
+package struct NameIdentity: Sendable, Hashable {
+    /// The activity that runs, or ran last.
+    package var activityID: ActivityID?
+    /// The greatest end. Everything observed no later belongs to an ended activity.
+    package var endedAt: Timestamp?
+
+    package init(activityID: ActivityID?, endedAt: Timestamp?) {
+        self.activityID = activityID
+        self.endedAt = endedAt
+    }
+
+    /// Chooses the activity that a registration is about: the current one, or a new one after its end or expiry.
+    ///
+    /// - Parameter newID: the id of a new activity.
+    /// - Throws: `clockSkew`; `ended` if the registration was observed no later than the last end, or `notYours` if the ended
+    ///   activity belongs to another user.
+    package mutating func activity(
+        of body: ActivityRegistration,
+        digest: TokenDigest?,
+        claimant: Claimant,
+        in rows: LockedRows,
+        newID: ActivityID
+    ) throws(Rejection) -> ActivityID {
+        try Plausibility.check(body, receivedAt: rows.now)
+        let current = activityID.flatMap { rows.activity($0) }
+        let ended: Rejection = current.map(claimant.mayChange) ?? true ? .ended : .notYours
+        let observedAt = body.observedAt.map(Timestamp.init) ?? rows.now
+        if let end = lastEnd(of: current, in: rows), observedAt <= end { throw ended }
+        guard let current else { return begin(newID) }
+        let isRepeated = body.observedAt == nil && digest == current.token?.digest
+        switch current.state(of: rows.installation(of: current), at: rows.now) {
+        case .active, .dismissed: return current.id
+        case .ended:
+            if isRepeated { throw ended }
+            return begin(newID)
+        case .expired: return isRepeated || observedAt < current.expiresAt ? current.id : begin(newID)
+        }
+    }
+
+    /// Records an end. The end of an unknown activity creates a tombstone.
+    ///
+    /// - Parameter newID: the id of the tombstone.
+    /// - Returns: the activity to end; nil if the current one was observed later, so that the end belongs to an earlier one.
+    /// - Throws: `clockSkew`.
+    package mutating func end(
+        observedAt: Timestamp?,
+        in rows: LockedRows,
+        newID: ActivityID
+    ) throws(Rejection) -> ActivityID? {
+        try Plausibility.check([("/observedAt", observedAt)], receivedAt: rows.now)
+        let current = activityID.flatMap { rows.activity($0) }
+        // Without a time it ends the current activity, even one that a fast clock observed in the future.
+        let time = observedAt ?? max(rows.now, current?.lastObservedAt ?? rows.now)
+        endedAt = max(endedAt ?? time, time)
+        guard let current else { return begin(newID) }
+        if let observed = current.lastObservedAt, observed > time { return nil }
+        return current.id
+    }
+
+    private mutating func begin(_ id: ActivityID) -> ActivityID {
+        activityID = id
+        return id
+    }
+
+    /// An end by the activity's id, or a log-out, ends everything that was observed of the activity.
+    private func lastEnd(of current: Activity?, in rows: LockedRows) -> Timestamp? {
+        guard let current else { return endedAt }
+        let installation = rows.installation(of: current)
+        guard current.state(of: installation, at: rows.now) == .ended else { return endedAt }
+        return [endedAt, current.end?.at ?? installation?.loggedOutAt, current.lastObservedAt].compactMap(\.self).max()
+    }
+}

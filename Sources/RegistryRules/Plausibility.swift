@@ -1,0 +1,49 @@
+import RegistryCore
+
+/// The times that a request may contain (R5). A request with another one changes nothing.
+package enum Plausibility {
+    /// Live Activities appeared in September 2022 (iOS 16.1): 2022-09-01T00:00:00Z.
+    package static let earliest = Timestamp(microseconds: 715_305_600_000_000)
+    /// How far a device's clock may be ahead.
+    package static let tolerance = Duration.seconds(300)
+    /// How far ahead an activity may be scheduled.
+    package static let longestSchedule = Duration.seconds(30 * 86_400)
+
+    /// - Parameters:
+    ///   - times: the times of a request by their JSON pointers.
+    ///   - startsAt: the time of a scheduled start.
+    /// - Throws: ``Rejection/clockSkew(_:)``.
+    package static func check(
+        _ times: [(pointer: String, time: Timestamp?)],
+        startsAt: Timestamp? = nil,
+        receivedAt now: Timestamp
+    ) throws(Rejection) {
+        var faults = times.compactMap { fault($0.pointer, $0.time, now + tolerance, "5 minutes") }
+        faults += [fault("/startsAt", startsAt, now + longestSchedule, "30 days")].compactMap(\.self)
+        guard faults.isEmpty else { throw .clockSkew(faults) }
+    }
+
+    package static func check(_ body: ActivityRegistration, receivedAt now: Timestamp) throws(Rejection) {
+        try check(
+            [
+                ("/observedAt", body.observedAt.map(Timestamp.init)),
+                ("/startedAt", body.startedAt.map(Timestamp.init)),
+            ],
+            startsAt: body.startsAt.map(Timestamp.init),
+            receivedAt: now
+        )
+    }
+
+    private static func fault(
+        _ pointer: String,
+        _ time: Timestamp?,
+        _ latest: Timestamp,
+        _ tolerance: String
+    ) -> JSONFault? {
+        guard let time else { return nil }
+        if time < earliest {
+            return JSONFault(pointer: pointer, detail: "is before 2022-09-01, when no Live Activity existed")
+        }
+        return time > latest ? JSONFault(pointer: pointer, detail: "is more than \(tolerance) in the future") : nil
+    }
+}

@@ -1,0 +1,97 @@
+import RegistryCore
+
+/// A client's registration of one activity, as it was accepted for a decision.
+package struct Registration: Sendable {
+    package let id: ActivityID
+    /// The request's body, with the subject and the installation of its claimant.
+    package let body: ActivityRegistration
+    package let digest: TokenDigest?
+    package let claimant: Claimant
+    /// Key id or subject, for the audit.
+    package let actor: UTF8Text
+    package let observedAt: Timestamp?
+    package let startedAt: Timestamp?
+    package let startsAt: Timestamp?
+
+    /// - Parameter digest: that of the body's token.
+    package init(
+        _ body: ActivityRegistration,
+        of id: ActivityID,
+        digest: TokenDigest?,
+        claimant: Claimant,
+        actor: UTF8Text
+    ) {
+        var body = body
+        if claimant != .any { (body.subject, body.installation) = (claimant.subject, claimant.installation) }
+        self.id = id
+        self.body = body
+        self.digest = digest
+        self.claimant = claimant
+        self.actor = actor
+        observedAt = body.observedAt.map(Timestamp.init)
+        startedAt = body.startedAt.map(Timestamp.init)
+        startsAt = body.startsAt.map(Timestamp.init)
+    }
+
+    /// The times by which the registration counts.
+    struct Times {
+        /// Orders the token (R2).
+        var observedAt: Timestamp
+        /// The time that feedback is compared with (R8).
+        var claimedAt: Timestamp
+        /// Orders aliases and metadata (R6).
+        var statedAt: Timestamp
+        let startedAt: Timestamp
+        /// A start later than the observation (R5).
+        let startsAt: Timestamp?
+        let receivedAt: Timestamp
+    }
+
+    /// The times of a request with `observedAt`, or of a new token: it counts as observed at the receipt (R3).
+    private func times(observedAt: Timestamp, receivedAt now: Timestamp) -> Times {
+        Times(
+            observedAt: observedAt,
+            claimedAt: min(observedAt, now),
+            statedAt: observedAt,
+            startedAt: min(startedAt ?? self.observedAt ?? now, now),
+            startsAt: startsAt.flatMap { $0 > self.observedAt ?? now ? $0 : nil },
+            receivedAt: now
+        )
+    }
+
+    /// The effective times (R3). Without `observedAt`, the current token claims nothing new, a retired one keeps its earlier claim,
+    /// and any other counts as observed at the receipt.
+    func times(for activity: Activity?, value: TokenValue?, receivedAt now: Timestamp) -> Times {
+        if let observedAt { return times(observedAt: observedAt, receivedAt: now) }
+        guard let digest, let activity, let current = activity.token else {
+            return times(observedAt: now, receivedAt: now)
+        }
+        guard digest == current.digest else {
+            let isRetired = value?.owner?.activityID == activity.id
+            return times(observedAt: isRetired ? value?.owner?.observedAt ?? now : now, receivedAt: now)
+        }
+        var times = times(observedAt: current.observedAt, receivedAt: now)
+        times.statedAt = now
+        // A client's confirmation ends a quarantine. It revives no dead token: it may have been sent before APNs's answer.
+        times.claimedAt =
+            value?.withholdingReason(for: current, of: activity.id) == .quarantined ? now : current.claimedAt
+        return times
+    }
+
+    /// Throws if the registration is over by its own times (R5).
+    ///
+    /// An observation older than a lifetime may belong to an activity whose tombstone is gone (R4), so it cannot schedule a start.
+    /// An import may: its registry had accepted it.
+    func checkLifetime(_ lifetime: Duration, _ times: Times) throws(Rejection) {
+        let isLate = observedAt.map { $0 + lifetime <= times.receivedAt } ?? false
+        let start = max(times.startedAt, times.startsAt ?? times.startedAt)
+        guard !(isLate && !body.wasAccepted), start + lifetime > times.receivedAt else { throw .stale }
+    }
+
+    /// The claim that the registration makes with its token.
+    func claim(_ times: Times) -> TokenClaim? {
+        digest.map {
+            TokenClaim(digest: $0, token: body.token, observedAt: times.observedAt, claimedAt: times.claimedAt)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryRules
+
+extension Registry {
+    /// Registers a token for an activity that is known only by its `liveactivityId` and owner.
+    ///
+    /// - Parameter claimant: a client's owner is its own installation or subject.
+    /// - Throws: `superseded`, `activityEnded`, `activityExpired`, `clockSkew`, `invalidRequest` for too many aliases,
+    ///   `notYours` for an activity of another user of this installation.
+    package func register(
+        _ registration: ActivityRegistration,
+        alias: UTF8Text,
+        owner: ActivityOwner,
+        in scope: Scope,
+        by who: UTF8Text,
+        claimant: Claimant = .any
+    ) async throws -> RegistrationAnswer {
+        let unit = NameOnlyUnit(alias: alias, owner: owner, scope: scope, who: who, claimant: claimant)
+        let named = try registration.named(alias, owner)
+        return try await write { session in
+            try session.transaction { try unit.register(named, in: $0, locking: $1) }
+        }.get()
+    }
+
+    /// Ends the activity under (liveactivityId, owner), and leaves a tombstone even if none runs.
+    ///
+    /// - Parameter claimant: a client's owner is its own installation or subject.
+    /// - Throws: `clockSkew`, `notYours` for an activity of another user of this installation.
+    package func end(
+        alias: UTF8Text,
+        owner: ActivityOwner,
+        reason: EndReason,
+        observedAt: Date?,
+        in scope: Scope,
+        by who: UTF8Text,
+        claimant: Claimant = .any
+    ) async throws {
+        let unit = NameOnlyUnit(alias: alias, owner: owner, scope: scope, who: who, claimant: claimant)
+        try await write { session in
+            try session.transaction { transaction, _ in
+                try unit.end(reason: reason, observedAt: observedAt.map(Timestamp.init), in: transaction)
+            }
+        }
+    }
+}
+
+/// The unit of work of calls that name an activity only by (liveactivityId, owner).
+private struct NameOnlyUnit {
+    let alias: UTF8Text
+    let owner: ActivityOwner
+    let scope: Scope
+    let who: UTF8Text
+    let claimant: Claimant
+
+    func register(
+        _ registration: ActivityRegistration,
+        in transaction: borrowing PostgresTransaction,
+        locking additionalIDs: Set<ActivityID>
+    ) throws -> Result<RegistrationAnswer, Problem> {
+        var identity = try lockIdentity(transaction)
+        let digest = registration.token.map(TokenDigest.init)
+        let locks = RowLocks(
+            ids: additionalIDs.union([identity.value.activityID].compactMap(\.self)),
+            digests: Set([digest].compactMap(\.self)),
+            installations: Set([registration.installation].compactMap(\.self))
+        )
+        var rows = try locks.take(in: scope, transaction)
+        let former = identity.value.activityID
+        let id: ActivityID
+        do throws(Rejection) {
+            id = try identity.value.activity(
+                of: registration,
+                digest: digest,
+                claimant: claimant,
+                in: rows,
+                newID: newActivityID(after: former, at: rows.now)
+            )
+        } catch {
+            var problem = Problem(error, at: rows.now)
+            if error == .ended { problem.activity = former.flatMap { rows.answer(about: $0) } }
+            return .failure(problem)
+        }
+        let request = RegistrationRequest(
+            id: id,
+            registration: registration,
+            who: who,
+            claimant: claimant,
+            scope: scope
+        )
+        let erasures =
+            rows.hasErasures ? try Erasures(of: [request.registration], in: scope, transaction) : Erasures()
+        let result = rows.answer(request.registration) { erasures.concern(0, observedAt: $0) }
+        // A rejected registration leaves no trace.
+        guard rows.isChanged else { return result }
+        try write(identity, startsAt: request.registration.startsAt, transaction)
+        try rows.write(in: scope, transaction, isLast: true)
+        return result
+    }
+
+    func end(reason: EndReason, observedAt: Timestamp?, in transaction: borrowing PostgresTransaction) throws {
+        var identity = try lockIdentity(transaction)
+        let former = identity.value.activityID
+        var rows = try RowLocks(ids: Set([former].compactMap(\.self))).take(in: scope, transaction)
+        let newID = newActivityID(after: former, at: rows.now)
+        let ended: ActivityID?
+        do throws(Rejection) {
+            ended = try identity.value.end(observedAt: observedAt, in: rows, newID: newID)
+        } catch {
+            throw Problem(error, at: rows.now)
+        }
+        let unit = EndUnit(scope: scope, reason: reason, observedAt: observedAt, who: who, claimant: claimant)
+        if let ended { _ = try unit.apply(to: [ended], &rows, transaction) }
+        try write(identity, startsAt: nil, transaction)
+        try rows.write(in: scope, transaction, isLast: true)
+    }
+
+    // MARK: The identity's row
+
+    private typealias Identity = (value: NameIdentity, isNew: Bool)
+
+    /// Locks the identity, which serializes all requests about it.
+    private func lockIdentity(_ transaction: borrowing PostgresTransaction) throws -> Identity {
+        let lock = Query.lockIdentity(["scope": scope.id, "alias": alias, "owner": owner.stored])
+        let known = try transaction.execute(lock).decode(IdentityRow.self).first
+        return (known?.identity ?? NameIdentity(activityID: nil, endedAt: nil), known == nil)
+    }
+
+    /// - Parameter startsAt: the identity of a scheduled activity is kept until then.
+    private func write(
+        _ identity: Identity,
+        startsAt: Timestamp?,
+        _ transaction: borrowing PostgresTransaction
+    ) throws {
+        let query: Query = identity.isNew ? .insertIdentity : .updateIdentity
+        _ = try transaction.execute(
+            query([
+                "scope": scope.id,
+                "alias": alias,
+                "owner": owner.stored,
+                "activity": identity.value.activityID,
+                "ended_at": identity.value.endedAt,
+                "starts_at": startsAt,
+            ])
+        )
+    }
+
+    /// An id for a new activity, greater than the former one: of two activities that claim a token at one moment the later one
+    /// gets it.
+    private func newActivityID(after former: ActivityID?, at now: Timestamp) -> ActivityID {
+        .serverMade(after: former, at: now.date)
+    }
+
+    private struct IdentityRow: DecodableRow {
+        let identity: NameIdentity
+
+        init(row: NamedRow) throws {
+            identity = NameIdentity(activityID: try row["activity_id"], endedAt: try row["ended_at"])
+        }
+    }
+}
+
+extension Query {
+    fileprivate static let lockIdentity: Query = "name-only.lock-identity"
+    fileprivate static let insertIdentity: Query = "name-only.insert-identity"
+    fileprivate static let updateIdentity: Query = "name-only.update-identity"
+}
+
+extension ActivityRegistration {
+    /// The registration with the alias and owner of its identity.
+    ///
+    /// - Throws: `invalidRequest`.
+    fileprivate func named(_ alias: UTF8Text, _ owner: ActivityOwner) throws(Problem) -> ActivityRegistration {
+        var named = self
+        if case .installation(let hash) = owner { named.installation = hash }
+        if case .subject(let subject) = owner { named.subject = subject }
+        let name = Alias(checkedKind: Alias.liveActivityKind, value: alias)
+        named.defaultAliases = AliasSet(stored: [name])
+        do throws(JSONFaultReason) {
+            if let aliases { named.aliases = try AliasSet(aliases.aliases + [name]) }
+        } catch {
+            var problem = Problem(.invalidRequest, "The aliases, liveactivityId included, are not valid.")
+            problem.errors = [JSONFault(pointer: "/aliases", detail: error.detail)]
+            throw problem
+        }
+        return named
+    }
+}
+
+extension ActivityID {
+    /// An id of 12 hexadecimal digits for the milliseconds since 1970, and 16 random ones.
+    static func serverMade(after former: ActivityID?, at now: Date) -> ActivityID {
+        let last = former.flatMap { UInt64($0.rawValue.string.prefix(12), radix: 16) } ?? 0
+        let time = max(UInt64(now.timeIntervalSince1970 * 1000), last + 1)
+        return ActivityID(stored: "\(padded(time, 12))-\(padded(.random(in: .min ... .max), 16))")
+    }
+
+    var isServerMade: Bool { rawValue.string.wholeMatch(of: #/[0-9a-f]{12}-[0-9a-f]{16}/#) != nil }
+
+    private static func padded(_ number: UInt64, _ width: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}

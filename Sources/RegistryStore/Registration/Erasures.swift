@@ -1,0 +1,63 @@
+import PostgresDriver
+import RegistryCore
+import RegistryRules
+
+/// The erased names among those that some requests contain.
+struct Erasures {
+    /// For each request: whether its activity was erased, and the last erasure of another of its names.
+    private var found: [Int: (isActivity: Bool, at: Timestamp)] = [:]
+
+    /// No erasures.
+    init() {}
+
+    init(
+        of registrations: [Registration],
+        in scope: Scope,
+        _ transaction: borrowing PostgresTransaction
+    ) throws {
+        try self.init(of: registrations.map(\.erasableNames), in: scope, transaction)
+    }
+
+    /// - Parameter names: the names in each request; the first is its activity's.
+    init(of names: [[UTF8Text]], in scope: Scope, _ transaction: borrowing PostgresTransaction) throws {
+        let places = names.enumerated().flatMap { request, names in names.indices.map { (request, isActivity: $0 == 0) }
+        }
+        let query = Query.findErasures(["scope": scope.id, "app": scope.app.id, "names": Array(names.joined())])
+        for erased in try transaction.execute(query).decode(ErasedName.self) {
+            let (request, isActivity) = places[erased.position - 1]
+            let known = found[request] ?? (false, .distantPast)
+            found[request] = (known.isActivity || isActivity, max(known.at, erased.erasedAt))
+        }
+    }
+
+    /// Whether a request concerns erased data: the activity itself, or a name with an observation no later than its erasure.
+    func concern(_ request: Int, observedAt: Timestamp) -> Bool {
+        found[request].map { $0.isActivity || $0.at >= observedAt } ?? false
+    }
+
+    static func name(of activity: ActivityID) -> UTF8Text { "activity:\(activity)" }
+
+    private struct ErasedName: DecodableRow {
+        let position: Int
+        let erasedAt: Timestamp
+
+        init(row: NamedRow) throws {
+            position = try row["position"]
+            erasedAt = try row["erased_at"]
+        }
+    }
+}
+
+extension Registration {
+    fileprivate var erasableNames: [UTF8Text] {
+        var names = [Erasures.name(of: id)]
+        if let installation = body.installation { names.append(ErasureStatements.name(of: installation)) }
+        if let subject = body.subject { names.append(ErasureStatements.name(ofSubject: subject)) }
+        let aliases = body.aliases ?? body.defaultAliases
+        return names + (aliases?.aliases ?? []).map { ErasureStatements.name(of: $0) }
+    }
+}
+
+extension Query {
+    fileprivate static let findErasures: Query = "activities.find-erasures"
+}

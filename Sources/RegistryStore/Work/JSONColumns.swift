@@ -1,0 +1,39 @@
+import PostgresDriver
+import RegistryCore
+
+extension AliasSet {
+    init(stored: JSONB) throws {
+        guard let value = JSONValue(stored: stored.bytes), let set = try? AliasSet(stored: value) else {
+            throw UnreadableRow(detail: "aliases are none")
+        }
+        self = set
+    }
+}
+
+extension Metadata {
+    init(stored: JSONB) throws {
+        guard let value = JSONValue(stored: stored.bytes) else { throw UnreadableRow(detail: "metadata is no JSON") }
+        self.init(stored: value)
+    }
+}
+
+extension AliasSet {
+    fileprivate init(stored value: JSONValue) throws(JSONFaultReason) {
+        var aliases: [Alias] = []
+        for (kind, values) in try JSONReader.object(value) {
+            for element in try JSONReader.array(values) {
+                let text = UTF8Text(try JSONReader.string(element))
+                aliases.append(Alias(checkedKind: UTF8Text(kind), value: text))
+            }
+        }
+        self.init(stored: aliases)
+    }
+}
+
+extension JSONValue {
+    /// Nil if it is no JSON. Any depth is allowed: it was measured when it came.
+    init?(stored bytes: [UInt8]) {
+        guard let value = try? JSONParser.parse(bytes, maximumDepth: JSONParser.deepestNesting) else { return nil }
+        self = value
+    }
+}

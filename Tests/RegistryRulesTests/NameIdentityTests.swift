@@ -1,0 +1,87 @@
+import RegistryCore
+import RegistryRules
+import Testing
+
+/// Activities that callers know only by a name and its owner.
+struct NameIdentityTests {
+    private func identity(
+        _ identity: inout NameIdentity,
+        in story: Story,
+        token: UInt8 = 1,
+        at observedAt: Int? = nil,
+        claimant: Claimant = .any
+    ) throws(Rejection) -> ActivityID {
+        var body = ActivityRegistration(token: PushToken(bytes: [token]))
+        body.observedAt = observedAt.map { Story.minute($0).date }
+        return try identity.activity(
+            of: body,
+            digest: TokenDigest(token),
+            claimant: claimant,
+            in: story.rows,
+            newID: "new"
+        )
+    }
+
+    @Test func `The first registration begins an activity`() throws {
+        var name = NameIdentity(activityID: nil, endedAt: nil)
+        #expect(try identity(&name, in: Story(), at: 10) == "new")
+        #expect(name.activityID == "new")
+    }
+
+    @Test func `A running activity keeps its id for every later token`() throws {
+        var story = Story()
+        try story.register("a", token: 1, at: 10)
+        var name = NameIdentity(activityID: "a", endedAt: nil)
+        #expect(try identity(&name, in: story, token: 2, at: 20) == "a")
+        #expect(try identity(&name, in: story, token: 2) == "a")
+    }
+
+    @Test func `An observation no later than the last end is rejected, and a later one begins an activity`() throws {
+        var story = Story()
+        try story.register("a", token: 1, at: 10)
+        _ = try story.rows.end("a", reason: .ended, observedAt: Story.minute(30), claimant: .any, actor: "t")
+        var name = NameIdentity(activityID: "a", endedAt: Story.minute(30))
+        #expect(throws: Rejection.ended) { try identity(&name, in: story, token: 2, at: 30) }
+        #expect(throws: Rejection.ended) { try identity(&name, in: story, token: 1) }
+        #expect(try identity(&name, in: story, token: 2, at: 31) == "new")
+    }
+
+    @Test func `After an expiry a new token begins an activity`() throws {
+        var story = Story()
+        try story.register("a", token: 1, at: 10)
+        let later = story.later(500)
+        var name = NameIdentity(activityID: "a", endedAt: nil)
+        #expect(try identity(&name, in: later, token: 1) == "a")
+        #expect(try identity(&name, in: later, token: 2, at: 480) == "a")
+        #expect(try identity(&name, in: later, token: 2) == "new")
+    }
+
+    @Test func `An end before the current activity's observations ends an earlier one`() throws {
+        var story = Story()
+        try story.register("a", token: 1, at: 40)
+        var name = NameIdentity(activityID: "a", endedAt: nil)
+        #expect(try name.end(observedAt: Story.minute(30), in: story.rows, newID: "new") == nil)
+        #expect(name.endedAt == Story.minute(30))
+        #expect(try name.end(observedAt: nil, in: story.rows, newID: "new") == "a")
+        #expect(name.endedAt == Story.minute(60))
+    }
+
+    @Test func `The end of an unknown name gets a tombstone`() throws {
+        var name = NameIdentity(activityID: nil, endedAt: nil)
+        #expect(try name.end(observedAt: Story.minute(30), in: Story().rows, newID: "new") == "new")
+        #expect(throws: Rejection.ended) { try identity(&name, in: Story(), at: 30) }
+    }
+
+    @Test func `Implausible times and foreign activities are rejected`() throws {
+        var story = Story()
+        try story.register("a", token: 1, at: 10, installation: .phone)
+        var name = NameIdentity(activityID: "a", endedAt: nil)
+        #expect(throws: Rejection.self) { try identity(&name, in: story, at: 70) }
+        var ended = NameIdentity(activityID: "a", endedAt: Story.minute(30))
+        #expect(throws: Rejection.notYours) {
+            try identity(&ended, in: story, at: 20, claimant: .installation(.tablet))
+        }
+        #expect(throws: Rejection.self) { try name.end(observedAt: Story.minute(70), in: story.rows, newID: "new") }
+        #expect(name == NameIdentity(activityID: "a", endedAt: nil))
+    }
+}

@@ -1,0 +1,122 @@
+import RegistryCore
+import RegistryRules
+
+/// Requests about the activities of one scope, folded into rows at minute 60. Times are minutes; every field has a default.
+struct Story {
+    static let start = Timestamp(microseconds: 800_000_000_000_000)
+    static func minute(_ minute: Int) -> Timestamp { start + .seconds(60 * minute) }
+
+    var rows: LockedRows
+
+    init(
+        now: Int = 60,
+        activities: [Activity] = [],
+        values: [TokenValue] = [],
+        installations: [InstallationHash: Installation] = [:],
+        locked: Set<ActivityID> = ["a", "b"]
+    ) {
+        rows = LockedRows(
+            now: Self.minute(now),
+            hasErasures: false,
+            lifetime: .seconds(8 * 3600),
+            lockedIDs: locked,
+            activities: activities,
+            values: values,
+            installations: installations
+        )
+    }
+
+    /// The same story later, from the rows that were written.
+    func later(
+        _ now: Int,
+        values change: (inout TokenValue) -> Void = { _ in },
+        installations: [InstallationHash: Installation] = [:],
+        locked: Set<ActivityID> = ["a", "b"]
+    ) -> Story {
+        let values = rows.values.values.map { row in
+            var value = row.value
+            change(&value)
+            return value
+        }
+        return Story(
+            now: now,
+            activities: rows.activities.values.map(\.value),
+            values: values,
+            installations: installations,
+            locked: locked
+        )
+    }
+
+    @discardableResult
+    mutating func register(
+        _ id: ActivityID = "a",
+        token: UInt8? = 1,
+        at observedAt: Int? = nil,
+        startedAt: Int? = nil,
+        startsAt: Int? = nil,
+        installation: InstallationHash? = nil,
+        aliases: AliasSet? = nil,
+        claimant: Claimant = .any,
+        isErased: Bool = false,
+        _ change: (inout ActivityRegistration) -> Void = { _ in }
+    ) throws(Rejection) -> RegistrationOutcome {
+        var body = ActivityRegistration(token: token.map { PushToken(bytes: [$0]) })
+        body.observedAt = observedAt.map { Self.minute($0).date }
+        body.startedAt = startedAt.map { Self.minute($0).date }
+        body.startsAt = startsAt.map { Self.minute($0).date }
+        body.installation = installation
+        body.aliases = aliases
+        change(&body)
+        let registration = Registration(
+            body,
+            of: id,
+            digest: token.map(TokenDigest.init),
+            claimant: claimant,
+            actor: "tester"
+        )
+        return try rows.register(registration) { _ in isErased }
+    }
+
+    func rejection(
+        _ id: ActivityID = "a",
+        token: UInt8? = 1,
+        at observedAt: Int? = nil,
+        claimant: Claimant = .any,
+        _ change: (inout ActivityRegistration) -> Void = { _ in }
+    ) -> Rejection? {
+        var copy = self
+        do throws(Rejection) {
+            try copy.register(id, token: token, at: observedAt, claimant: claimant, change)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    func activity(_ id: ActivityID = "a") -> Activity? { rows.activity(id) }
+
+    func state(_ id: ActivityID = "a") -> ActivityState? {
+        activity(id).map { $0.state(of: rows.installation(of: $0), at: rows.now) }
+    }
+
+    var events: [NewAuditEvent.Kind] { rows.events.map(\.kind) }
+}
+
+extension TokenDigest {
+    init(_ number: UInt8) { self.init(bytes: [number]) }
+}
+
+extension ActivityID: ExpressibleByStringLiteral {
+    package init(stringLiteral value: String) { self.init(stored: UTF8Text(value)) }
+}
+
+extension InstallationHash {
+    static let phone = InstallationHash(bytes: [1])
+    static let tablet = InstallationHash(bytes: [2])
+}
+
+extension AliasSet {
+    static func order(_ value: String) -> AliasSet {
+        AliasSet(stored: [Alias(checkedKind: "liveactivityId", value: UTF8Text(value))])
+    }
+}

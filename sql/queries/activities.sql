@@ -1,0 +1,123 @@
+-- Units of work on activities lock rows, decide in Swift (RegistryRules), and write rows. Locks and writes are one round trip each.
+
+-- name: activities.lock
+-- Locks activities in the order of their ids. Index: activities_pkey.
+SELECT a.activity_id, a.activity_key, a.installation_hash, a.subject, a.attributes_type, a.frequent_pushes_enabled,
+    a.starts_at, a.started_at, a.expires_at, a.ended_at, a.end_reason::text, a.expiry_recorded_at, a.last_observed_at,
+    a.aliases, a.aliases_observed_at, a.metadata, a.metadata_observed_at,
+    a.token, a.token_digest, a.token_observed_at, a.token_claimed_at, a.confirmed_at, a.withheld, a.revision
+FROM activities a
+WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
+ORDER BY a.activity_id
+FOR UPDATE;
+
+-- name: activities.lock-values
+-- Locks token values in the order of their digests. Index: token_values_pkey.
+SELECT v.token_digest, v.activity_id, v.observed_at, v.installation_hash IS NOT NULL AS is_held_by_installation,
+    v.dead_at, v.purged_at, v.quarantined_at
+FROM token_values v
+WHERE v.scope_id = :scope AND v.token_digest = ANY(:digests)
+ORDER BY v.token_digest
+FOR UPDATE;
+
+-- name: activities.read-installations
+-- Reads the installations that requests name or activities have. They need no lock: full states and log-outs are compared
+-- when an activity is read. Indexes: installations_pkey, activities_pkey.
+SELECT i.installation_hash, i.full_state_at, i.removed_at
+FROM installations i
+WHERE i.scope_id = :scope
+    AND i.installation_hash = ANY(:hashes || ARRAY(
+        SELECT a.installation_hash FROM activities a WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
+    ));
+
+-- name: activities.read-clock
+-- Reads the time after all locks, and whether recent erasures must be checked. No row: the app was deleted.
+-- Indexes: apps_pkey, erasures_recent.
+SELECT clock_timestamp() AS now,
+    coalesce((
+        SELECT e.erased_at
+        FROM erasures e
+        WHERE e.scope_id = :scope AND e.erased_at > '-infinity'
+        ORDER BY e.erased_at DESC
+        LIMIT 1
+    ) > now() - app.tombstone_retention, false) AS has_erasures
+FROM apps app
+WHERE app.app_id = :app;
+
+-- name: activities.find-erasures
+-- Finds the erased names among some. Only their salted digests are stored. Index: erasures_pkey.
+SELECT named.position, e.erased_at
+FROM unnest(:names::text[]) WITH ORDINALITY AS named (name, position)
+CROSS JOIN apps app
+JOIN erasures e
+    ON e.scope_id = :scope
+    AND e.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8'))
+WHERE app.app_id = :app;
+
+-- name: activities.insert
+-- An activity that another session inserted meanwhile is a unique violation: the transaction starts again.
+INSERT INTO activities (
+    scope_id, activity_id, installation_hash, subject, attributes_type, frequent_pushes_enabled,
+    starts_at, started_at, expires_at, ended_at, end_reason, last_observed_at,
+    aliases, aliases_observed_at, metadata, metadata_observed_at,
+    token, token_digest, token_observed_at, token_claimed_at, withheld, confirmed_at, revision, created_at, touched_at
+)
+SELECT
+    :scope, n.activity_id, n.installation_hash, n.subject, n.attributes_type, n.frequent_pushes_enabled,
+    n.starts_at, n.started_at, n.expires_at, n.ended_at, n.end_reason, n.last_observed_at,
+    n.aliases, n.aliases_observed_at, n.metadata, n.metadata_observed_at,
+    n.token, n.token_digest, n.token_observed_at, n.token_claimed_at, n.withheld, n.confirmed_at, n.revision, :now, :now
+FROM unnest(:rows::activity_write[]) AS n;
+
+-- name: activities.update
+-- Index: activities_pkey.
+UPDATE activities a
+SET installation_hash = n.installation_hash, subject = n.subject, attributes_type = n.attributes_type,
+    frequent_pushes_enabled = n.frequent_pushes_enabled, starts_at = n.starts_at, started_at = n.started_at,
+    expires_at = n.expires_at, ended_at = n.ended_at, end_reason = n.end_reason,
+    expiry_recorded_at = n.expiry_recorded_at, last_observed_at = n.last_observed_at,
+    aliases = coalesce(n.aliases, a.aliases), aliases_observed_at = n.aliases_observed_at,
+    metadata = coalesce(n.metadata, a.metadata), metadata_observed_at = n.metadata_observed_at,
+    token = n.token, token_digest = n.token_digest, token_observed_at = n.token_observed_at,
+    token_claimed_at = n.token_claimed_at, withheld = n.withheld, confirmed_at = n.confirmed_at,
+    revision = n.revision, touched_at = :now
+FROM unnest(:rows::activity_write[]) AS n
+WHERE a.scope_id = :scope AND a.activity_id = n.activity_id;
+
+-- name: activities.delete-aliases
+-- Indexes: activities_pkey, activity_aliases_pkey.
+DELETE FROM activity_aliases al
+USING unnest(:rows::activity_alias_write[]) AS n
+JOIN activities a ON a.scope_id = :scope AND a.activity_id = n.activity_id
+WHERE al.scope_id = :scope AND al.kind = n.kind AND al.value = n.value AND al.ended = n.ended
+    AND al.activity_key = a.activity_key;
+
+-- name: activities.insert-aliases
+-- Index: activities_pkey.
+INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
+SELECT a.scope_id, n.kind, n.value, n.ended, a.activity_key
+FROM unnest(:rows::activity_alias_write[]) AS n
+JOIN activities a ON a.scope_id = :scope AND a.activity_id = n.activity_id
+ON CONFLICT DO NOTHING;
+
+-- name: activities.insert-values
+-- A value that another session inserted meanwhile is a unique violation: the transaction starts again. Index: activities_pkey.
+INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
+SELECT :scope, n.token_digest, n.activity_id, a.activity_key, n.observed_at
+FROM unnest(:rows::token_owner_write[]) AS n
+JOIN activities a ON a.scope_id = :scope AND a.activity_id = n.activity_id;
+
+-- name: activities.update-values
+-- Indexes: token_values_pkey, activities_pkey.
+UPDATE token_values v
+SET activity_id = n.activity_id, activity_key = a.activity_key, observed_at = n.observed_at
+FROM unnest(:rows::token_owner_write[]) AS n
+JOIN activities a ON a.scope_id = :scope AND a.activity_id = n.activity_id
+WHERE v.scope_id = :scope AND v.token_digest = n.token_digest;
+
+-- name: activities.insert-events
+INSERT INTO events (
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+SELECT :scope, (now() + :retention)::date + 1, n.*
+FROM unnest(:rows::event_write[]) AS n;
