@@ -47,28 +47,24 @@ INDEXES = """
 
 def wal(bench):
     """Bytes of write-ahead log a rotation, right after a checkpoint: then the first change of a page logs all of it."""
-    starts = {"ours": services.registry, "theirs": services.pgx}
     count = min(ROTATIONS, bench.options.count)
     # Connections of others would have something left to tell.
     bench.stop()
     # It would write, and read indexes, whenever it likes.
     set_autovacuum(bench.database, "off")
     try:
-        costs = bench.rounds(**{name: lambda name=name: rotate(bench, starts[name], count) for name in starts})
+        rounds = bench.rounds(ours=lambda: rotate(bench, services.registry, count))["ours"]
     finally:
         set_autovacuum(bench.database, None)
-    medians = {
-        name: [statistics.median(values) for values in zip(*(cost["log"] for cost in rounds))] for name, rounds in costs.items()
-    }
     whats = ("WAL bytes a rotation, from a checkpoint on", "of them full page images", "full page images a rotation")
-    for what, ours, theirs in zip(whats, medians["ours"], medians["theirs"]):
-        bench.table.add(f"{what}: Go, pgx", ours, theirs, ours / theirs if theirs else None)
-    walks = {name: rounds[-1]["indexes"] for name, rounds in costs.items()}
-    note(f"   {'a rotation':60} {'walks':>10} {'pages':>10} {'pgx walks':>10} {'pgx pages':>10}")
-    for index in sorted(walks["ours"], key=walks["ours"].get, reverse=True):
-        counts = (*walks["ours"][index], *walks["theirs"][index])
-        if any(counts):
-            note(f"   {index[:60]:60} {' '.join(f'{number:10.3f}' for number in counts)}")
+    for what, values in zip(whats, zip(*(one["log"] for one in rounds))):
+        value = statistics.median(values)
+        bench.table.add(what, value, None, value)
+    walks = rounds[-1]["indexes"]
+    note(f"   {'a rotation':60} {'walks':>10} {'pages':>10}")
+    for index in sorted(walks, key=walks.get, reverse=True):
+        if any(walks[index]):
+            note(f"   {index[:60]:60} {' '.join(f'{number:10.3f}' for number in walks[index])}")
 
 
 def set_autovacuum(database, value):

@@ -6,7 +6,6 @@ import subprocess
 import time
 
 import services
-import statements
 from callers import jwt
 from changes import changes
 from cluster import tool
@@ -42,35 +41,29 @@ def resolve(bench):
     compare(bench, "resolve", (1.5, 2.5), (0.65, 1.0))
 
 
-def register(bench):
-    compare(bench, "register", (1.7, 2.5), (1.0, 1.6))
-
-
 def flush(bench):
     """A commit takes 2 ms: the server sleeps so long before each flush, which others may share."""
+    bench.start("onetable", services.onetable(bench.database, bench.options.count))
     bench.database.psql("-c", "ALTER SYSTEM SET commit_delay = 2000")
     bench.database.psql("-c", "ALTER SYSTEM SET commit_siblings = 0")
     bench.database.psql("-c", "SELECT pg_reload_conf()")
     try:
-        rates = bench.turns(
-            pushreg=lambda: bench.load("pushreg", "register")["rate"],
-            pgbench=lambda: statements.pgbench(bench.database, "register", bench.options.seconds, 8),
-        )
+        rates = bench.turns(**{name: lambda name=name: bench.load(name, "register")["rate"] for name in ("pushreg", "onetable")})
     finally:
         bench.database.psql("-c", "ALTER SYSTEM RESET ALL")
         bench.database.psql("-c", "SELECT pg_reload_conf()")
-    bench.table.add("register, 2 ms flush, /s: pgbench, 8 clients", rates["pushreg"], rates["pgbench"],
-                    rates["pushreg"] / rates["pgbench"], 2.3, 3)
+    bench.end("onetable")
+    bench.table.add("register, 2 ms flush, /s: Go, one upsert", rates["pushreg"], rates["onetable"],
+                    rates["pushreg"] / rates["onetable"])
 
 
 def single(bench):
-    for kind in ("resolve", "register"):
-        times = bench.turns(
-            pushreg=lambda: bench.load("pushreg", kind, connections=1)["p50"],
-            pgx=lambda: bench.load("pgx", kind, connections=1)["p50"],
-        )
-        bench.table.add(f"{kind}, 1 connection, p50 µs: Go", times["pushreg"], times["pgx"],
-                        times["pushreg"] / times["pgx"], 1.3, 1.0, lower_is_better=True)
+    times = bench.turns(
+        pushreg=lambda: bench.load("pushreg", "resolve", connections=1)["p50"],
+        pgx=lambda: bench.load("pgx", "resolve", connections=1)["p50"],
+    )
+    bench.table.add("resolve, 1 connection, p50 µs: Go", times["pushreg"], times["pgx"],
+                    times["pushreg"] / times["pgx"], 1.3, 1.0, lower_is_better=True)
 
 
 def latency(bench):
@@ -179,7 +172,7 @@ EXTRA = {"sizes": sizes, "flame": flame, "first": first, "cold": cold, "soak": s
 
 # In the order in which they run: feedback is last, because the peers do not know what a dropped token is.
 MEASUREMENTS = {
-    "hello": hello, "resolve": resolve, "register": register, "single": single, "latency": latency, "batch": batch,
+    "hello": hello, "resolve": resolve, "single": single, "latency": latency, "batch": batch,
     "flush": flush, "fan-out": fan_out, "memory": memory, "overload": overload, "costs": costs, "protocols": protocols,
     "jwt": jwt, "forms": forms, "plain-peers": plain_peers, "wal": wal, "changes": changes, "feedback": feedback,
 }

@@ -8,13 +8,13 @@ SELECT s.scope_id AS scope FROM apps app JOIN scopes s ON s.app_id = app.app_id
 WHERE app.bundle_id = 'com.example.food' AND s.environment = :'environment' \gset
 
 INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
-    token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, aliases, aliases_observed_at,
-    subject, subject_observed_at, outcome, created_at)
-SELECT :scope, 'a-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at, '8 hours',
+    token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, aliases, aliases_observed_at,
+    subject, created_at)
+SELECT :scope, 'a-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
     t.at + interval '8 hours', t.at,
     CASE WHEN :fan_out = 1 THEN '{"matchId": ["m-1"]}'
         ELSE jsonb_build_object('orderId', jsonb_build_array('o-' || n)) END,
-    t.at, CASE WHEN :users > 0 THEN 'u-' || n % nullif(:users, 0) END, CASE WHEN :users > 0 THEN t.at END, 'registered', t.at
+    t.at, CASE WHEN :users > 0 THEN 'u-' || n % nullif(:users, 0) END, t.at
 FROM generate_series(1, :count) AS n
 CROSS JOIN LATERAL (
     SELECT int8send(n::bigint) || decode(repeat('ab', 72), 'hex') AS token, now() - interval '10 minutes' AS at

@@ -16,18 +16,11 @@ def statements():
     return path
 
 
-# The parameters of the registry's statements, for pgbench: an expression over :n, the activity, :r, the token, and :b, the
-# batch, which all statements of a transaction must know by the same number.
-TOKEN = "decode(lpad(to_hex(:r::bigint), 16, '0') || repeat('cd', 72), 'hex')"
+# The parameters of the registry's statements, for pgbench: an expression over :n, the activity.
 EXPRESSIONS = {
     # The first app's scope in sandbox.
     "scope": "1::bigint", "kind": "'orderId'::text", "value": "('o-' || :n::text)",
     "kinds": "ARRAY['orderId'::text]", "values": "ARRAY['o-' || :n::text]", "after": "0::bigint", "limit": "101::bigint",
-    "activity_id": "ARRAY['a-' || :n::text]", "observed_at": "ARRAY[now()]", "who": "ARRAY['pgbench'::text]",
-    "batch_number": ":b::bigint",
-    "token": f"ARRAY[{TOKEN}]", "token_digest": f"ARRAY[sha256({TOKEN})]",
-    "aliases": "ARRAY[jsonb_build_object('orderId', jsonb_build_array('o-' || :n::text))]",
-    "tombstoneRetention": "'7 days'::interval", "eventRetention": "'90 days'::interval",
 }
 ARRAYS = {1000: "boolean[]", 1001: "bytea[]", 1009: "text[]", 1185: "timestamptz[]", 3807: "jsonb[]"}
 
@@ -56,7 +49,7 @@ def texts(path, app, substitute=expression):
 def pgbench(database, path, seconds, clients, count=1_000_000, app=1):
     """Transactions a second of a path's statements, each transaction in one round trip."""
     script = (
-        "\\set n random(1, %d)\n\\set r random(1, 1000000000000000000)\n\\set b random(1, 9000000000000000000)\n"
+        "\\set n random(1, %d)\n"
         "\\startpipeline\n%s;\n\\endpipeline\n"
     )
     with tempfile.NamedTemporaryFile("w", suffix=".sql", dir=DIRECTORY) as file:

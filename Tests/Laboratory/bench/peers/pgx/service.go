@@ -2,13 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"log"
-	"math/rand"
 	"net/http"
-	"time"
 
 	"../peer"
 	"github.com/jackc/pgx/v4"
@@ -40,77 +36,11 @@ func (s *service) run(ctx context.Context, path string, v values) pgx.BatchResul
 	return s.pool.SendBatch(ctx, batch)
 }
 
-// Register runs the registry's statements for keys. Whose an activity is they do not ask, where the registry's own for users
-// do: that is this peer's gain.
+// Register is not part of this peer: the registry's rules of a registration are not SQL.
 func (s *service) Register(
 	writer http.ResponseWriter, request *http.Request, id string, body *peer.Registration, token []byte, caller *peer.Caller,
 ) {
-	names, _ := json.Marshal(body.Aliases)
-	digest := sha256.Sum256(token)
-	results := s.run(request.Context(), "register", values{
-		"activity_id": []string{id}, "token": [][]byte{token}, "token_digest": [][]byte{digest[:]},
-		"observed_at": []time.Time{*body.ObservedAt}, "aliases": []string{string(names)},
-		"who": []string{caller.Name}, "subject": []*string{caller.Subject}, "batch_number": rand.Int63(),
-	})
-	// Nothing is answered before the batch is closed: only then is it committed.
-	status, problem, value := readRegistration(results, id, len(s.statements["register"]))
-	if err := results.Close(); err != nil {
-		log.Print(err)
-		peer.Fail(writer, http.StatusServiceUnavailable, "unavailable")
-	} else if problem != "" {
-		peer.Fail(writer, status, problem)
-	} else {
-		peer.Answer(writer, status, value)
-	}
-}
-
-func readRegistration(results pgx.BatchResults, id string, statements int) (int, string, *peer.Registered) {
-	var value peer.Registered
-	var digest []byte
-	var reason *string
-	var endedAt, claimedAt, previousClaimedAt *time.Time
-	var serverTime time.Time
-	var running bool
-	// The first one locks, the second merges, the third claims the token.
-	if _, err := results.Exec(); err != nil {
-		log.Print(err)
-		return http.StatusServiceUnavailable, "unavailable", nil
-	}
-	err := results.QueryRow().Scan(&value.Outcome, &digest, &value.ActivityID, &reason, &endedAt, &value.ObservedAt,
-		&value.ConfirmedAt, &value.ExpiresAt, &value.Revision, &value.State, &serverTime, &running, &claimedAt,
-		&previousClaimedAt)
-	if err != nil {
-		log.Print(err)
-		return http.StatusServiceUnavailable, "unavailable", nil
-	}
-	var owner *string
-	var deadAt, quarantinedAt *time.Time
-	var ofInstallation, purged bool
-	err = results.QueryRow().Scan(&digest, &owner, &deadAt, &quarantinedAt, &ofInstallation, &purged)
-	if err != nil {
-		log.Print(err)
-		return http.StatusServiceUnavailable, "unavailable", nil
-	}
-	for statement := 3; statement < statements; statement++ {
-		if _, err := results.Exec(); err != nil {
-			return http.StatusServiceUnavailable, "unavailable", nil
-		}
-	}
-	switch {
-	case value.Outcome == "refused" || value.State == "ended":
-		return http.StatusGone, "activity-ended", nil
-	case value.Outcome == "expired":
-		return http.StatusGone, "activity-expired", nil
-	case value.Outcome == "superseded" || owner == nil || *owner != id:
-		return http.StatusConflict, "superseded", nil
-	case ofInstallation:
-		return http.StatusConflict, "token-kind-conflict", nil
-	case deadAt != nil && !claimedAt.After(*deadAt):
-		return http.StatusConflict, "token-unregistered", nil
-	case value.Outcome == "registered":
-		return http.StatusCreated, "", &value
-	}
-	return http.StatusOK, "", &value
+	peer.Fail(writer, http.StatusNotImplemented, "not-implemented")
 }
 
 const page = 100
