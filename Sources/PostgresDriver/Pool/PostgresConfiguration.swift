@@ -26,7 +26,8 @@ package struct PostgresConfiguration: Sendable {
     package var statementTimeout: Duration
     /// `lock_timeout`; zero and below switch it off.
     package var lockTimeout: Duration
-    /// `idle_in_transaction_session_timeout`; zero and below switch it off.
+    /// `idle_in_transaction_session_timeout`; zero and below switch it off. It bounds the time for which a frozen instance holds
+    /// row locks.
     package var idleInTransactionTimeout: Duration
     /// Nil keeps the server's `plan_cache_mode`.
     package var planCacheMode: PlanCacheMode?
@@ -49,7 +50,7 @@ package struct PostgresConfiguration: Sendable {
         connectTimeout: Duration = .seconds(3),
         statementTimeout: Duration = .seconds(4),
         lockTimeout: Duration = .seconds(3),
-        idleInTransactionTimeout: Duration = .seconds(10),
+        idleInTransactionTimeout: Duration = .seconds(2),
         planCacheMode: PlanCacheMode? = nil,
         planLifetime: Duration? = nil,
         settings: [String: String] = [:],
