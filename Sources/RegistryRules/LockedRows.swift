@@ -1,5 +1,16 @@
 import RegistryCore
 
+/// The names by which the writer finds a locked row again.
+package struct RowHandle: Sendable, Hashable {
+    package let place: String
+    package let key: Int64?
+
+    package init(place: String, key: Int64?) {
+        self.place = place
+        self.key = key
+    }
+}
+
 /// The locked rows of a transaction, into which requests are folded in their order. The writer compares each row with its original.
 package struct LockedRows: Sendable {
     package let now: Timestamp
@@ -17,6 +28,9 @@ package struct LockedRows: Sendable {
 
     package private(set) var activities: [ActivityID: Row<Activity>]
     package private(set) var values: [TokenDigest: Row<TokenValue>]
+    /// The handles of the rows that were not inserted by this transaction.
+    package var handles: [ActivityID: RowHandle] = [:]
+    package var valueHandles: [TokenDigest: RowHandle] = [:]
     private let installations: [InstallationHash: Installation]
     /// Ids that were locked, whether or not they have a row.
     private let lockedIDs: Set<ActivityID>

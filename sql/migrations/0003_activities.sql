@@ -63,6 +63,8 @@ CREATE TABLE activities (
 -- The row that a unit of work writes. Rows are sent as one array of this type: an array for each column would cost several times
 -- as much. A missing set of aliases or metadata keeps the stored one.
 CREATE TYPE activity_write AS (
+    -- The ctid of the locked row.
+    place text,
     activity_id text,
     installation_hash bytea,
     subject text,
@@ -120,7 +122,8 @@ CREATE TABLE activity_aliases (
     CONSTRAINT activity_aliases_pkey PRIMARY KEY (value, kind, scope_id, ended, activity_key)
 );
 
-CREATE TYPE activity_alias_write AS (activity_id text, kind text, value text, ended boolean);
+-- The key is missing for a new activity.
+CREATE TYPE activity_alias_write AS (activity_id text, activity_key bigint, kind text, value text, ended boolean);
 
 -- An activity known only by (liveactivityId, owner): its current id, made by the server, and its last end.
 CREATE TABLE alias_identities (

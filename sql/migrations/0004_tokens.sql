@@ -73,7 +73,13 @@ CREATE TABLE token_values (
 ) WITH (fillfactor = 80);
 
 -- The owner of a value, as a unit of work writes it.
-CREATE TYPE token_owner_write AS (token_digest bytea, activity_id text, observed_at timestamptz);
+CREATE TYPE token_owner_write AS (
+    place text,
+    token_digest bytea,
+    activity_id text,
+    activity_key bigint,
+    observed_at timestamptz
+);
 
 -- The sweep and the audit find all tokens that an activity had, except those that another has claimed since. An activity's key is
 -- unique over all scopes.

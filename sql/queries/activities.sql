@@ -1,8 +1,8 @@
--- Units of work on activities lock rows, decide in Swift (RegistryRules), and write rows. Locks and writes are one round trip each.
+-- Units of work on activities lock rows, decide in Swift (RegistryRules), and write rows. Locks and writes are a round trip each.
 
 -- name: activities.lock
 -- Locks activities in the order of their ids. Index: activities_pkey.
-SELECT a.activity_id, a.activity_key, a.installation_hash, a.subject, a.attributes_type, a.frequent_pushes_enabled,
+SELECT a.ctid::text AS place, a.activity_key, a.activity_id, a.installation_hash, a.subject, a.attributes_type, a.frequent_pushes_enabled,
     a.starts_at, a.started_at, a.expires_at, a.ended_at, a.end_reason::text, a.expiry_recorded_at, a.last_observed_at,
     a.aliases, a.aliases_observed_at, a.metadata, a.metadata_observed_at,
     a.token, a.token_digest, a.token_observed_at, a.token_claimed_at, a.confirmed_at, a.withheld, a.revision
@@ -13,7 +13,8 @@ FOR UPDATE;
 
 -- name: activities.lock-values
 -- Locks token values in the order of their digests. Index: token_values_pkey.
-SELECT v.token_digest, v.activity_id, v.observed_at, v.installation_hash IS NOT NULL AS is_held_by_installation,
+SELECT v.ctid::text AS place, v.token_digest, v.activity_id, v.observed_at,
+    v.installation_hash IS NOT NULL AS is_held_by_installation,
     v.dead_at, v.purged_at, v.quarantined_at
 FROM token_values v
 WHERE v.scope_id = :scope AND v.token_digest = ANY(:digests)
@@ -22,13 +23,18 @@ FOR UPDATE;
 
 -- name: activities.read-installations
 -- Reads the installations that requests name or activities have. They need no lock: full states and log-outs are compared
--- when an activity is read. Indexes: installations_pkey, activities_pkey.
+-- when an activity is read. Each is a lookup of its own: by a plan from a time when the table was small, a list of hashes would read
+-- all installations of the scope. Indexes: installations_pkey, activities_pkey.
 SELECT i.installation_hash, i.full_state_at, i.removed_at
-FROM installations i
-WHERE i.scope_id = :scope
-    AND i.installation_hash = ANY(:hashes || ARRAY(
-        SELECT a.installation_hash FROM activities a WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
-    ));
+FROM unnest(:hashes::bytea[] || ARRAY(
+    SELECT a.installation_hash FROM activities a WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
+)) AS named (hash)
+CROSS JOIN LATERAL (
+    SELECT its.installation_hash, its.full_state_at, its.removed_at
+    FROM installations its
+    WHERE its.scope_id = :scope AND its.installation_hash = named.hash
+    LIMIT 1
+) AS i;
 
 -- name: activities.read-clock
 -- Reads the time after all locks, and whether recent erasures must be checked. No row: the app was deleted.
@@ -70,7 +76,8 @@ SELECT
 FROM unnest(:rows::activity_write[]) AS n;
 
 -- name: activities.update
--- Index: activities_pkey.
+-- Finds each locked row by its place, which no other session can change. By a plan from a time when the table was small, a join
+-- by id would read the whole index. The numeric scope keeps other indexes from being used.
 UPDATE activities a
 SET installation_hash = n.installation_hash, subject = n.subject, attributes_type = n.attributes_type,
     frequent_pushes_enabled = n.frequent_pushes_enabled, starts_at = n.starts_at, started_at = n.started_at,
@@ -82,38 +89,52 @@ SET installation_hash = n.installation_hash, subject = n.subject, attributes_typ
     token_claimed_at = n.token_claimed_at, withheld = n.withheld, confirmed_at = n.confirmed_at,
     revision = n.revision, touched_at = :now
 FROM unnest(:rows::activity_write[]) AS n
-WHERE a.scope_id = :scope AND a.activity_id = n.activity_id;
+WHERE a.ctid = n.place::tid AND a.scope_id = :scope::bigint::numeric;
 
 -- name: activities.delete-aliases
--- Indexes: activities_pkey, activity_aliases_pkey.
+-- Looks each row up by its key, for the reason above. Index: activity_aliases_pkey.
 DELETE FROM activity_aliases al
-USING unnest(:rows::activity_alias_write[]) AS n
-JOIN activities a ON a.scope_id = :scope AND a.activity_id = n.activity_id
-WHERE al.scope_id = :scope AND al.kind = n.kind AND al.value = n.value AND al.ended = n.ended
-    AND al.activity_key = a.activity_key;
+WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
+    SELECT found.place
+    FROM unnest(:rows::activity_alias_write[]) AS n
+    CROSS JOIN LATERAL (
+        SELECT r.ctid AS place
+        FROM activity_aliases r
+        WHERE r.scope_id = :scope AND r.kind = n.kind AND r.value = n.value AND r.ended = n.ended
+            AND r.activity_key = n.activity_key
+        LIMIT 1
+    ) AS found
+));
 
 -- name: activities.insert-aliases
--- Index: activities_pkey.
+-- Only a new activity's key is looked up. Index: activities_pkey.
 INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
-SELECT a.scope_id, n.kind, n.value, n.ended, a.activity_key
+SELECT :scope, n.kind, n.value, n.ended,
+    coalesce(n.activity_key, (
+        SELECT a.activity_key FROM activities a WHERE a.scope_id = :scope AND a.activity_id = n.activity_id LIMIT 1
+    ))
 FROM unnest(:rows::activity_alias_write[]) AS n
-JOIN activities a ON a.scope_id = :scope AND a.activity_id = n.activity_id
 ON CONFLICT DO NOTHING;
 
 -- name: activities.insert-values
 -- A value that another session inserted meanwhile is a unique violation: the transaction starts again. Index: activities_pkey.
 INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
-SELECT :scope, n.token_digest, n.activity_id, a.activity_key, n.observed_at
-FROM unnest(:rows::token_owner_write[]) AS n
-JOIN activities a ON a.scope_id = :scope AND a.activity_id = n.activity_id;
+SELECT :scope, n.token_digest, n.activity_id,
+    coalesce(n.activity_key, (
+        SELECT a.activity_key FROM activities a WHERE a.scope_id = :scope AND a.activity_id = n.activity_id LIMIT 1
+    )),
+    n.observed_at
+FROM unnest(:rows::token_owner_write[]) AS n;
 
 -- name: activities.update-values
--- Indexes: token_values_pkey, activities_pkey.
+-- Finds each locked row by its place, like activities.update. Index: activities_pkey.
 UPDATE token_values v
-SET activity_id = n.activity_id, activity_key = a.activity_key, observed_at = n.observed_at
+SET activity_id = n.activity_id, observed_at = n.observed_at,
+    activity_key = coalesce(n.activity_key, (
+        SELECT a.activity_key FROM activities a WHERE a.scope_id = :scope AND a.activity_id = n.activity_id LIMIT 1
+    ))
 FROM unnest(:rows::token_owner_write[]) AS n
-JOIN activities a ON a.scope_id = :scope AND a.activity_id = n.activity_id
-WHERE v.scope_id = :scope AND v.token_digest = n.token_digest;
+WHERE v.ctid = n.place::tid AND v.scope_id = :scope::bigint::numeric;
 
 -- name: activities.insert-events
 INSERT INTO events (

@@ -1,8 +1,14 @@
 -- name: ends.read-running-page
--- One page of the activities that have an alias and are not over. Indexes: activity_aliases_pkey, activities_of_key.
+-- One page of the activities that have an alias and are not over. Each activity is a lookup of its own: by a plan from a time when
+-- the table was small, a join would read all activities of the scope. Indexes: activity_aliases_pkey, activities_of_key.
 SELECT a.activity_id, a.activity_key
 FROM activity_aliases al
-JOIN activities a ON a.scope_id = al.scope_id AND a.activity_key = al.activity_key AND a.activity_key > 0
+CROSS JOIN LATERAL (
+    SELECT its.activity_id, its.activity_key
+    FROM activities its
+    WHERE its.scope_id = :scope AND its.activity_key = al.activity_key AND its.activity_key > 0
+    LIMIT 1
+) AS a
 WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value AND NOT al.ended AND al.activity_key > :after
 ORDER BY al.activity_key
 LIMIT :limit;

@@ -24,15 +24,22 @@ struct RowLocks {
         guard let clock = try locked[3].decode(Clock.self).first else {
             throw Problem(.unknownApp, "The app was deleted.")
         }
-        return LockedRows(
+        let activities = try locked[0].decode {
+            (try Activity(row: $0), try RowHandle(row: $0, key: $0["activity_key"]))
+        }
+        let values = try locked[1].decode { (try TokenValue(row: $0), try RowHandle(row: $0, key: nil)) }
+        var rows = LockedRows(
             now: clock.now,
             hasErasures: clock.hasErasures,
             lifetime: scope.app.settings.activityLifetime,
             lockedIDs: ids,
-            activities: try locked[0].decode(Activity.self),
-            values: try locked[1].decode(TokenValue.self),
+            activities: activities.map(\.0),
+            values: values.map(\.0),
             installations: try Installation.dictionary(locked[2])
         )
+        for (activity, handle) in activities { rows.handles[activity.id] = handle }
+        for (value, handle) in values { rows.valueHandles[value.digest] = handle }
+        return rows
     }
 }
 
@@ -69,6 +76,12 @@ extension PostgresSession {
                 continue
             }
         }
+    }
+}
+
+extension RowHandle {
+    fileprivate init(row: NamedRow, key: Int64?) throws {
+        self.init(place: try row["place"], key: key)
     }
 }
 

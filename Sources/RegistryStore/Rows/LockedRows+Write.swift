@@ -11,19 +11,28 @@ struct RowWrite {
         let activities = rows.activities.values.filter(\.isWritten).sorted { $0.value.id < $1.value.id }
         let values = rows.values.values.filter { $0.original != $0.value }.sorted { $0.value.digest < $1.value.digest }
         let (removed, added) = aliasRows(activities)
-        let new = activities.filter { $0.original == nil }.map(ActivityWrite.init)
-        let known = activities.filter { $0.original != nil }.map(ActivityWrite.init)
+        let new = activities.filter { $0.original == nil }.map { ActivityWrite(row: $0, place: nil) }
+        let known = activities.filter { $0.original != nil }
+            .map { ActivityWrite(row: $0, place: rows.handles[$0.value.id]?.place) }
         return write(.insertActivities, new, ["now": rows.now])
             + write(.updateActivities, known, ["now": rows.now])
             + write(.deleteAliases, removed.sorted())
             + write(.insertAliases, added.sorted())
-            + write(.insertValues, values.filter { $0.original == nil }.map { TokenOwnerWrite(value: $0.value) })
-            + write(.updateValues, values.filter { $0.original != nil }.map { TokenOwnerWrite(value: $0.value) })
+            + write(.insertValues, values.filter { $0.original == nil }.map(owner))
+            + write(.updateValues, values.filter { $0.original != nil }.map(owner))
             + write(.insertEvents, rows.events.map(EventWrite.init), ["retention": scope.app.settings.eventRetention])
     }
 
     private func write<Row: PostgresComposite>(_ query: Query, _ rows: [Row], _ others: QueryValues = [:]) -> [SQL] {
         rows.isEmpty ? [] : [query(["scope": scope.id, "rows": rows] + others)]
+    }
+
+    private func owner(_ row: LockedRows.Row<TokenValue>) -> TokenOwnerWrite {
+        TokenOwnerWrite(
+            value: row.value,
+            place: rows.valueHandles[row.value.digest]?.place,
+            key: row.value.owner.flatMap { rows.handles[$0.activityID]?.key }
+        )
     }
 
     /// The differences of `activity_aliases` that keep it equal to the activities' own aliases.
@@ -32,7 +41,9 @@ struct RowWrite {
     ) -> (removed: Set<AliasWrite>, added: Set<AliasWrite>) {
         var (removed, added): (Set<AliasWrite>, Set<AliasWrite>) = ([], [])
         for row in activities where row.hasOtherAliasRows {
-            let (before, after) = (row.original.map(AliasWrite.rows) ?? [], AliasWrite.rows(of: row.value))
+            let key = rows.handles[row.value.id]?.key
+            let before = row.original.map { AliasWrite.rows(of: $0, key) } ?? []
+            let after = AliasWrite.rows(of: row.value, key)
             removed.formUnion(before.subtracting(after))
             added.formUnion(after.subtracting(before))
         }
@@ -53,9 +64,11 @@ extension Query {
 /// `activity_write` of the schema.
 private struct ActivityWrite: PostgresComposite {
     let row: LockedRows.Row<Activity>
+    let place: String?
 
     func encode(into columns: inout CompositeWriter) {
         let activity = row.value
+        columns.append(place)
         columns.append(activity.id)
         columns.append(activity.installation)
         columns.append(activity.subject)
@@ -91,19 +104,21 @@ private struct ActivityWrite: PostgresComposite {
 /// `activity_alias_write` of the schema.
 private struct AliasWrite: PostgresComposite, Hashable, Comparable {
     let activityID: ActivityID
+    let key: Int64?
     let alias: Alias
     let isOver: Bool
 
-    static func rows(of activity: Activity) -> Set<AliasWrite> {
+    static func rows(of activity: Activity, _ key: Int64?) -> Set<AliasWrite> {
         Set(
             (activity.aliases?.value.aliases ?? []).map {
-                AliasWrite(activityID: activity.id, alias: $0, isOver: activity.isOver)
+                AliasWrite(activityID: activity.id, key: key, alias: $0, isOver: activity.isOver)
             }
         )
     }
 
     func encode(into columns: inout CompositeWriter) {
         columns.append(activityID)
+        columns.append(key)
         columns.append(alias.kind)
         columns.append(alias.value)
         columns.append(isOver)
@@ -118,10 +133,14 @@ private struct AliasWrite: PostgresComposite, Hashable, Comparable {
 /// `token_owner_write` of the schema.
 private struct TokenOwnerWrite: PostgresComposite {
     let value: TokenValue
+    let place: String?
+    let key: Int64?
 
     func encode(into columns: inout CompositeWriter) {
+        columns.append(place)
         columns.append(value.digest.bytes)
         columns.append(value.owner?.activityID)
+        columns.append(key)
         columns.append(value.owner?.observedAt)
     }
 }
