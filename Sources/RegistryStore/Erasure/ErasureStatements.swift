@@ -50,7 +50,9 @@ struct ErasureStatements {
     static func writers(before time: Date) -> SQL {
         """
         SELECT count(*) FROM pg_locks l JOIN pg_stat_activity s ON s.pid = l.pid
-        WHERE l.locktype = 'relation' AND l.mode IN ('RowShareLock', 'RowExclusiveLock') AND l.pid <> pg_backend_pid()
+        WHERE l.locktype = 'relation' AND l.pid <> pg_backend_pid()
+            -- A unit of work that locks activities has looked for erasures, and may not have written yet.
+            AND (l.mode = 'RowExclusiveLock' OR (l.mode = 'RowShareLock' AND l.relation = 'activities'::regclass))
             AND l.relation = ANY(ARRAY['activities', 'installations', 'alias_identities', 'token_values', 'channels', 'channel_quotas', 'start_leases', 'quarantine_guards', 'counts']::regclass[]::oid[])
             AND s.xact_start <= \(time)
         """
