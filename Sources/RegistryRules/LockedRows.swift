@@ -76,7 +76,7 @@ package struct LockedRows: Sendable {
     ) throws(Rejection) -> RegistrationOutcome {
         let known = activities[registration.id]?.value
         let value = registration.digest.flatMap { values[$0]?.value }
-        try Plausibility.check(registration.body, receivedAt: now)
+        try registration.checkTimes(receivedAt: now)
         if let known, !registration.claimant.mayChange(known) { throw .notYours }
         let times = registration.times(for: known, value: value, receivedAt: now)
         try registration.checkLifetime(known?.lifetime ?? lifetime, times)

@@ -24,13 +24,18 @@ package struct NameIdentity: Sendable, Hashable {
         in rows: LockedRows,
         newID: ActivityID
     ) throws(Rejection) -> ActivityID {
-        try Plausibility.check(body, receivedAt: rows.now)
+        let observed = body.observedAt.map(Timestamp.init)
+        try Plausibility.check(
+            [("/observedAt", observed), ("/startedAt", body.startedAt.map(Timestamp.init))],
+            startsAt: body.startsAt.map(Timestamp.init),
+            receivedAt: rows.now
+        )
         let current = activityID.flatMap { rows.activity($0) }
         let ended: Rejection = current.map(claimant.mayChange) ?? true ? .ended : .notYours
-        let observedAt = body.observedAt.map(Timestamp.init) ?? rows.now
+        let observedAt = observed ?? rows.now
         if let end = lastEnd(of: current, in: rows), observedAt <= end { throw ended }
         guard let current else { return begin(newID) }
-        let isRepeated = body.observedAt == nil && digest == current.token?.digest
+        let isRepeated = observed == nil && digest == current.token?.digest
         switch current.state(of: rows.installation(of: current), at: rows.now) {
         case .active, .dismissed: return current.id
         case .ended:

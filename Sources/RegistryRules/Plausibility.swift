@@ -23,17 +23,6 @@ package enum Plausibility {
         guard faults.isEmpty else { throw .clockSkew(faults) }
     }
 
-    package static func check(_ body: ActivityRegistration, receivedAt now: Timestamp) throws(Rejection) {
-        try check(
-            [
-                ("/observedAt", body.observedAt.map(Timestamp.init)),
-                ("/startedAt", body.startedAt.map(Timestamp.init)),
-            ],
-            startsAt: body.startsAt.map(Timestamp.init),
-            receivedAt: now
-        )
-    }
-
     private static func fault(
         _ pointer: String,
         _ time: Timestamp?,

@@ -78,6 +78,15 @@ package struct Registration: Sendable {
         return times
     }
 
+    /// Throws unless the request's own times are plausible (R5).
+    package func checkTimes(receivedAt now: Timestamp) throws(Rejection) {
+        try Plausibility.check(
+            [("/observedAt", observedAt), ("/startedAt", startedAt)],
+            startsAt: startsAt,
+            receivedAt: now
+        )
+    }
+
     /// Throws if the registration is over by its own times (R5).
     ///
     /// An observation older than a lifetime may belong to an activity whose tombstone is gone (R4), so it cannot schedule a start.

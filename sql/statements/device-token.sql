@@ -8,9 +8,8 @@ FROM apps app
 WHERE app.app_id = $8 AND coalesce($9 <= now() + interval '5 minutes', true)
     AND NOT (EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.scope_id = $10
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($11) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($12, now()))
+    WHERE erased.scope_id = $10 AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($11) AS named (name)))
+        AND erased.erased_at >= coalesce($12, now())
 )) IS TRUE
 ON CONFLICT (scope_id, installation_hash) DO UPDATE SET
     touched_at = excluded.touched_at, request_number = excluded.request_number,

@@ -10,9 +10,8 @@ FROM apps app
 WHERE app.app_id = $8 AND coalesce($9 <= now() + interval '5 minutes', true)
     AND NOT (EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.scope_id = $10
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($11) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($12, now()))
+    WHERE erased.scope_id = $10 AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($11) AS named (name)))
+        AND erased.erased_at >= coalesce($12, now())
 )) IS TRUE
 ON CONFLICT (scope_id, installation_hash) DO UPDATE SET
     touched_at = excluded.touched_at, request_number = excluded.request_number,
@@ -118,9 +117,8 @@ SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_id = $1),
 WHERE i.scope_id = $2 AND i.installation_hash = $3 AND NOT coalesce(i.subject = $4::text, true)), ARRAY(SELECT 'installation' FROM apps app
     WHERE app.app_id = $5 AND (EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.scope_id = $6
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($7) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($8, now()))
+    WHERE erased.scope_id = $6 AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($7) AS named (name)))
+        AND erased.erased_at >= coalesce($8, now())
 )) IS TRUE), false;
 
 -- installation, 9: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bytea, $6 bigint, $7 bytea, $8 bigint

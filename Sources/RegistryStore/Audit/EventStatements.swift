@@ -87,7 +87,7 @@ enum EventStatements {
     }
 
     /// Writes an event for each row; the rows have a column `who`, too.
-    static func insertion(_ rows: SQL, in scope: Scope, isDistributed: Bool = true) -> SQL {
+    static func insertion(_ rows: SQL, in scope: Scope) -> SQL {
         .insertion(
             into: "events",
             """
@@ -98,8 +98,7 @@ enum EventStatements {
             SELECT \(scope.id), \(sql: dropDay(of: scope.app)), e.type, e.who, e.activity_id, e.installation_hash, e.subject,
                 e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
             FROM (\(sql: rows)) AS e
-            """,
-            isDistributed: isDistributed
+            """
         )
     }
 

@@ -75,7 +75,7 @@ private struct NameOnlyUnit {
                 digest: digest,
                 claimant: claimant,
                 in: rows,
-                newID: newActivityID(after: former, at: rows.now)
+                newID: .serverMade(after: former, at: rows.now.date)
             )
         } catch {
             var problem = Problem(error, at: rows.now)
@@ -103,7 +103,7 @@ private struct NameOnlyUnit {
         var identity = try lockIdentity(transaction)
         let former = identity.value.activityID
         var rows = try RowLocks(ids: Set([former].compactMap(\.self))).take(in: scope, transaction)
-        let newID = newActivityID(after: former, at: rows.now)
+        let newID = ActivityID.serverMade(after: former, at: rows.now.date)
         let ended: ActivityID?
         do throws(Rejection) {
             ended = try identity.value.end(observedAt: observedAt, in: rows, newID: newID)
@@ -146,12 +146,6 @@ private struct NameOnlyUnit {
         )
     }
 
-    /// An id for a new activity, greater than the former one: of two activities that claim a token at one moment the later one
-    /// gets it.
-    private func newActivityID(after former: ActivityID?, at now: Timestamp) -> ActivityID {
-        .serverMade(after: former, at: now.date)
-    }
-
     private struct IdentityRow: DecodableRow {
         let identity: NameIdentity
 
@@ -189,7 +183,8 @@ extension ActivityRegistration {
 }
 
 extension ActivityID {
-    /// An id of 12 hexadecimal digits for the milliseconds since 1970, and 16 random ones.
+    /// An id of 12 hexadecimal digits for the milliseconds since 1970, and 16 random ones. It is greater than the former one: of two
+    /// activities that claim a token at one moment the later one gets it.
     static func serverMade(after former: ActivityID?, at now: Date) -> ActivityID {
         let last = former.flatMap { UInt64($0.rawValue.string.prefix(12), radix: 16) } ?? 0
         let time = max(UInt64(now.timeIntervalSince1970 * 1000), last + 1)

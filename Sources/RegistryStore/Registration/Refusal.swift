@@ -9,17 +9,16 @@ import RegistryRules
 enum Refusal {
     case clockSkew(serverTime: Date)
     case unknownApp
-    case notYours
     case notYourInstallation
     case erased(serverTime: Date)
     case noRoom
 
     static let nobody: SQL = "'{}'::text[]"
 
-    /// The facts for ``init(of:as:_:)``, read after the lock.
+    /// The facts for ``init(of:_:)``, read after the lock.
     ///
     /// - Parameters:
-    ///   - foreign: an array of records of others: activities' ids, or one text for an installation.
+    ///   - foreign: an array with one text if the installation is another's.
     ///   - erased: the erased ones, likewise.
     ///   - lacksRoom: whether there is no room for one more.
     static func facts(
@@ -37,24 +36,22 @@ enum Refusal {
     /// The statement allows 5 minutes; its clock was read some time before this one.
     private static let certainSkew = 290.0
 
-    /// - Parameter id: the refused activity; nil if the facts are about an installation.
     /// - Throws: ``UnforeseenRefusal`` if none of these causes holds.
-    init(of observedAt: Date?, as id: ActivityID? = nil, _ facts: PostgresRow) throws {
+    init(of observedAt: Date?, _ facts: PostgresRow) throws {
         let (serverTime, isKnown, foreign, erased, lacksRoom) = try facts.decode(
             Date.self,
             Bool.self,
-            [ActivityID].self,
-            [ActivityID].self,
+            [String].self,
+            [String].self,
             Bool.self
         )
-        func isAmong(_ ids: [ActivityID]) -> Bool { id.map(ids.contains) ?? !ids.isEmpty }
         if let observedAt, observedAt.timeIntervalSince(serverTime) > Self.certainSkew {
             self = .clockSkew(serverTime: serverTime)
         } else if !isKnown {
             self = .unknownApp
-        } else if isAmong(foreign) {
-            self = id == nil ? .notYourInstallation : .notYours
-        } else if isAmong(erased) {
+        } else if !foreign.isEmpty {
+            self = .notYourInstallation
+        } else if !erased.isEmpty {
             self = .erased(serverTime: serverTime)
         } else if lacksRoom {
             self = .noRoom
@@ -69,7 +66,6 @@ enum Refusal {
             let fault = JSONFault(pointer: "/observedAt", detail: "is more than 5 minutes in the future")
             return Problem(.clockSkew([fault]), at: Timestamp(serverTime))
         case .unknownApp: return Problem(.unknownApp, "The app was deleted.")
-        case .notYours: return .notYours
         case .notYourInstallation: return .notYourInstallation
         case .noRoom: return Problem(.invalidRequest, "There is no room for it.")
         case .erased(let serverTime):
@@ -103,7 +99,4 @@ extension Problem {
             """
         )
     }
-
-    /// It concerns erased data, of which no facts remain.
-    var isOfErased: Bool { code == .activityEnded && activity == nil }
 }
