@@ -117,7 +117,7 @@ extension Problem.Code {
         case .misdirectedRequest: "The request is for another host"
         case .invalidRequest: "The request is not valid"
         case .invalidCursor: "The cursor is not one of ours"
-        case .clockSkew: "The time lies in the future"
+        case .clockSkew: "A time is implausible"
         case .tooManyRequests: "Too many requests"
         case .headersTooLarge: "The headers are too large"
         case .internalError: "The service failed"

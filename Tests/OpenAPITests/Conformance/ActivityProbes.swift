@@ -20,7 +20,8 @@ extension Probe {
 
     private static let aMinuteAgo = Sample.minutesAgo(1)
     private static let thirtyDaysAhead: JSONObject = ["startsAt": Sample.minutesAgo(-30 * 1440 + 1)]
-    private static let tooFarAhead: JSONObject = ["startsAt": Sample.minutesAgo(-30 * 1440 - 1)]
+    /// A day more, because a slow machine sends it minutes later.
+    private static let tooFarAhead: JSONObject = ["startsAt": Sample.minutesAgo(-31 * 1440)]
 
     private static let onPhone: JSONObject = ["installationId": "phone-1"]
 
