@@ -68,7 +68,10 @@ extension Problem {
     private init(_ rejection: Rejection) {
         switch rejection {
         case .clockSkew(let faults):
-            self.init(.clockSkew, "The errors name the times. Correct the clock by serverTime, and send the request again.")
+            self.init(
+                .clockSkew,
+                "The errors name the times. Correct the clock by serverTime, and send the request again."
+            )
             errors = faults
         case .notYours: self = .notYours
         case .stale:
