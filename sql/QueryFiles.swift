@@ -5,6 +5,7 @@ package enum QueryFiles {
         ("activities.sql", PackageResources.activities_sql),
         ("channels.sql", PackageResources.channels_sql),
         ("ends.sql", PackageResources.ends_sql),
+        ("feedback.sql", PackageResources.feedback_sql),
         ("installations.sql", PackageResources.installations_sql),
         ("name-only.sql", PackageResources.name_only_sql),
     ]

@@ -24,7 +24,7 @@ extension Activity {
     }
 
     /// Merges a registration. A late or rejected token changes nothing, but the registration's aliases and start still count (R0).
-    mutating func merge(_ registration: Registration, _ times: Registration.Times, in installation: Installation?)
+    mutating func merge(_ registration: Registration, _ times: Registration.Times, in installation: InstallationTimes?)
         -> Effect
     {
         let (now, before) = (times.receivedAt, self)
@@ -77,7 +77,7 @@ extension Activity {
     }
 
     /// It was dismissed (R9), and the registration observed it no earlier than the full state.
-    private func isObservedAgain(since before: Activity, in installation: Installation?) -> Bool {
+    private func isObservedAgain(since before: Activity, in installation: InstallationTimes?) -> Bool {
         guard let fullStateAt = installation?.fullStateAt, before.installation != nil else { return false }
         return fullStateAt > before.lastObservedAt ?? .distantPast && fullStateAt <= lastObservedAt ?? .distantPast
     }

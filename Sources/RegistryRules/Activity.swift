@@ -24,6 +24,8 @@ package struct Activity: Sendable, Hashable {
     package var confirmedAt: Timestamp?
     /// Counts the changes visible to senders.
     package var revision = 1
+    /// Nil for a new activity.
+    package var handle: RowHandle?
 
     package struct End: Sendable, Hashable {
         package let at: Timestamp
@@ -48,7 +50,7 @@ package struct Activity: Sendable, Hashable {
     package var isOver: Bool { end != nil || expiryRecordedAt != nil }
 
     /// The state that clients and senders see. A full state (R9) and a log-out of the installation need no write to the activity.
-    package func state(of installation: Installation?, at now: Timestamp) -> ActivityState {
+    package func state(of installation: InstallationTimes?, at now: Timestamp) -> ActivityState {
         if end != nil { return .ended }
         if expiresAt <= now { return .expired }
         if let loggedOutAt = installation?.loggedOutAt, loggedOutAt >= startedAt { return .ended }
@@ -82,16 +84,4 @@ package struct Activity: Sendable, Hashable {
 extension EndReason {
     /// Decides between ends of one time.
     fileprivate var order: Int { self == .ended ? 0 : 1 }
-}
-
-/// The facts about an installation that its activities depend on.
-package struct Installation: Sendable, Hashable {
-    /// The greatest `observedAt` of its full states (R9). A log-out is a full state without activities.
-    package var fullStateAt: Timestamp?
-    package var loggedOutAt: Timestamp?
-
-    package init(fullStateAt: Timestamp?, loggedOutAt: Timestamp?) {
-        self.fullStateAt = fullStateAt
-        self.loggedOutAt = loggedOutAt
-    }
 }

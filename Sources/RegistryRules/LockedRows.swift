@@ -1,16 +1,5 @@
 import RegistryCore
 
-/// The names by which the writer finds a locked row again.
-package struct RowHandle: Sendable, Hashable {
-    package let place: String
-    package let key: Int64?
-
-    package init(place: String, key: Int64?) {
-        self.place = place
-        self.key = key
-    }
-}
-
 /// The locked rows of a transaction, into which requests are folded in their order. The writer compares each row with its original.
 package struct LockedRows: Sendable {
     package let now: Timestamp
@@ -22,21 +11,20 @@ package struct LockedRows: Sendable {
     package struct Row<Value: Sendable>: Sendable {
         package let original: Value?
         package var value: Value
-        /// Every accepted request marks its activity, changed or not: an acknowledged request has always written (R1).
+        /// Every accepted request marks its row, changed or not: an acknowledged request has always written (R1).
         package var isWritten = false
     }
 
     package private(set) var activities: [ActivityID: Row<Activity>]
     package private(set) var values: [TokenDigest: Row<TokenValue>]
-    /// The handles of the rows that were not inserted by this transaction.
-    package var handles: [ActivityID: RowHandle] = [:]
-    package var valueHandles: [TokenDigest: RowHandle] = [:]
-    private let installations: [InstallationHash: Installation]
+    private let times: [InstallationHash: InstallationTimes]
+    /// The rows of requests about an installation, and of reports about tokens of installations.
+    package internal(set) var installations: InstallationRows
     /// Ids that were locked, whether or not they have a row.
-    private let lockedIDs: Set<ActivityID>
+    let lockedIDs: Set<ActivityID>
     package private(set) var events: [NewAuditEvent] = []
     /// Activities that lost a token but are not locked. The transaction must start again with them.
-    package private(set) var missingIDs: Set<ActivityID> = []
+    package internal(set) var missingIDs: Set<ActivityID> = []
 
     package init(
         now: Timestamp,
@@ -45,7 +33,8 @@ package struct LockedRows: Sendable {
         lockedIDs: Set<ActivityID>,
         activities: [Activity],
         values: [TokenValue],
-        installations: [InstallationHash: Installation]
+        times: [InstallationHash: InstallationTimes],
+        installations: InstallationRows = InstallationRows()
     ) {
         self.now = now
         self.hasErasures = hasErasures
@@ -53,14 +42,15 @@ package struct LockedRows: Sendable {
         self.lockedIDs = lockedIDs
         self.activities = Dictionary(uniqueKeysWithValues: activities.map { ($0.id, Row(original: $0, value: $0)) })
         self.values = Dictionary(uniqueKeysWithValues: values.map { ($0.digest, Row(original: $0, value: $0)) })
+        self.times = times
         self.installations = installations
     }
 
-    /// Whether a request was merged.
+    /// Whether a request about an activity was merged.
     package var isChanged: Bool { activities.values.contains(where: \.isWritten) }
 
-    package func installation(of activity: Activity) -> Installation? {
-        activity.installation.flatMap { installations[$0] }
+    package func installation(of activity: Activity) -> InstallationTimes? {
+        activity.installation.flatMap { times[$0] }
     }
 
     /// The state of an activity for the answer to a request.
@@ -113,9 +103,16 @@ package struct LockedRows: Sendable {
         activity.withheld = values[digest]?.value.withholdingReason(for: token, of: activity.id)
     }
 
-    mutating func store(_ activity: Activity) {
-        let original = activities[activity.id]?.original
-        activities[activity.id] = Row(original: original, value: activity, isWritten: true)
+    /// - Parameter isRequested: false for an activity of which only the withholding reason and the revision follow from a change of
+    ///   its token's value.
+    mutating func store(_ activity: Activity, isRequested: Bool = true) {
+        let known = activities[activity.id]
+        let isWritten = isRequested || known?.isWritten ?? false
+        activities[activity.id] = Row(original: known?.original, value: activity, isWritten: isWritten)
+    }
+
+    mutating func store(_ value: TokenValue) {
+        values[value.digest] = Row(original: values[value.digest]?.original, value: value, isWritten: true)
     }
 
     /// Adds an event to the audit trail (R11).

@@ -10,8 +10,13 @@ package struct NewAuditEvent: Sendable, Hashable {
         case aliasesChanged = "aliases-changed"
         case takenOver = "taken-over"
         case dropped
+        case quarantined
+        case released
         case ended
         case dismissed
+        case installationChanged = "installation-changed"
+        case loggedOut = "logged-out"
+        case deleted
     }
 
     package let kind: Kind
@@ -23,6 +28,8 @@ package struct NewAuditEvent: Sendable, Hashable {
     /// The aliases at the time of the event, and those that the change removed, so that followers of either see it.
     package let aliases: AliasSet?
     package let tokenDigest: TokenDigest?
+    /// The slot of the installation's token that the event is about.
+    package let slot: InstallationToken.ID?
 
     package init(_ kind: Kind, of activity: Activity, by actor: UTF8Text, removed aliases: AliasSet? = nil) {
         self.kind = kind
@@ -31,7 +38,38 @@ package struct NewAuditEvent: Sendable, Hashable {
         installation = activity.installation
         subject = activity.subject
         tokenDigest = activity.token?.digest
-        let current = activity.aliases?.value
-        self.aliases = aliases.map { AliasSet(stored: $0.aliases + (current?.aliases ?? [])) } ?? current
+        slot = nil
+        self.aliases = Self.union(activity.aliases?.value, aliases)
+    }
+
+    package init(_ kind: Kind, of installation: Installation, by actor: UTF8Text, removed aliases: AliasSet? = nil) {
+        self.init(kind, of: installation, by: actor, removed: aliases, slot: nil, tokenDigest: nil)
+    }
+
+    /// - Parameter installation: the token's.
+    package init(_ kind: Kind, of token: InstallationToken, of installation: Installation, by actor: UTF8Text) {
+        self.init(kind, of: installation, by: actor, removed: nil, slot: token.id, tokenDigest: token.token?.digest)
+    }
+
+    private init(
+        _ kind: Kind,
+        of installation: Installation,
+        by actor: UTF8Text,
+        removed aliases: AliasSet?,
+        slot: InstallationToken.ID?,
+        tokenDigest: TokenDigest?
+    ) {
+        self.kind = kind
+        self.actor = actor
+        activityID = nil
+        self.installation = installation.hash
+        subject = installation.subject
+        self.aliases = Self.union(installation.aliases?.value, aliases)
+        self.tokenDigest = tokenDigest
+        self.slot = slot
+    }
+
+    private static func union(_ current: AliasSet?, _ removed: AliasSet?) -> AliasSet? {
+        removed.map { AliasSet(stored: $0.aliases + (current?.aliases ?? [])) } ?? current
     }
 }

@@ -10,6 +10,8 @@ package enum Rejection: Error, Sendable, Hashable {
     case stale
     /// It names erased data; nothing was merged.
     case erased
+    /// The installation has start tokens of the most attributes types; nothing was merged.
+    case noRoom
     /// The activity has ended (R4).
     case ended
     /// The activity's lifetime is over (R5).

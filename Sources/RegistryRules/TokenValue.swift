@@ -5,13 +5,39 @@ package struct TokenValue: Sendable, Hashable {
     package let digest: TokenDigest
     /// The activity with the greatest (`observedAt`, id) that ever claimed the value; it stays after a rotation or end.
     package var owner: Owner?
-    /// The value is known as a token of an installation, never as an activity's.
-    package var isHeldByInstallation = false
+    /// The installation with the greatest (`observedAt`, hash, kind) that ever claimed the value. With it, the value is never an
+    /// activity's token.
+    package var installation: InstallationOwner?
+    /// The last claim as a token of a kind that may repeat: it has no owner.
+    package var startObservedAt: Timestamp?
     /// The greatest time as of which APNs reported the value dead, or an admin purged it.
     package var deadAt: Timestamp?
     /// The last time as of which an admin purged claims on it.
     package var purgedAt: Timestamp?
-    package var quarantinedAt: Timestamp?
+    package var quarantine: Quarantine?
+    /// The last push that APNs accepted, if a report of this request is about it.
+    package var deliveredAt: Timestamp?
+    /// Nil for a new value.
+    package var handle: RowHandle?
+
+    /// A token is withheld until a client claims it later or an admin releases it (R8).
+    package struct Quarantine: Sendable, Hashable {
+        package let at: Timestamp
+        package let kind: String
+        package let reason: UTF8Text
+
+        package init(at: Timestamp, kind: String, reason: UTF8Text) {
+            self.at = at
+            self.kind = kind
+            self.reason = reason
+        }
+    }
+
+    /// The tokens that have the value now: their kind, and their latest claim.
+    struct Holder {
+        let kind: String
+        let claimedAt: Timestamp
+    }
 
     package struct Owner: Sendable, Hashable {
         package let activityID: ActivityID
@@ -23,7 +49,26 @@ package struct TokenValue: Sendable, Hashable {
         }
     }
 
+    package struct InstallationOwner: Sendable, Hashable {
+        package let hash: InstallationHash
+        package let kind: String
+        package var observedAt: Timestamp
+
+        package init(hash: InstallationHash, kind: String, observedAt: Timestamp) {
+            self.hash = hash
+            self.kind = kind
+            self.observedAt = observedAt
+        }
+
+        func owns(_ slot: InstallationToken.ID) -> Bool { hash == slot.installation && kind == slot.kind }
+    }
+
     package init(digest: TokenDigest) { self.digest = digest }
+
+    /// Whether tokens of installations may have the value.
+    package var isOfInstallations: Bool { installation != nil || startObservedAt != nil }
+    /// Whether a client has ever registered the value.
+    private var isKnown: Bool { owner != nil || isOfInstallations }
 
     /// Counts a claim: the greatest (`observedAt`, id) owns the value (R2, R7).
     ///
@@ -38,13 +83,64 @@ package struct TokenValue: Sendable, Hashable {
         return current.activityID == activity ? nil : current.activityID
     }
 
+    /// Counts a claim of a kind with one owner: the greatest (`observedAt`, hash, kind) owns the value (R7).
+    ///
+    /// - Returns: the owner that lost the value.
+    mutating func claim(for slot: InstallationToken.ID, observedAt: Timestamp) -> InstallationOwner? {
+        let new = InstallationOwner(hash: slot.installation, kind: slot.kind, observedAt: observedAt)
+        guard let current = installation else {
+            installation = new
+            return nil
+        }
+        guard (current.observedAt, current.hash, current.kind) < (observedAt, new.hash, new.kind) else { return nil }
+        installation = new
+        return current.owns(slot) ? nil : current
+    }
+
     /// Why the value is not deliverable for an activity; nil if it is. The only definition (R2, R7, R8).
     package func withholdingReason(for claim: TokenClaim, of activity: ActivityID) -> WithholdingReason? {
         if owner?.activityID != activity { return .takenOver }
-        if isHeldByInstallation { return .kindConflict }
-        if let deadAt, claim.claimedAt <= deadAt { return deadAt == purgedAt ? .purged : .unregistered }
-        if let quarantinedAt, claim.claimedAt <= quarantinedAt { return .quarantined }
+        if installation != nil { return .kindConflict }
+        return accusation(of: claim.claimedAt)
+    }
+
+    /// Why the value is not deliverable for an installation; nil if it is. The only definition (R7, R8).
+    package func withholdingReason(for claim: TokenClaim, in slot: InstallationToken) -> WithholdingReason? {
+        if let installation, installation.kind != slot.id.kind { return .kindConflict }
+        if slot.hasOneOwner, installation?.hash != slot.id.installation { return .takenOver }
+        return accusation(of: claim.claimedAt)
+    }
+
+    /// Why feedback or a purge withholds a token that was claimed at a time; nil if it does not.
+    func accusation(of claimedAt: Timestamp) -> WithholdingReason? {
+        if let deadAt, claimedAt <= deadAt { return deadAt == purgedAt ? .purged : .unregistered }
+        if let quarantine, claimedAt <= quarantine.at { return .quarantined }
         return nil
+    }
+
+    /// Applies a report (R8). A death is remembered for unknown values, too.
+    mutating func apply(
+        _ report: TokenReport,
+        to holder: Holder?,
+        isGuarded: Bool,
+        receivedAt now: Timestamp
+    ) -> FeedbackAction {
+        let time = min(report.timestamp ?? now, now)
+        if report.verdict == .dead { deadAt = max(deadAt ?? time, time) }
+        guard let holder else { return isKnown ? .retired : .unknown }
+        switch report.verdict {
+        case .none: return .kept
+        case .dead: return holder.claimedAt <= deadAt ?? time ? .dropped : .keptNewer
+        case .delivered:
+            deliveredAt = now
+            return .delivered
+        case .suspect:
+            if let quarantine, holder.claimedAt <= quarantine.at { return .quarantined }
+            if isGuarded { return .guarded }
+            if holder.claimedAt > time { return .keptNewer }
+            quarantine = Quarantine(at: time, kind: holder.kind, reason: report.reason ?? "")
+            return .quarantined
+        }
     }
 }
 

@@ -89,24 +89,6 @@ import Testing
         }
     }
 
-    @Test("Rows are given as an array a column, nulls and positions included")
-    func rowsAreBound() async throws {
-        let authors = [Author(name: "Ada", born: 1815), Author(name: "Zoë", born: nil)]
-        let columns: [BoundColumn<Author>] = [.init("name", \.name), .init("born", \.born)]
-        let rows = SQL.unnest(columns.map { ($0.name, "\(value: $0.bind(authors))") }, as: "a", position: "position")
-        #expect(rows.text == "unnest($1, $2) WITH ORDINALITY AS a (name, born, position)")
-        #expect(columns.map(\.type) == rows.parameters.map(\.type))
-        let whole = columns[0].of { (pair: (author: Author, page: Int)) in pair.author }
-        #expect(whole.name == "name" && whole.bind([(authors[0], 1)]) == PostgresParameter(["Ada"]))
-        try await withPool(1) { pool in
-            let found = try await pool.withSession { session in
-                try session.execute("SELECT a.name, a.born, a.position FROM \(sql: rows) ORDER BY a.position")
-                    .decode(String.self, Int?.self, Int.self)
-            }
-            #expect(found.map { Author(name: $0.0, born: $0.1) } == authors && found.map(\.2) == [1, 2])
-        }
-    }
-
     @Test("Samples differ from each other, and a template binds values in their places")
     func samplesStandForValues() throws {
         let samples: [PostgresParameter] = [.sample(0, .text), .sample(1, .text)]

@@ -304,7 +304,7 @@ struct OwnerTests {
 
     @Test func `A value of an installation is never an activity's token`() throws {
         var value = TokenValue(digest: TokenDigest(1))
-        value.isHeldByInstallation = true
+        value.installation = TokenValue.InstallationOwner(hash: .phone, kind: "device", observedAt: Story.minute(1))
         var story = Story(values: [value])
         #expect(throws: Rejection.withheld(.kindConflict)) { try story.register(token: 1, at: 10) }
     }
@@ -341,7 +341,8 @@ struct WithholdingTests {
     }
 
     @Test func `A confirmation without observedAt ends a quarantine`() throws {
-        var quarantined = try story { $0.quarantinedAt = Story.minute(20) }
+        let quarantine = TokenValue.Quarantine(at: Story.minute(20), kind: "update", reason: "BadDeviceToken")
+        var quarantined = try story { $0.quarantine = quarantine }
         try quarantined.register(at: 15)
         #expect(quarantined.activity()?.withheld == .quarantined)
         #expect(try quarantined.register() == .reactivated)
@@ -358,14 +359,14 @@ struct WithholdingTests {
 
 /// R9 and log-outs.
 struct InstallationStateTests {
-    private func story(_ installation: Installation) throws -> Story {
+    private func story(_ times: InstallationTimes) throws -> Story {
         var first = Story()
         try first.register(at: 10, installation: .phone)
-        return first.later(61, installations: [.phone: installation])
+        return first.later(61, times: [.phone: times])
     }
 
     @Test func `A full state dismisses until a later observation`() throws {
-        var story = try story(Installation(fullStateAt: Story.minute(20), loggedOutAt: nil))
+        var story = try story(InstallationTimes(fullStateAt: Story.minute(20), loggedOutAt: nil))
         #expect(story.state() == .dismissed)
         #expect(try story.register(at: 15) == .refreshed)
         #expect(story.state() == .dismissed)
@@ -374,13 +375,13 @@ struct InstallationStateTests {
     }
 
     @Test func `A log-out ends activities that had started`() throws {
-        let story = try story(Installation(fullStateAt: Story.minute(30), loggedOutAt: Story.minute(30)))
+        let story = try story(InstallationTimes(fullStateAt: Story.minute(30), loggedOutAt: Story.minute(30)))
         #expect(story.state() == .ended)
         #expect(story.rejection(at: 40) == .ended)
     }
 
     @Test func `A full state dismisses the unlisted activities once`() throws {
-        var story = try story(Installation(fullStateAt: nil, loggedOutAt: nil))
+        var story = try story(InstallationTimes(fullStateAt: nil, loggedOutAt: nil))
         func dismiss(_ story: inout Story, at minute: Int, previous: Int?) -> [ActivityID] {
             story.rows.dismissUnlisted(
                 of: .phone,

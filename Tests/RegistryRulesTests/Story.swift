@@ -12,7 +12,8 @@ struct Story {
         now: Int = 60,
         activities: [Activity] = [],
         values: [TokenValue] = [],
-        installations: [InstallationHash: Installation] = [:],
+        times: [InstallationHash: InstallationTimes] = [:],
+        installations: InstallationRows = InstallationRows(),
         locked: Set<ActivityID> = ["a", "b"]
     ) {
         rows = LockedRows(
@@ -22,6 +23,7 @@ struct Story {
             lockedIDs: locked,
             activities: activities,
             values: values,
+            times: times,
             installations: installations
         )
     }
@@ -30,7 +32,8 @@ struct Story {
     func later(
         _ now: Int,
         values change: (inout TokenValue) -> Void = { _ in },
-        installations: [InstallationHash: Installation] = [:],
+        times: [InstallationHash: InstallationTimes] = [:],
+        erasedAt: Timestamp? = nil,
         locked: Set<ActivityID> = ["a", "b"]
     ) -> Story {
         let values = rows.values.values.map { row in
@@ -42,7 +45,12 @@ struct Story {
             now: now,
             activities: rows.activities.values.map(\.value),
             values: values,
-            installations: installations,
+            times: times,
+            installations: InstallationRows(
+                installations: rows.installations.installations.values.map(\.value),
+                slots: rows.installations.slots.values.map(\.value),
+                erasedAt: erasedAt
+            ),
             locked: locked
         )
     }

@@ -39,7 +39,7 @@ extension ParserFuzzTests {
     private static let requestBodies = Parser(
         name: "bodies of other calls",
         seeds: [
-            #"{"reports":[{"token":"00ff","status":410,"reason":"Unregistered","timestamp":1,"apnsId":"x"}]}"#,
+            #"{"reports":[{"token":"00ff","status":410,"reason":"Unregistered","timestamp":1795248000000,"apnsId":"x"}]}"#,
             #"{"token":"00ff","observedAt":"2026-01-01T00:00:00Z","installationId":"i"}"#,
             #"{"aliases":{"userId":["a","b"]},"metadata":{"a":[1,{"b":null}]},"observedAt":"2026-01-01T00:00:00Z"}"#,
             #"{"channelId":"dHN0LXNyY2gtY2hubA==","messageStoragePolicy":1}"#,
@@ -162,7 +162,7 @@ extension ParserFuzzTests {
     private static func record(_ line: [UInt8]) -> TransferRecord? {
         guard let value = try? JSONParser.parse(line) else { return nil }
         var json = JSONReader(value)
-        return TransferRecord.read(&json, now: Date()) { InstallationHash(of: $0, in: App.sample().bundleID) }
+        return TransferRecord.read(&json) { InstallationHash(of: $0, in: App.sample().bundleID) }
     }
 }
 

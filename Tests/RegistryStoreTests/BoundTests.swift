@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 import TestSupport
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
         async throws
     {
         let phone = try await TestInstallation.make()
-        let most = TokenSlotRows.mostAttributesTypes
+        let most = InstallationToken.mostAttributesTypes
         func slot(_ number: Int) throws -> TokenSlot { .start(try AttributesType("Type\(number)")) }
         for number in 1..<most { try await phone.register(number, in: slot(number), at: t0) }
         // One that is only known as deleted has its row, too.

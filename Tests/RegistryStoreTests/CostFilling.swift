@@ -105,8 +105,8 @@ extension TestDatabase {
         try await run(
             """
             INSERT INTO installation_tokens (scope_id, installation_hash, kind, attributes_type,
-                has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at, outcome)
-            SELECT q.*, 'start', 'Match', false, \(startToken.bytes), sha256(\(startToken.bytes)), now(), now(), now(), 'registered'
+                has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at)
+            SELECT q.*, 'start', 'Match', false, \(startToken.bytes), sha256(\(startToken.bytes)), now(), now(), now()
             FROM (\(sql: hashes)) AS q
             """
         )

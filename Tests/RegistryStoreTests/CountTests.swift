@@ -96,7 +96,7 @@ import Testing
         for kind in [TokenKind.start, .device] {
             #expect(counts[.tokens(kind, .current)] == 2 && counts[.tokens(kind, .quarantined)] == 1)
         }
-        let current = try await phone.column("SELECT kind FROM current_installation_tokens ORDER BY kind")
+        let current = try await phone.column("SELECT kind FROM deliverable_installation_tokens ORDER BY kind")
         #expect(current == ["device", "device", "start", "start"])
     }
 

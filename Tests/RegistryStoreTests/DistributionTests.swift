@@ -101,8 +101,8 @@ import Testing
         let migrator = SchemaMigrator(pool: database.pool)
         #expect(try await database.condition().missingTables == [])
         let undo = [
-            "DROP VIEW token_holders, current_installation_tokens, installation_token_verdicts",
-            "DROP VIEW current_activities, activity_verdicts", "DROP FUNCTION all_aliases, activity_state",
+            "DROP VIEW deliverable_activities, deliverable_installation_tokens",
+            "DROP VIEW explained_activities, explained_installation_tokens", "DROP FUNCTION activity_state",
             "DROP TABLE counts, erasures",
         ]
         for command in undo {

@@ -155,7 +155,7 @@ import Testing
                 }
             )
         }
-        #expect(try await tables(activity.dump()) == ["installations"])
+        #expect(try await tables(activity.dump()) == [])
         _ = try await activity.database.registry.erase(.alias(Self.user), in: activity.scope, by: "admin")
         #expect(try await activity.dump().lines(with: "erased-person") == [])
         #expect(try await activity.tokens(.sample("orderId", "1")).count == 2)
@@ -180,7 +180,7 @@ import Testing
         try await phone.register(1, in: TestInstallation.device, at: .minutesAgo(5))
         try await phone.another(2).register(1, in: TestInstallation.device, at: .minutesAgo(4))
         let needle = Hexadecimal.encode(phone.hash.bytes)
-        #expect(try await activity.dump().lines(with: needle).contains { $0.hasPrefix("token_values ") })
+        #expect(try await activity.dump().lines(with: needle) != [])
         _ = try await activity.database.registry.erase(.installation(phone.hash), in: activity.scope, by: "admin")
         #expect(try await activity.dump().lines(with: needle) == [])
     }

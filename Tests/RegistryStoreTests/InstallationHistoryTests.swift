@@ -122,7 +122,7 @@ import Testing
                 """
                 SELECT concat_ws('|', c.kind, encode(c.token, 'escape'), c.attributes_type,
                     encode(c.installation_hash, 'escape'), c.observed_at)
-                FROM current_installation_tokens c WHERE c.installation_hash = ANY(\(hashes))
+                FROM deliverable_installation_tokens c WHERE c.installation_hash = ANY(\(hashes))
                 UNION ALL
                 SELECT concat_ws('|', 'installation', encode(i.installation_hash, 'escape'), i.aliases, i.aliases_observed_at,
                     i.metadata, i.metadata_observed_at, i.removed_at)
@@ -136,7 +136,7 @@ import Testing
                 WHERE al.installation_hash = ANY(\(hashes))
                 UNION ALL
                 SELECT concat_ws('|', 'activity', c.activity_id, encode(c.token, 'escape'))
-                FROM current_activities c WHERE c.installation_hash = ANY(\(hashes))
+                FROM deliverable_activities c WHERE c.installation_hash = ANY(\(hashes))
                 """
             )
             return lines.map { $0.replacingOccurrences(of: name, with: "") }.sorted()

@@ -16,10 +16,9 @@ enum PlanFilling {
         [
             """
             INSERT INTO installation_tokens (scope_id, installation_hash, kind, attributes_type,
-                has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at, outcome)
+                has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at)
             SELECT i.scope_id, i.installation_hash, kinds.name, kinds.type, kinds.suffix <> '',
-                i.installation_hash || kinds.suffix, sha256(i.installation_hash || kinds.suffix), now(), now(), now(),
-                'registered'
+                i.installation_hash || kinds.suffix, sha256(i.installation_hash || kinds.suffix), now(), now(), now()
             FROM installations i CROSS JOIN (
                 VALUES ('start', 'Match', ''::bytea), ('start', 'Delivery', ''), ('device', '', '\\x01')
             ) AS kinds (name, type, suffix)

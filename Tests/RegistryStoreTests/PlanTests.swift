@@ -20,7 +20,7 @@ import Testing
         let scope = try await database.scope()
         try await PlanFilling.fill(database, scope)
         try await Self.checkControls(in: database, scope)
-        let groups = try PlannedStatements.all(in: scope)
+        let groups = PlannedStatements.all(in: scope)
         var plans: [[ProductionPlan]] = []
         for group in groups { plans.append(try await ProductionPlan.plans(of: group.statements, in: database)) }
         Self.check(plans, of: groups, "100,000 activities")
@@ -48,7 +48,7 @@ import Testing
         case .ofAHundredActivities: try await PlanFilling.fill(database, scope, count: 100)
         }
         let first = knowledge == .ofAHundredActivities ? 101 : 1
-        let groups = try PlannedStatements.all(in: scope)
+        let groups = PlannedStatements.all(in: scope)
         let plans = try await ProductionPlan.plans(
             of: groups.map(\.statements),
             madeBefore: { try await PlanFilling.fill(database, scope, from: first, count: 100_000, analyzes: false) },

@@ -1,12 +1,11 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
-import RegistryRules
 import TestSupport
 
 @testable import RegistryStore
 
-/// Statements of the service whose plans are looked at, as units of work send them.
+/// Statements that are not in `sql/queries`, as units of work send them.
 struct PlannedStatements {
     let name: String
     let statements: [SQL]
@@ -16,40 +15,8 @@ struct PlannedStatements {
     private static let alias = Alias.sample("orderId", "77")
 
     /// Each group is one transaction.
-    static func all(in scope: Scope) throws -> [PlannedStatements] {
-        try installations(scope) + feedback(scope) + plans(scope) + lookups(scope) + sweeps(scope)
-            + erasures(scope) + purges(scope)
-    }
-
-    // MARK: Feedback
-
-    private static func feedback(_ scope: Scope) -> [PlannedStatements] {
-        let feedback = FeedbackStatements(batch: reports([410, 400, 200]), scope: scope, who: "test")
-        let unaccused = FeedbackStatements(batch: reports([200, 429]), scope: scope, who: "test")
-        let quarantine = feedback.quarantine
-        return [
-            Self(
-                name: "feedback",
-                statements: [quarantine.lockGuards] + quarantine.releaseBurst(of: ["update"])
-                    + [feedback.lockActivities, feedback.lock([.sample("activity-6")]), feedback.lockValues]
-                    + feedback.effects(at: FeedbackPlaces()) + unaccused.effects(at: FeedbackPlaces())
-            ),
-            Self(
-                name: "release",
-                statements: quarantine.release(.sample("activity-6")) + quarantine.releaseAll
-                    + [quarantine.quarantined(until: .minutesAgo(1))] + quarantine.releaseLocked([[1]])
-            ),
-            // Counts up to 5000 of the current tokens, wherever it finds them.
-            Self(name: "burst guard", statements: [feedback.guarding(at: FeedbackPlaces())], countsMany: true),
-        ]
-    }
-
-    private static func reports(_ statuses: [Int]) -> FeedbackBatch {
-        FeedbackBatch(
-            reports: statuses.enumerated().map { index, status in
-                FeedbackStatement(FeedbackReport(token: .sample(index), status: status, reason: "BadDeviceToken"))
-            }
-        )
+    static func all(in scope: Scope) -> [PlannedStatements] {
+        plans(scope) + lookups(scope) + sweeps(scope) + erasures(scope) + purges(scope)
     }
 
     // MARK: Plans
@@ -67,7 +34,6 @@ struct PlannedStatements {
     private static func plans(_ scope: Scope) -> [PlannedStatements] {
         let plan = plan(of: alias, in: scope)
         let leases = LeaseStatements(scope: scope, who: "test")
-        let phone = InstallationStatements(installation: .sample(7), scope: scope)
         // The installation of activities 21 to 23: the SHA-256 of its number.
         let hashes = [Hexadecimal.decode("a3eb8db89fc5123ccfd49585059f292bc40a1c0d550b860f24f84efb4760fbf2") ?? []]
         let lease = LeaseID(stored: [UInt8](repeating: 7, count: 16))
@@ -80,63 +46,10 @@ struct PlannedStatements {
             Self(
                 name: "leases",
                 statements: leases.fail([(lease, "503")]) + leases.release(lease)
-                    + [LeaseStatements.deletion(of: phone, where: "i.changed")]
                     + [LeaseStatements.deletion(of: alias, limit: 500, in: scope)]
                     + [LeaseStatements.sweep(limit: 10, in: scope)]
             ),
         ]
-    }
-
-    // MARK: Installations
-
-    private static func installations(_ scope: Scope) throws -> [PlannedStatements] {
-        let claimant = Claimant.subject("u-7", .sample(7))
-        let phone = InstallationStatements(installation: .sample(7), scope: scope, claimant: claimant)
-        let profile = InstallationProfile(aliases: try AliasSet([alias]), observedAt: .minutesAgo(1))
-        let logOut = LogOutStatements(rows: phone, who: "test")
-        // The statement that counts an app's channels reads them all, ten thousand at most, and is left out.
-        let values: QueryValues = ["scope": scope.id]
-        let key = values + ["kind": alias.kind, "value": alias.value]
-        let put = key + ["channel": "AAAA", "policy": BroadcastChannel.StoragePolicy.none]
-        return [
-            Self(
-                name: "installation",
-                statements: [phone.lock(observedAt: nil), phone.lock(observedAt: nil, registers: true)]
-                    + [phone.merge(profile), phone.record, phone.tokens] + phone.aliasRows
-                    + [phone.refusalFacts(observedAt: nil), phone.changeEvent(by: "test")]
-                    + phone.takeover(by: "test")
-            ),
-            Self(
-                name: "log-out",
-                statements: [phone.lock(observedAt: nil), logOut.time(nil)]
-                    + logOut.removal(at: .minutesAgo(1))
-            ),
-            Self(
-                name: "channels",
-                statements: [Query.lockChannels(values), Query.readChannel(key), Query.putChannel(put)]
-                    + [Query.deleteChannel(key), ResolveStatements.channels(of: [alias], in: scope)]
-            ),
-        ] + tokens(scope)
-    }
-
-    /// The statements about start and device tokens.
-    private static func tokens(_ scope: Scope) -> [PlannedStatements] {
-        let slots: [TokenSlot] = [.start(try! AttributesType("Match")), .only(.device)]
-        return slots.flatMap { slot in
-            let rows = TokenSlotRows(slot: slot, installation: .sample(7), scope: scope)
-            let removal = TokenRemovalStatements(rows: rows, who: "test")
-            let timed = TokenRegistration(token: .sample(1), observedAt: .minutesAgo(1))
-            let kinds = [("", timed), (" without a time", TokenRegistration(token: .sample(1)))]
-            return kinds.map { suffix, registration in
-                let all = TokenRegistrationStatements(registration: registration, rows: rows, who: "test").all
-                return Self(name: "\(slot.kind.name) token\(suffix)", statements: all)
-            } + [
-                Self(
-                    name: "\(slot.kind.name) token, deleted and released",
-                    statements: removal.deletion(observedAt: nil) + removal.release
-                )
-            ]
-        }
     }
 
     // MARK: Lookups

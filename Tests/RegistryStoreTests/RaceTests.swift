@@ -162,7 +162,8 @@ import Testing
         let activity = try await TestActivity.make()
         let registries = [activity.database.registry, activity.database.anotherRegistry()]
         let base = date(0)
-        let watch = DoubleHandout(database: activity.database, in: activity.scope, view: .currentInstallationTokens)
+        let (database, view) = (activity.database, "deliverable_installation_tokens")
+        let watch = DoubleHandout(database: database, in: activity.scope, view: view)
         try await watch.during {
             try await race { task, round in
                 let number = round * Self.tasks + (task * 37 + round) % Self.tasks
@@ -227,10 +228,10 @@ import Testing
 private final class DoubleHandout: Sendable {
     private let database: TestDatabase
     private let scope: Scope
-    private let view: VerdictView
+    private let view: String
     private let found = Mutex((doubles: 0, looks: 0))
 
-    init(database: TestDatabase, in scope: Scope, view: VerdictView = .currentActivities) {
+    init(database: TestDatabase, in scope: Scope, view: String = "deliverable_activities") {
         self.database = database
         self.scope = scope
         self.view = view
@@ -245,7 +246,7 @@ private final class DoubleHandout: Sendable {
                 let doubles = try await database.count(
                     """
                     SELECT count(*) FROM (
-                        SELECT FROM \(sql: scope.view(view)) c WHERE c.scope_id = \(scope.id)
+                        SELECT FROM \(unescaped: view) c WHERE c.scope_id = \(scope.id)
                         GROUP BY c.token HAVING count(*) > 1
                     ) AS doubles
                     """
@@ -268,6 +269,25 @@ extension TestDatabase {
             WHERE a.withheld IS NULL AND a.token IS NOT NULL AND a.expires_at > now()
                 AND (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
                     OR a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at))
+            """
+        ) + (try await wronglyExplained())
+    }
+
+    /// How many tokens have a reason against them and are deliverable, or neither, or another reason than their value's row.
+    private func wronglyExplained() async throws -> Int {
+        try await count(
+            """
+            SELECT count(*) FROM (
+                SELECT FROM explained_activities e LEFT JOIN deliverable_activities d USING (scope_id, activity_id)
+                WHERE (e.reason IS NULL) <> (d.activity_id IS NOT NULL)
+                UNION ALL
+                SELECT FROM installation_tokens r LEFT JOIN token_values t USING (scope_id, token_digest)
+                WHERE r.token IS NOT NULL AND r.withheld IS DISTINCT FROM CASE
+                    WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+                    WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+                    WHEN r.claimed_at <= t.dead_at THEN CASE WHEN t.purged_at = t.dead_at THEN 'purged' ELSE 'unregistered' END
+                    WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined' END
+            ) AS wrong
             """
         )
     }

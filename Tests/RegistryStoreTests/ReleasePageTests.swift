@@ -8,7 +8,7 @@ import Testing
 
 /// One call releases all that is quarantined, however much that is: in pages, each of which stays done whatever comes after it.
 @Suite(.timeLimit(.minutes(15))) struct ReleasePageTests {
-    private static let count = 2 * QuarantineStatements.pageSize + 34
+    private static let count = 2 * ReleaseUnit.pageSize + 34
 
     /// Activities whose tokens are all quarantined.
     private static func make() async throws -> TestActivity {
@@ -42,7 +42,7 @@ import Testing
             ) AS pages
             """
         )
-        #expect(most <= QuarantineStatements.pageSize)
+        #expect(most <= ReleaseUnit.pageSize)
         #expect(try await registry.releaseAll(in: scope, by: "admin") == 0)
     }
 
@@ -63,7 +63,7 @@ import Testing
         let problem = await activity.problem { try await registry.releaseAll(in: scope, by: "admin") }
         #expect(problem != nil)
         let kept = try await database.handedOut(in: scope)
-        #expect(kept >= QuarantineStatements.pageSize && kept < Self.count)
+        #expect(kept >= ReleaseUnit.pageSize && kept < Self.count)
         #expect(try await activity.count(Self.released) == kept)
         try await database.pool.withSession { try $0.simple("ALTER TABLE token_values DROP CONSTRAINT is_kept") }
         #expect(try await registry.releaseAll(in: scope, by: "admin") == Self.count - kept)

@@ -128,7 +128,7 @@ import Testing
 
     /// How many of the tokens no sender would be given.
     private static func out(of activity: TestActivity) async throws -> Int {
-        try await Self.count - activity.count("SELECT count(*) FROM current_activities")
+        try await Self.count - activity.count("SELECT count(*) FROM deliverable_activities")
     }
 }
 

@@ -106,7 +106,7 @@ struct TestInstallation {
     /// The token that is handed out for a place.
     func token(in slot: TokenSlot = Self.delivery) async throws -> PushToken? {
         let sql: SQL = """
-            SELECT token FROM current_installation_tokens WHERE installation_hash = \(hash.bytes)
+            SELECT token FROM deliverable_installation_tokens WHERE installation_hash = \(hash.bytes)
                 AND kind = \(slot.kind.name) AND attributes_type = \(slot.attributesType?.rawValue ?? "")
             """
         return try await database.pool.withSession { session in
@@ -144,6 +144,14 @@ struct TestInstallation {
                 quarantined_at = coalesce(excluded.quarantined_at, stored.quarantined_at),
                 quarantined_kind = coalesce(excluded.quarantined_kind, stored.quarantined_kind),
                 quarantine_reason = coalesce(excluded.quarantine_reason, stored.quarantine_reason)
+            """
+        )
+        try await database.run(
+            """
+            UPDATE installation_tokens r SET withheld = CASE WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+                WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined' END
+            FROM token_values t WHERE t.scope_id = r.scope_id AND t.token_digest = r.token_digest
+                AND r.token_digest = sha256(\(PushToken.sample(token).bytes)) AND r.token IS NOT NULL
             """
         )
     }

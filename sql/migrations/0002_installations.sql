@@ -8,9 +8,8 @@ CREATE TABLE installations (
     subject_observed_at timestamptz,
     -- The greatest observedAt at which one user registered an installation of another: aliases given before it are gone.
     taken_over_at timestamptz,
-    -- The greatest observedAt of its full states, and the one before it, for the statement that dismisses.
+    -- The greatest observedAt of its full states.
     full_state_at timestamptz,
-    previous_full_state_at timestamptz,
     aliases jsonb,
     aliases_observed_at timestamptz,
     metadata jsonb,
@@ -18,15 +17,7 @@ CREATE TABLE installations (
     -- The greatest time of its log-outs: what was observed no later is gone. A log-out is a full state without
     -- activities, too, so full_state_at is never before it.
     removed_at timestamptz,
-    -- Whether the last request changed aliases or metadata, and the aliases that it took away: the same transaction writes the
-    -- audit event.
-    changed boolean NOT NULL DEFAULT false,
-    displaced_aliases jsonb,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- The random number of the request that locked the row last: by it the request's other statements know that it did.
-    request_number bigint NOT NULL DEFAULT 0,
-    -- The observedAt of that request, null if it gave none.
-    request_observed_at timestamptz,
     CONSTRAINT installations_pkey PRIMARY KEY (scope_id, installation_hash)
 ) WITH (fillfactor = 80);
 

@@ -90,6 +90,9 @@ CREATE TYPE activity_write AS (
     revision bigint
 );
 
+-- The consequence of a change of a token's value for its activity.
+CREATE TYPE activity_withholding_write AS (place text, withheld text, revision bigint);
+
 -- Resolve goes from an alias's row to the activity by its key, which is unique; exports and the audit go through a scope's
 -- activities by it. Partial, so that only statements that name the condition use it: by a plan that was made while the table was
 -- empty, a lookup of several ids would otherwise walk through all of the scope here.

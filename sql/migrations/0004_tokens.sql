@@ -1,9 +1,3 @@
--- The effect of the last request on an activity's row. Later statements of the same transaction read it.
-CREATE TYPE activity_outcome AS ENUM (
-    'observed', 'registered', 'rotated', 'refreshed', 'reactivated', 'superseded', 'expired', 'dismissed', 'ended',
-    'refused'
-);
-
 -- The kinds of token. A new kind of token that an installation has one of costs a row here.
 CREATE TABLE token_kinds (
     kind text COLLATE "C" NOT NULL,
@@ -39,12 +33,8 @@ CREATE TABLE token_values (
     installation_kind text COLLATE "C",
     installation_hash bytea,
     installation_observed_at timestamptz,
-    displaced_installation_hash bytea,
     -- The last claim as a start token. Several installations and types may have the value, so nobody owns it.
     start_observed_at timestamptz,
-    displaced_installation_kind text COLLATE "C",
-    -- The last request was the first to say so: the holders until then lose the value in the same transaction.
-    became_installations boolean NOT NULL DEFAULT false,
     -- The greatest time as of which APNs said that it is dead. Remembered for values not known, too.
     dead_at timestamptz,
     -- Until when an admin purged claims on it; it is dead as of then, too. A later claim brings it back.
@@ -81,6 +71,17 @@ CREATE TYPE token_owner_write AS (
     observed_at timestamptz
 );
 
+-- The reports about a value, as a unit of work writes them.
+CREATE TYPE token_report_write AS (
+    place text,
+    token_digest bytea,
+    dead_at timestamptz,
+    quarantined_at timestamptz,
+    quarantined_kind text,
+    quarantine_reason text,
+    delivered_at timestamptz
+);
+
 -- The sweep and the audit find all tokens that an activity had, except those that another has claimed since. An activity's key is
 -- unique over all scopes.
 CREATE INDEX token_values_of_activity ON token_values (activity_key) WHERE activity_key IS NOT NULL;
@@ -97,11 +98,9 @@ CREATE INDEX token_values_unclaimed ON token_values (scope_id, touched_at)
 CREATE INDEX token_values_of_installations ON token_values (scope_id, touched_at)
     WHERE activity_id IS NULL AND (installation_hash IS NOT NULL OR start_observed_at IS NOT NULL);
 
--- An erasure finds the values that an installation owns, and those that another took from it last. Only the erasure names
--- these conditions, so the planner never uses the indexes for a value that it should look up by its digest.
+-- An erasure finds the values that an installation owns. Only the erasure names the condition, so the planner never uses the
+-- index for a value that it should look up by its digest.
 CREATE INDEX token_values_of_installation ON token_values (installation_hash, scope_id) WHERE installation_hash > '';
-CREATE INDEX token_values_displaced ON token_values (displaced_installation_hash, scope_id)
-    WHERE displaced_installation_hash > '';
 
 -- Whether too many tokens of a kind were reported at once, which is a sender's fault and not the tokens'. Feedback
 -- that would quarantine locks these rows first.
@@ -137,21 +136,31 @@ CREATE TABLE installation_tokens (
     deleted_at timestamptz,
     -- The deletion of this time was a purge.
     purged_at timestamptz,
-    -- The effect of the last request.
-    outcome activity_outcome NOT NULL,
-    previous_claimed_at timestamptz,
-    -- When its installation had logged out, as the last registration saw it. All others ask the installation itself.
-    installation_removed_at timestamptz,
+    -- Why senders do not get the token; null if they get it. Every transaction that changes the owner, kind, death or quarantine
+    -- of the token's value sets it, so that resolve does not read the value.
+    withheld text,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT installation_tokens_pkey PRIMARY KEY (scope_id, installation_hash, kind, attributes_type),
     CONSTRAINT installation_tokens_kind_fkey
         FOREIGN KEY (kind, has_one_owner) REFERENCES token_kinds (kind, has_one_owner),
     CONSTRAINT installation_tokens_token_is_whole CHECK (
         (token_digest IS NULL) = (observed_at IS NULL) AND (token_digest IS NULL) = (claimed_at IS NULL)
-        AND (token IS NULL OR token_digest IS NOT NULL)
+        AND (token IS NULL OR token_digest IS NOT NULL) AND (withheld IS NULL OR token IS NOT NULL)
     ),
     CONSTRAINT installation_tokens_token_is_at_most_512_bytes CHECK (octet_length(token) <= 512)
 ) WITH (fillfactor = 80);
+
+-- A token slot, as a unit of work writes it.
+CREATE TYPE token_slot_write AS (
+    place text,
+    token bytea,
+    token_digest bytea,
+    observed_at timestamptz,
+    claimed_at timestamptz,
+    confirmed_at timestamptz,
+    deleted_at timestamptz,
+    withheld text
+);
 
 -- Exports and the audit go through a scope's tokens of a kind by their numbers, and the burst guard counts them.
 CREATE INDEX installation_tokens_of_number ON installation_tokens (scope_id, kind, token_number)

@@ -58,5 +58,7 @@ CREATE TYPE event_write AS (
     installation_hash bytea,
     subject text,
     aliases jsonb,
-    token_fingerprint bytea
+    token_fingerprint bytea,
+    token_kind text,
+    attributes_type text
 );

@@ -14,8 +14,8 @@ FOR UPDATE;
 -- name: activities.lock-values
 -- Locks token values in the order of their digests. Index: token_values_pkey.
 SELECT v.ctid::text AS place, v.token_digest, v.activity_id, v.observed_at,
-    v.installation_hash IS NOT NULL AS is_held_by_installation,
-    v.dead_at, v.purged_at, v.quarantined_at
+    v.installation_kind, v.installation_hash, v.installation_observed_at,
+    v.start_observed_at, v.dead_at, v.purged_at, v.quarantined_at, v.quarantined_kind, v.quarantine_reason
 FROM token_values v
 WHERE v.scope_id = :scope AND v.token_digest = ANY(:digests)
 ORDER BY v.token_digest
@@ -51,13 +51,18 @@ FROM apps app
 WHERE app.app_id = :app;
 
 -- name: activities.find-erasures
--- Finds the erased names among some. Only their salted digests are stored. Index: erasures_pkey.
+-- Finds the erased names among some. Only their salted digests are stored. Each name is looked up, as installations are by
+-- activities.read-installations. Index: erasures_pkey.
 SELECT named.position, e.erased_at
-FROM unnest(:names::text[]) WITH ORDINALITY AS named (name, position)
-CROSS JOIN apps app
-JOIN erasures e
-    ON e.scope_id = :scope
-    AND e.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8'))
+FROM apps app
+CROSS JOIN unnest(:names::text[]) WITH ORDINALITY AS named (name, position)
+CROSS JOIN LATERAL (
+    SELECT its.erased_at
+    FROM erasures its
+    WHERE its.scope_id = :scope
+        AND its.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8'))
+    LIMIT 1
+) AS e
 WHERE app.app_id = :app;
 
 -- name: activities.insert
@@ -138,7 +143,8 @@ WHERE v.ctid = n.place::tid AND v.scope_id = :scope::bigint::numeric;
 
 -- name: activities.insert-events
 INSERT INTO events (
-    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
+    attributes_type
 )
 SELECT :scope, (now() + :retention)::date + 1, n.*
 FROM unnest(:rows::event_write[]) AS n;

@@ -16,7 +16,7 @@ WHERE c.scope_id = :scope AND c.kind = :kind AND c.value = :value;
 
 -- name: channels.count-others
 -- Whether another alias has the channel, and the number of distinct channels of all other aliases. Run under the lock.
--- By channels_of_id; the count reads the scope's channels, at most the quota.
+-- Index: channels_of_id. Reads many rows: the scope's channels, at most the quota.
 SELECT
     EXISTS (
         SELECT FROM channels c

@@ -1,14 +1,168 @@
--- name: installations.read-full-state
+-- Requests about an installation lock it first, so that a log-out sees all earlier writes, and later writes see the log-out.
+
+-- name: installations.lock
 -- Index: installations_pkey.
-SELECT i.full_state_at
+SELECT i.installation_hash, i.subject, i.subject_observed_at, i.taken_over_at, i.full_state_at, i.removed_at,
+    i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at
+FROM installations i
+WHERE i.scope_id = :scope AND i.installation_hash = :installation
+FOR UPDATE;
+
+-- name: installations.lock-slots
+-- Locks the token slots of an installation. Index: installation_tokens_pkey.
+SELECT r.ctid::text AS place, r.installation_hash, r.kind, r.attributes_type, r.has_one_owner, r.token, r.token_digest,
+    r.observed_at, r.claimed_at, r.confirmed_at, r.deleted_at, r.withheld
+FROM installation_tokens r
+WHERE r.scope_id = :scope AND r.installation_hash = :installation
+ORDER BY NOT r.has_one_owner, r.kind, r.attributes_type
+FOR UPDATE;
+
+-- name: installations.lock-owners
+-- Locks the token slots of the installations that own some values. The values are locked. A lookup for each value, as
+-- installations.lock-sharers does: joined whole, by a plan from a time with few rows, all slots of the scope would be read.
+-- Indexes: token_values_pkey, installation_tokens_pkey, installations_pkey.
+SELECT r.place, r.installation_hash, r.kind, r.attributes_type, r.has_one_owner, r.token, r.token_digest, r.observed_at,
+    r.claimed_at, r.confirmed_at, r.deleted_at, r.withheld, i.subject, i.aliases
+FROM (
+    SELECT its.installation_hash, its.installation_kind, its.token_digest
+    FROM token_values its
+    WHERE its.scope_id = :scope AND its.token_digest = ANY(:digests) AND its.installation_hash IS NOT NULL
+    ORDER BY its.installation_hash, its.installation_kind
+) AS v
+CROSS JOIN LATERAL (
+    SELECT its.ctid::text AS place, its.*
+    FROM installation_tokens its
+    WHERE its.scope_id = :scope AND its.installation_hash = v.installation_hash AND its.kind = v.installation_kind
+        AND its.token_digest = v.token_digest AND its.token IS NOT NULL
+    LIMIT 1
+    FOR UPDATE
+) AS r
+CROSS JOIN LATERAL (
+    SELECT its.subject, its.aliases
+    FROM installations its
+    WHERE its.scope_id = :scope AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i;
+
+-- name: installations.lock-sharers
+-- Locks the token slots that have some values of kinds that may repeat, at most :limit of a value. The values are locked. A value
+-- that an installation owns was withheld from all of them when it became known.
+-- Indexes: token_values_pkey, installation_tokens_of_value, installations_pkey.
+SELECT r.place, r.installation_hash, r.kind, r.attributes_type, r.has_one_owner, r.token, r.token_digest, r.observed_at,
+    r.claimed_at, r.confirmed_at, r.deleted_at, r.withheld, i.subject, i.aliases
+FROM (
+    SELECT its.token_digest
+    FROM token_values its
+    WHERE its.scope_id = :scope AND its.token_digest = ANY(:digests) AND its.start_observed_at IS NOT NULL
+        AND its.installation_hash IS NULL
+) AS n
+CROSS JOIN LATERAL (
+    SELECT its.ctid::text AS place, its.*
+    FROM installation_tokens its
+    WHERE its.scope_id = :scope AND NOT its.has_one_owner AND its.token_digest = n.token_digest AND its.token IS NOT NULL
+    LIMIT :limit
+    FOR UPDATE
+) AS r
+CROSS JOIN LATERAL (
+    SELECT its.subject, its.aliases
+    FROM installations its
+    WHERE its.scope_id = :scope AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i;
+
+-- name: installations.insert
+-- An installation that another session inserted meanwhile is a unique violation: the transaction starts again.
+INSERT INTO installations (
+    scope_id, installation_hash, subject, subject_observed_at, taken_over_at, full_state_at, removed_at,
+    aliases, aliases_observed_at, metadata, metadata_observed_at, touched_at
+)
+VALUES (
+    :scope, :installation, :subject, :subject_observed_at, :taken_over_at, :full_state_at, :removed_at,
+    :aliases, :aliases_observed_at, :metadata, :metadata_observed_at, :now
+);
+
+-- name: installations.update
+-- Index: installations_pkey.
+UPDATE installations i
+SET subject = :subject, subject_observed_at = :subject_observed_at, taken_over_at = :taken_over_at,
+    full_state_at = :full_state_at, removed_at = :removed_at, aliases = :aliases,
+    aliases_observed_at = :aliases_observed_at, metadata = :metadata, metadata_observed_at = :metadata_observed_at,
+    touched_at = :now
+WHERE i.scope_id = :scope AND i.installation_hash = :installation;
+
+-- name: installations.delete-aliases
+-- Looks each row up by its key, like activities.delete-aliases. Index: installation_aliases_pkey.
+DELETE FROM installation_aliases al
+WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
+    SELECT found.place
+    FROM unnest(:kinds::text[], :values::text[]) AS n (kind, value)
+    CROSS JOIN LATERAL (
+        SELECT r.ctid AS place
+        FROM installation_aliases r
+        WHERE r.scope_id = :scope AND r.kind = n.kind AND r.value = n.value AND r.installation_hash = :installation
+        LIMIT 1
+    ) AS found
+));
+
+-- name: installations.insert-aliases
+INSERT INTO installation_aliases (scope_id, kind, value, installation_hash)
+SELECT :scope, n.kind, n.value, :installation
+FROM unnest(:kinds::text[], :values::text[]) AS n (kind, value)
+ON CONFLICT DO NOTHING;
+
+-- name: installations.delete-leases
+-- Index: start_leases_pkey.
+DELETE FROM start_leases l
+WHERE l.scope_id = :scope AND l.installation_hash = :installation;
+
+-- name: installations.insert-slot
+INSERT INTO installation_tokens (
+    scope_id, installation_hash, kind, attributes_type, has_one_owner, token, token_digest, observed_at, claimed_at,
+    confirmed_at, deleted_at, withheld, touched_at
+)
+VALUES (
+    :scope, :installation, :kind, :attributes_type, :has_one_owner, :token, :token_digest, :observed_at, :claimed_at,
+    :confirmed_at, :deleted_at, :withheld, :now
+);
+
+-- name: installations.update-slots
+-- Finds each locked row by its place, like activities.update.
+UPDATE installation_tokens r
+SET token = n.token, token_digest = n.token_digest, observed_at = n.observed_at, claimed_at = n.claimed_at,
+    confirmed_at = n.confirmed_at, deleted_at = n.deleted_at, withheld = n.withheld, touched_at = :now
+FROM unnest(:rows::token_slot_write[]) AS n
+WHERE r.ctid = n.place::tid AND r.scope_id = :scope::bigint::numeric;
+
+-- name: installations.insert-value
+-- A value that another session inserted meanwhile is a unique violation: the transaction starts again.
+INSERT INTO token_values (
+    scope_id, token_digest, installation_kind, installation_hash, installation_observed_at, start_observed_at, touched_at
+)
+VALUES (
+    :scope, :digest, :installation_kind, :installation, :installation_observed_at, :start_observed_at, :now
+);
+
+-- name: installations.update-value
+-- Index: token_values_pkey.
+UPDATE token_values v
+SET installation_kind = :installation_kind, installation_hash = :installation,
+    installation_observed_at = :installation_observed_at, start_observed_at = :start_observed_at, touched_at = :now
+WHERE v.scope_id = :scope AND v.token_digest = :digest;
+
+-- name: installations.read
+-- Index: installations_pkey.
+SELECT i.installation_hash, i.touched_at, i.subject, i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at,
+    i.full_state_at, i.removed_at
 FROM installations i
 WHERE i.scope_id = :scope AND i.installation_hash = :installation;
 
--- name: installations.set-full-state
--- Keeps the greatest time (R9). Index: installations_pkey.
-UPDATE installations i
-SET full_state_at = greatest(i.full_state_at, :observed_at)
-WHERE i.scope_id = :scope AND i.installation_hash = :installation;
+-- name: installations.read-tokens
+-- The tokens that are not deleted. Index: installation_tokens_pkey.
+SELECT r.kind, nullif(r.attributes_type, '') AS attributes_type, substr(r.token_digest, 1, 4) AS fingerprint,
+    r.observed_at, r.confirmed_at, r.withheld
+FROM installation_tokens r
+WHERE r.scope_id = :scope AND r.installation_hash = :installation AND r.token IS NOT NULL
+ORDER BY r.kind, r.attributes_type;
 
 -- name: installations.read-running-activities
 -- The installation's activities that have not ended. Index: activities_of_installation.

@@ -14,128 +14,48 @@ SELECT coalesce(sum(pg_relation_size(c.oid)::float8
 FROM pg_class c WHERE c.relkind = 'r' AND (c.oid = $1::regclass
     OR c.oid IN (SELECT p.relid FROM pg_partition_tree($2::regclass) p));
 
--- counts, 4: $1 bigint, $2 bigint, $3 bigint
-SELECT v.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
-    CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END,
-    CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END,
+-- counts, 4: $1 bigint, $2 bigint
+SELECT s.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
+    CASE WHEN s.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN r.withheld IS NULL THEN 'current' WHEN r.withheld = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END,
+    CASE WHEN s.state = 'active' AND r.token IS NOT NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END,
     count(*)
-FROM activities AS r CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
-        ELSE a.withheld
-    END AS verdict
-FROM activities a
-LEFT JOIN LATERAL (
-    SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.scope_id = $1 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
-        AND a.ended_at IS NULL
-    LIMIT 1
-) AS i ON true
-CROSS JOIN LATERAL (
+FROM activities AS r LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.full_state_at FROM installations its
+    WHERE its.scope_id = $1 AND its.installation_hash = r.installation_hash LIMIT 1
+) AS i ON true CROSS JOIN LATERAL (
     SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+        r.ended_at, r.started_at, r.expires_at, r.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s) its
-    WHERE its.place = r.ctid AND its.scope_id = $2::numeric LIMIT 1
-) AS v
-WHERE r.scope_id = $3 AND r.activity_key > 0
+) AS s
+WHERE r.scope_id = $2 AND r.activity_key > 0
 GROUP BY 1, 2, 3, 4;
 
--- counts, 5: $1 bigint, $2 bigint, $3 bigint, $4 bigint
-SELECT r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
-FROM installation_tokens AS r CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $1 AND its.installation_hash = r.installation_hash LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.scope_id = $2 AND its.token_digest = r.token_digest LIMIT 1
-) AS t ON true) its
-    WHERE its.place = r.ctid AND its.scope_id = $3::numeric LIMIT 1
-) AS v
-WHERE r.scope_id = $4 AND r.token IS NOT NULL
+-- counts, 5: $1 bigint
+SELECT r.kind, CASE WHEN r.withheld IS NULL THEN 'current' WHEN r.withheld = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
+FROM installation_tokens AS r
+WHERE r.scope_id = $1 AND r.token IS NOT NULL
 GROUP BY 1, 2, 3;
 
--- counts, 6: $1 bigint, $2 bigint, $3 bigint
-SELECT v.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
-    CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END,
-    CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END,
+-- counts, 6: $1 bigint, $2 bigint
+SELECT s.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
+    CASE WHEN s.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN r.withheld IS NULL THEN 'current' WHEN r.withheld = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END,
+    CASE WHEN s.state = 'active' AND r.token IS NOT NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END,
     count(*)
-FROM activities AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
-        ELSE a.withheld
-    END AS verdict
-FROM activities a
-LEFT JOIN LATERAL (
-    SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.scope_id = $1 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
-        AND a.ended_at IS NULL
-    LIMIT 1
-) AS i ON true
-CROSS JOIN LATERAL (
+FROM activities AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.full_state_at FROM installations its
+    WHERE its.scope_id = $1 AND its.installation_hash = r.installation_hash LIMIT 1
+) AS i ON true CROSS JOIN LATERAL (
     SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+        r.ended_at, r.started_at, r.expires_at, r.last_observed_at, i.removed_at, i.full_state_at
     ) AS state
-) AS s) its
-    WHERE its.place = r.ctid AND its.scope_id = $2::numeric LIMIT 1
-) AS v
-WHERE r.scope_id = $3 AND r.activity_key > 0
+) AS s
+WHERE r.scope_id = $2 AND r.activity_key > 0
 GROUP BY 1, 2, 3, 4;
 
--- counts, 7: $1 bigint, $2 bigint, $3 bigint, $4 bigint
-SELECT r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
-FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $1 AND its.installation_hash = r.installation_hash LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.scope_id = $2 AND its.token_digest = r.token_digest LIMIT 1
-) AS t ON true) its
-    WHERE its.place = r.ctid AND its.scope_id = $3::numeric LIMIT 1
-) AS v
-WHERE r.scope_id = $4 AND r.token IS NOT NULL
+-- counts, 7: $1 bigint
+SELECT r.kind, CASE WHEN r.withheld IS NULL THEN 'current' WHEN r.withheld = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
+FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7)
+WHERE r.scope_id = $1 AND r.token IS NOT NULL
 GROUP BY 1, 2, 3;
 
 -- counts, 8: $1 bigint, $2 boolean, $3 jsonb

@@ -79,45 +79,38 @@ WHERE app.app_id = $3
 ORDER BY 2
 ON CONFLICT (scope_id, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 12: $1 bytea[], $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bytea[], $8 bigint, $9 bytea[], $10 bigint, $11 bytea[], $12 bigint, $13 bytea[], $14 bytea[], $15 bigint, $16 bytea[], $17 bigint
+-- erasure of a Live Activity, 12: $1 bytea[], $2 bigint, $3 bigint, $4 bigint, $5 bytea[], $6 bigint, $7 bytea[], $8 bigint, $9 bytea[], $10 bigint, $11 bytea[], $12 bigint, $13 bigint, $14 bytea[]
 WITH page AS MATERIALIZED (
     SELECT v.token_digest FROM unnest($1) AS named (hash) CROSS JOIN LATERAL (
-        (SELECT its.token_digest FROM token_values its
-            WHERE its.scope_id = $2 AND its.installation_hash = named.hash
-                AND its.installation_hash > '' LIMIT $3)
-        UNION ALL
-        (SELECT its.token_digest FROM token_values its
-            WHERE its.scope_id = $4 AND its.displaced_installation_hash = named.hash
-                AND its.displaced_installation_hash > '' LIMIT $5)
-    ) AS v LIMIT $6
+        SELECT its.token_digest FROM token_values its
+        WHERE its.scope_id = $2 AND its.installation_hash = named.hash
+            AND its.installation_hash > '' LIMIT $3
+    ) AS v LIMIT $4
 ), theirs AS MATERIALIZED (
-    SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY($7) OR (
+    SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY($5) OR (
         -- One value, not a set that all tokens are read for.
         t.installation_hash IS NULL AND (SELECT true FROM installation_tokens r
-            WHERE r.scope_id = $8 AND NOT r.has_one_owner AND r.token_digest = t.token_digest
-                AND r.installation_hash <> ALL($9) LIMIT 1) IS NULL
+            WHERE r.scope_id = $6 AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+                AND r.installation_hash <> ALL($7) LIMIT 1) IS NULL
     ))) IS TRUE AS is_nobodys
-    FROM token_values t WHERE t.scope_id = $10 AND t.token_digest = ANY(ARRAY(
+    FROM token_values t WHERE t.scope_id = $8 AND t.token_digest = ANY(ARRAY(
         SELECT page.token_digest FROM page
-        UNION ALL SELECT found.it FROM unnest($11) AS named (hash) CROSS JOIN LATERAL (
+        UNION ALL SELECT found.it FROM unnest($9) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.token_digest AS it FROM installation_tokens its
-    WHERE its.scope_id = $12
+    WHERE its.scope_id = $10
         AND its.installation_hash = named.hash OFFSET 0
 ) AS found
-    )) AND (t.installation_hash = ANY($13) OR t.displaced_installation_hash = ANY($14)
-        OR (t.activity_id IS NULL AND t.installation_hash IS NULL))
+    )) AND (t.installation_hash = ANY($11) OR (t.activity_id IS NULL AND t.installation_hash IS NULL))
     ORDER BY t.token_digest FOR UPDATE
 ), deleted AS (
-    DELETE FROM token_values t WHERE t.scope_id = $15
+    DELETE FROM token_values t WHERE t.scope_id = $12
         AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_nobodys))
     RETURNING t.token_digest
 ), released AS (
-    UPDATE token_values t SET installation_hash = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_hash END, installation_kind = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_kind END, installation_observed_at = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_observed_at END,
-        displaced_installation_hash = NULL, displaced_installation_kind = NULL
-    FROM (SELECT $16::bytea[] AS hashes OFFSET 0) AS gone
-    WHERE t.scope_id = $17
+    UPDATE token_values t SET installation_hash = NULL, installation_kind = NULL, installation_observed_at = NULL
+    WHERE t.scope_id = $13
         AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_nobodys))
-        AND (t.installation_hash = ANY(gone.hashes) OR t.displaced_installation_hash = ANY(gone.hashes))
+        AND t.installation_hash = ANY($14)
     RETURNING t.token_digest
 )
 SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM deleted) + (SELECT count(*) FROM released);

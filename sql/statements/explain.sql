@@ -1,69 +1,31 @@
--- explain, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 boolean, $8 bigint, $9 bigint
-SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+-- explain, 1: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text, $6 boolean, $7 bigint, $8 bigint
+SELECT al.activity_key, al.ended, a.activity_id, a.state, coalesce(a.reason, 'handed-out'), CASE a.reason WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
     WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
 FROM activity_aliases al
-CROSS JOIN LATERAL (SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
-        ELSE a.withheld
-    END AS verdict
-FROM activities a
-LEFT JOIN LATERAL (
-    SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.scope_id = $1 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
-        AND a.ended_at IS NULL
-    LIMIT 1
-) AS i ON true
-CROSS JOIN LATERAL (
-    SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
-    ) AS state
-) AS s) bearer
-    WHERE bearer.scope_id = $2 AND bearer.activity_key = al.activity_key
+CROSS JOIN LATERAL (SELECT * FROM explained_activities bearer
+    WHERE bearer.scope_id = $1 AND bearer.activity_key = al.activity_key
         AND bearer.activity_key > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $3
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $2
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-WHERE al.scope_id = $4
-    AND al.kind = $5 AND al.value = $6
-    AND (al.ended, al.activity_key) > ($7, $8)
-ORDER BY al.ended, al.activity_key LIMIT $9;
+WHERE al.scope_id = $3
+    AND al.kind = $4 AND al.value = $5
+    AND (al.ended, al.activity_key) > ($6, $7)
+ORDER BY al.ended, al.activity_key LIMIT $8;
 
--- explain, 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint
-SELECT r.kind, r.installation_hash, nullif(r.attributes_type, ''), coalesce(r.verdict, 'handed-out'), CASE r.verdict WHEN 'purged' THEN r.purged_at WHEN 'logged-out' THEN r.removed_at
-    WHEN 'deleted' THEN r.deleted_at WHEN 'kind-conflict' THEN r.owned_at WHEN 'taken-over' THEN r.owned_at
-    WHEN 'unregistered' THEN r.dead_at WHEN 'quarantined' THEN r.quarantined_at ELSE r.observed_at END, r.quarantine_reason, substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at
+-- explain, 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint
+SELECT r.kind, r.installation_hash, nullif(r.attributes_type, ''), coalesce(r.reason, 'handed-out'), CASE r.reason WHEN 'purged' THEN CASE WHEN r.token IS NULL THEN r.purged_at ELSE t.purged_at END WHEN 'logged-out' THEN r.removed_at
+    WHEN 'deleted' THEN r.deleted_at WHEN 'kind-conflict' THEN t.installation_observed_at
+    WHEN 'taken-over' THEN t.installation_observed_at WHEN 'unregistered' THEN t.dead_at
+    WHEN 'quarantined' THEN t.quarantined_at ELSE r.observed_at END, t.quarantine_reason, substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at
 FROM (SELECT al.installation_hash FROM installation_aliases al
 WHERE al.scope_id = $1
-    AND al.kind = $2 AND al.value = $3 ORDER BY al.installation_hash LIMIT $4) AS named CROSS JOIN LATERAL (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $5 AND its.installation_hash = r.installation_hash LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.scope_id = $6 AND its.token_digest = r.token_digest LIMIT 1
-) AS t ON true) its
-    WHERE its.scope_id = $7 AND its.installation_hash = named.installation_hash OFFSET 0) AS r
+    AND al.kind = $2 AND al.value = $3 ORDER BY al.installation_hash LIMIT $4) AS named CROSS JOIN LATERAL (SELECT * FROM explained_installation_tokens its
+    WHERE its.scope_id = $5 AND its.installation_hash = named.installation_hash OFFSET 0) AS r
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.scope_id = $6
+    AND its.token_digest = r.token_digest LIMIT 1) AS t ON true
 ORDER BY r.installation_hash, r.kind, r.attributes_type;
 
 -- explain, 3: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 text, $6 text, $7 bigint, $8 text, $9 text

@@ -59,18 +59,14 @@ FROM unnest($6) AS q (lease_id) CROSS JOIN LATERAL (
 )
 SELECT * FROM given;
 
--- leases, 5: $1 bigint, $2 bytea, $3 bigint, $4 bytea
-DELETE FROM start_leases l WHERE l.scope_id = $1 AND l.installation_hash = $2
-    AND EXISTS (SELECT FROM installations i WHERE i.scope_id = $3 AND i.installation_hash = $4 AND i.changed);
-
--- leases, 6: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint
+-- leases, 5: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint
 DELETE FROM start_leases d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT l.ctid FROM start_leases l
     WHERE l.scope_id = $2 AND l.kind = $3 AND l.value = $4
     LIMIT $5 FOR UPDATE
 ));
 
--- leases, 7: $1 bigint, $2 bigint, $3 bigint
+-- leases, 6: $1 bigint, $2 bigint, $3 bigint
 DELETE FROM start_leases d WHERE d.scope_id = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT l.ctid FROM start_leases l
     WHERE l.scope_id = $2 AND l.leased_until > '-infinity'

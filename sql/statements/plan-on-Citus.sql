@@ -1,4 +1,4 @@
--- plan on Citus, 1: $1 bigint, $2 text, $3 text, $4 text, $5 bytea, $6 text, $7 interval, $8 bytea, $9 bytea[], $10 bigint, $11 interval, $12 bigint, $13 bigint, $14 text, $15 text, $16 bigint, $17 bigint, $18 bigint, $19 text, $20 text, $21 bigint, $22 bigint, $23 bigint, $24 text, $25 text, $26 boolean, $27 bytea, $28 interval, $29 text, $30 bigint
+-- plan on Citus, 1: $1 bigint, $2 text, $3 text, $4 text, $5 bytea, $6 text, $7 interval, $8 bytea, $9 bytea[], $10 bigint, $11 interval, $12 bigint, $13 bigint, $14 text, $15 text, $16 bigint, $17 bigint, $18 text, $19 text, $20 bigint, $21 text, $22 text, $23 boolean, $24 bytea, $25 interval, $26 text, $27 bigint
 INSERT INTO start_leases AS stored (
     scope_id, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
 attempted_at, registered_at, touched_at
@@ -40,71 +40,30 @@ CROSS JOIN LATERAL (
     ) AS b
 ) AS bearing
 LEFT JOIN LATERAL (
-    SELECT its.verdict, its.created_at, its.activity_key FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
-        ELSE a.withheld
-    END AS verdict
-FROM activities a
-LEFT JOIN LATERAL (
-    SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.scope_id = $16 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
-        AND a.ended_at IS NULL
-    LIMIT 1
-) AS i ON true
-CROSS JOIN LATERAL (
-    SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
-    ) AS state
-) AS s) its
-    WHERE its.scope_id = $17 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
+    SELECT its.reason, its.created_at, its.activity_key FROM explained_activities its
+    WHERE its.scope_id = $16 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.scope_id = $18 AND its.installation_hash = q.installation_hash
-        AND its.kind = $19 AND its.value = $20 LIMIT 1
+    WHERE its.scope_id = $17 AND its.installation_hash = q.installation_hash
+        AND its.kind = $18 AND its.value = $19 LIMIT 1
 ) AS l ON true
 LEFT JOIN LATERAL (
-    SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $21 AND its.installation_hash = r.installation_hash LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.scope_id = $22 AND its.token_digest = r.token_digest LIMIT 1
-) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $23 AND its.installation_hash = q.installation_hash
-        AND its.kind = $24 AND its.attributes_type = $25 LIMIT 1
+    SELECT its.token, its.confirmed_at FROM deliverable_installation_tokens its
+    WHERE its.scope_id = $20 AND its.installation_hash = q.installation_hash
+        AND its.kind = $21 AND its.attributes_type = $22 LIMIT 1
 ) AS st ON true
-CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
+CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.reason IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
-WHEN bearing.was_dismissed AND NOT $26 THEN 'dismissed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($27 || q.installation_hash), 1, 16), false) THEN 'leased'
+WHEN bearing.was_dismissed AND NOT $23 THEN 'dismissed'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($24 || q.installation_hash), 1, 16), false) THEN 'leased'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
-WHEN st.confirmed_at > now() - $28 THEN 'start'
+WHEN st.confirmed_at > now() - $25 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
-FROM (SELECT $29::text AS plan_id) AS asked) AS ruling) AS ruled
-WHERE coalesce(bearing.running > $30, true)) AS found WHERE found.ruling = 'start' ORDER BY found.installation_hash
+FROM (SELECT $26::text AS plan_id) AS asked) AS ruling) AS ruled
+WHERE coalesce(bearing.running > $27, true)) AS found WHERE found.ruling = 'start' ORDER BY found.installation_hash
 )
 SELECT * FROM given
 ON CONFLICT (installation_hash, scope_id, kind, value) DO UPDATE SET
@@ -121,7 +80,7 @@ WHERE NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (s
 AND stored.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > excluded.leased_at AT TIME ZONE 'UTC')
     AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.retry_at > excluded.leased_at, false));
 
--- plan on Citus, 2: $1 bytea, $2 bytea[], $3 bigint, $4 interval, $5 bigint, $6 bigint, $7 text, $8 text, $9 bigint, $10 bigint, $11 bigint, $12 text, $13 text, $14 bigint, $15 bigint, $16 bigint, $17 text, $18 text, $19 boolean, $20 bytea, $21 interval, $22 text, $23 bigint, $24 text, $25 bigint, $26 bigint, $27 bigint, $28 bigint, $29 bigint, $30 text
+-- plan on Citus, 2: $1 bytea, $2 bytea[], $3 bigint, $4 interval, $5 bigint, $6 bigint, $7 text, $8 text, $9 bigint, $10 bigint, $11 text, $12 text, $13 bigint, $14 text, $15 text, $16 boolean, $17 bytea, $18 interval, $19 text, $20 bigint, $21 text, $22 bigint, $23 bigint, $24 text
 SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
     CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
@@ -153,127 +112,45 @@ CROSS JOIN LATERAL (
     ) AS b
 ) AS bearing
 LEFT JOIN LATERAL (
-    SELECT its.verdict, its.created_at, its.activity_key FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
-        ELSE a.withheld
-    END AS verdict
-FROM activities a
-LEFT JOIN LATERAL (
-    SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.scope_id = $9 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
-        AND a.ended_at IS NULL
-    LIMIT 1
-) AS i ON true
-CROSS JOIN LATERAL (
-    SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
-    ) AS state
-) AS s) its
-    WHERE its.scope_id = $10 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
+    SELECT its.reason, its.created_at, its.activity_key FROM explained_activities its
+    WHERE its.scope_id = $9 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.scope_id = $11 AND its.installation_hash = q.installation_hash
-        AND its.kind = $12 AND its.value = $13 LIMIT 1
+    WHERE its.scope_id = $10 AND its.installation_hash = q.installation_hash
+        AND its.kind = $11 AND its.value = $12 LIMIT 1
 ) AS l ON true
 LEFT JOIN LATERAL (
-    SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $14 AND its.installation_hash = r.installation_hash LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.scope_id = $15 AND its.token_digest = r.token_digest LIMIT 1
-) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $16 AND its.installation_hash = q.installation_hash
-        AND its.kind = $17 AND its.attributes_type = $18 LIMIT 1
+    SELECT its.token, its.confirmed_at FROM deliverable_installation_tokens its
+    WHERE its.scope_id = $13 AND its.installation_hash = q.installation_hash
+        AND its.kind = $14 AND its.attributes_type = $15 LIMIT 1
 ) AS st ON true
-CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
+CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.reason IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
-WHEN bearing.was_dismissed AND NOT $19 THEN 'dismissed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($20 || q.installation_hash), 1, 16), false) THEN 'leased'
+WHEN bearing.was_dismissed AND NOT $16 THEN 'dismissed'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($17 || q.installation_hash), 1, 16), false) THEN 'leased'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
-WHEN st.confirmed_at > now() - $21 THEN 'start'
+WHEN st.confirmed_at > now() - $18 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
-FROM (SELECT $22::text AS plan_id) AS asked) AS ruling) AS ruled
-WHERE coalesce(bearing.running > $23, true)) AS found
+FROM (SELECT $19::text AS plan_id) AS asked) AS ruling) AS ruled
+WHERE coalesce(bearing.running > $20, true)) AS found
 CROSS JOIN LATERAL (
     SELECT found.ruling, found.installation_hash, found.retry_at, found.start_token,
         CASE WHEN found.is_ours OR coalesce(found.plan_id = asked.plan_id, false) THEN found.lease_id END AS lease_id, found.leased_until,
         (SELECT count(*) FROM unnest(found.attempted_at) AS attempts (began_at)
 WHERE attempts.began_at > found.leased_at - interval '24 hours') AS attempt
-    FROM (SELECT $24::text AS plan_id OFFSET 0) AS asked
+    FROM (SELECT $21::text AS plan_id OFFSET 0) AS asked
 ) AS p
 LEFT JOIN LATERAL (
-    SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
-        ELSE a.withheld
-    END AS verdict
-FROM activities a
-LEFT JOIN LATERAL (
-    SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.scope_id = $25 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
-        AND a.ended_at IS NULL
-    LIMIT 1
-) AS i ON true
-CROSS JOIN LATERAL (
-    SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
-    ) AS state
-) AS s) its
-    WHERE its.scope_id = $26 AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
+    SELECT * FROM explained_activities its
+    WHERE its.scope_id = $22 AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
-    SELECT its.token FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $27 AND its.installation_hash = r.installation_hash LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.scope_id = $28 AND its.token_digest = r.token_digest LIMIT 1
-) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $29 AND its.installation_hash = p.installation_hash
-        AND its.kind = $30 AND its.attributes_type = ''
+    SELECT its.token FROM deliverable_installation_tokens its
+    WHERE its.scope_id = $23 AND its.installation_hash = p.installation_hash
+        AND its.kind = $24 AND its.attributes_type = ''
         AND p.ruling IN ('no-update-token', 'dismissed', 'start-failed', 'start-unconfirmed', 'no-start-token') LIMIT 1
 ) AS dt ON true
 ORDER BY found.installation_hash;

@@ -1,4 +1,4 @@
--- plan, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint
+-- plan, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 text, $9 bigint
 SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision
 FROM (
@@ -8,64 +8,23 @@ FROM (
     ORDER BY al.activity_key LIMIT $5
 ) AS al
 CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
-        ELSE a.withheld
-    END AS verdict
-FROM activities a
-LEFT JOIN LATERAL (
-    SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.scope_id = $6 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
-        AND a.ended_at IS NULL
-    LIMIT 1
-) AS i ON true
-CROSS JOIN LATERAL (
-    SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
-    ) AS state
-) AS s) its
-    WHERE its.scope_id = $7 AND its.activity_key = al.activity_key AND its.activity_key > 0
+    SELECT * FROM explained_activities its
+    WHERE its.scope_id = $6 AND its.activity_key = al.activity_key AND its.activity_key > 0
         AND its.state = 'active' LIMIT 1
 ) AS cur
 CROSS JOIN LATERAL (
-    SELECT CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
+    SELECT CASE WHEN cur.reason IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END AS ruling, cur.installation_hash,
         cur.created_at + interval '1 minute' AS retry_at, NULL::bytea AS start_token, NULL::bytea AS lease_id,
         NULL::timestamptz AS leased_until, NULL::bigint AS attempt
 ) AS p
 LEFT JOIN LATERAL (
-    SELECT its.token FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $8 AND its.installation_hash = r.installation_hash LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.scope_id = $9 AND its.token_digest = r.token_digest LIMIT 1
-) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $10 AND its.installation_hash = p.installation_hash
-        AND its.kind = $11 AND its.attributes_type = ''
+    SELECT its.token FROM deliverable_installation_tokens its
+    WHERE its.scope_id = $7 AND its.installation_hash = p.installation_hash
+        AND its.kind = $8 AND its.attributes_type = ''
         AND p.ruling IN ('no-update-token', 'dismissed', 'start-failed', 'start-unconfirmed', 'no-start-token') LIMIT 1
 ) AS dt ON true
-ORDER BY al.activity_key LIMIT $12;
+ORDER BY al.activity_key LIMIT $9;
 
 -- plan, 2: $1 text[], $2 text[], $3 bigint, $4 bytea, $5 bigint, $6 bigint
 SELECT DISTINCT named.installation_hash
@@ -78,7 +37,7 @@ CROSS JOIN LATERAL (
 ) AS named
 ORDER BY named.installation_hash LIMIT $6;
 
--- plan, 3: $1 bytea[], $2 bigint, $3 interval, $4 bigint, $5 bigint, $6 text, $7 text, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 text, $13 bigint, $14 bigint, $15 bigint, $16 text, $17 text, $18 boolean, $19 interval, $20 text, $21 bigint, $22 bigint, $23 text, $24 text, $25 text, $26 bytea, $27 text, $28 interval, $29 bigint, $30 bigint, $31 bigint, $32 bigint, $33 bigint, $34 text
+-- plan, 3: $1 bytea[], $2 bigint, $3 interval, $4 bigint, $5 bigint, $6 text, $7 text, $8 bigint, $9 bigint, $10 text, $11 text, $12 bigint, $13 text, $14 text, $15 boolean, $16 interval, $17 text, $18 bigint, $19 bigint, $20 text, $21 text, $22 text, $23 bytea, $24 text, $25 interval, $26 bigint, $27 bigint, $28 text
 WITH found AS MATERIALIZED (SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
     CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
         WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling
@@ -109,75 +68,34 @@ CROSS JOIN LATERAL (
     ) AS b
 ) AS bearing
 LEFT JOIN LATERAL (
-    SELECT its.verdict, its.created_at, its.activity_key FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
-        ELSE a.withheld
-    END AS verdict
-FROM activities a
-LEFT JOIN LATERAL (
-    SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.scope_id = $8 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
-        AND a.ended_at IS NULL
-    LIMIT 1
-) AS i ON true
-CROSS JOIN LATERAL (
-    SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
-    ) AS state
-) AS s) its
-    WHERE its.scope_id = $9 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
+    SELECT its.reason, its.created_at, its.activity_key FROM explained_activities its
+    WHERE its.scope_id = $8 AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT * FROM start_leases its
-    WHERE its.scope_id = $10 AND its.installation_hash = q.installation_hash
-        AND its.kind = $11 AND its.value = $12 LIMIT 1
+    WHERE its.scope_id = $9 AND its.installation_hash = q.installation_hash
+        AND its.kind = $10 AND its.value = $11 LIMIT 1
 ) AS l ON true
 LEFT JOIN LATERAL (
-    SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $13 AND its.installation_hash = r.installation_hash LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.scope_id = $14 AND its.token_digest = r.token_digest LIMIT 1
-) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $15 AND its.installation_hash = q.installation_hash
-        AND its.kind = $16 AND its.attributes_type = $17 LIMIT 1
+    SELECT its.token, its.confirmed_at FROM deliverable_installation_tokens its
+    WHERE its.scope_id = $12 AND its.installation_hash = q.installation_hash
+        AND its.kind = $13 AND its.attributes_type = $14 LIMIT 1
 ) AS st ON true
-CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
+CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_key IS NOT NULL THEN CASE WHEN cur.reason IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
-WHEN bearing.was_dismissed AND NOT $18 THEN 'dismissed'
+WHEN bearing.was_dismissed AND NOT $15 THEN 'dismissed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false))  THEN 'leased'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
-WHEN st.confirmed_at > now() - $19 THEN 'start'
+WHEN st.confirmed_at > now() - $16 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
-FROM (SELECT $20::text AS plan_id) AS asked) AS ruling) AS ruled
-WHERE coalesce(bearing.running > $21, true)), taken AS (
+FROM (SELECT $17::text AS plan_id) AS asked) AS ruling) AS ruled
+WHERE coalesce(bearing.running > $18, true)), taken AS (
     INSERT INTO start_leases AS stored (scope_id, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
-attempted_at, registered_at, touched_at) SELECT $22, found.installation_hash, $23, $24,
-    $25, substr(sha256($26 || found.installation_hash), 1, 16), $27::text, now(),
-    now() + $28, ARRAY[now()], found.registered_at, now()
+attempted_at, registered_at, touched_at) SELECT $19, found.installation_hash, $20, $21,
+    $22, substr(sha256($23 || found.installation_hash), 1, 16), $24::text, now(),
+    now() + $25, ARRAY[now()], found.registered_at, now()
 FROM found WHERE found.ruling = 'start' ORDER BY found.installation_hash ON CONFLICT (installation_hash, scope_id, kind, value) DO UPDATE SET
     attributes_type = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attributes_type ELSE excluded.attributes_type END,
     lease_id = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.lease_id ELSE excluded.lease_id END,
@@ -202,54 +120,13 @@ CROSS JOIN LATERAL (
 WHERE attempts.began_at > taken.leased_at - interval '24 hours') AS attempt
 ) AS p
 LEFT JOIN LATERAL (
-    SELECT * FROM (SELECT
-    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, a.withheld AS value_verdict,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
-        ELSE a.withheld
-    END AS verdict
-FROM activities a
-LEFT JOIN LATERAL (
-    SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.scope_id = $29 AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL
-        AND a.ended_at IS NULL
-    LIMIT 1
-) AS i ON true
-CROSS JOIN LATERAL (
-    SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
-    ) AS state
-) AS s) its
-    WHERE its.scope_id = $30 AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
+    SELECT * FROM explained_activities its
+    WHERE its.scope_id = $26 AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
 ) AS cur ON true
 LEFT JOIN LATERAL (
-    SELECT its.token FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $31 AND its.installation_hash = r.installation_hash LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.scope_id = $32 AND its.token_digest = r.token_digest LIMIT 1
-) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.scope_id = $33 AND its.installation_hash = p.installation_hash
-        AND its.kind = $34 AND its.attributes_type = ''
+    SELECT its.token FROM deliverable_installation_tokens its
+    WHERE its.scope_id = $27 AND its.installation_hash = p.installation_hash
+        AND its.kind = $28 AND its.attributes_type = ''
         AND p.ruling IN ('no-update-token', 'dismissed', 'start-failed', 'start-unconfirmed', 'no-start-token') LIMIT 1
 ) AS dt ON true
 ORDER BY found.installation_hash;

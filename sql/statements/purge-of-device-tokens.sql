@@ -12,40 +12,19 @@ AND its.kind = $3 AND its.token_number = named.number LIMIT 1
     LIMIT 1 FOR UPDATE
 ) AS locked;
 
--- purge of device tokens, 2: $1 bigint[], $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 interval, $9 bigint, $10 text, $11 interval
+-- purge of device tokens, 2: $1 bigint[], $2 text, $3 bigint, $4 text, $5 bigint, $6 interval, $7 bigint, $8 text, $9 interval
 SELECT r.number FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
     SELECT s.scope_id, s.token_number AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at,
-NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict
-FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at FROM installations its
-    WHERE its.scope_id = $2 AND its.installation_hash = r.installation_hash LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.scope_id = $3 AND its.token_digest = r.token_digest LIMIT 1
-) AS t ON true) s
-WHERE s.token IS NOT NULL AND s.kind = $4 AND s.scope_id = $5 AND s.token_number > 0
-AND s.kind = $6 AND s.token_number = named.number
+NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.withheld
+FROM installation_tokens s
+WHERE s.token IS NOT NULL AND s.kind = $2 AND s.scope_id = $3 AND s.token_number > 0
+AND s.kind = $4 AND s.token_number = named.number
     LIMIT 1
 ) AS r
-WHERE r.scope_id = $7 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $8 OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.scope_id = $9 AND q.quarantined_kind = $10 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $11 OR r.verdict = 'quarantined')
-AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
+WHERE r.scope_id = $5 AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $6 OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.scope_id = $7 AND q.quarantined_kind = $8 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $9 OR r.withheld = 'quarantined')
+AND (r.withheld = 'quarantined') IS NOT FALSE ORDER BY 1;
 
 -- purge of device tokens, 3: $1 bigint, $2 interval, $3 text, $4 bigint, $5 bigint, $6 bigint[], $7 bigint, $8 text
 INSERT INTO events (
@@ -59,7 +38,7 @@ attributes_type
 SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
     e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
 FROM (SELECT given.*, $3::text AS who FROM (SELECT 'purged' AS type,
-    NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+    NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases,
 r.token_digest, r.kind AS token_kind, nullif(r.attributes_type, '') AS attributes_type
 FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.scope_id = $4
 AND its.installation_hash = r.installation_hash LIMIT 1) AS i
@@ -74,8 +53,8 @@ AND its.kind = $8 AND its.token_number = named.number LIMIT 1
 SELECT * FROM given;
 
 -- purge of device tokens, 4: $1 bigint, $2 bigint[], $3 bigint, $4 text
-UPDATE installation_tokens r SET token = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
-    purged_at = greatest(r.deleted_at, r.observed_at), outcome = 'ended', touched_at = statement_timestamp()
+UPDATE installation_tokens r SET token = NULL, withheld = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
+    purged_at = greatest(r.deleted_at, r.observed_at), touched_at = statement_timestamp()
 WHERE r.scope_id = $1::numeric AND r.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (number) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its

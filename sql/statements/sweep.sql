@@ -60,7 +60,7 @@ attributes_type
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, e.type, e.who, e.activity_id, e.installation_hash, e.subject,
     e.aliases, substr(e.token_digest, 1, 4), e.token_kind, e.attributes_type
-FROM (SELECT given.*, $3::text AS who FROM (SELECT 'expired' AS type, a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
+FROM (SELECT given.*, $3::text AS who FROM (SELECT 'expired' AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest,
 NULL::text AS token_kind, NULL::text AS attributes_type
 FROM activities a WHERE a.scope_id = $4 AND a.activity_id = ANY($5)) AS given) AS e
 )

@@ -17,6 +17,7 @@ CROSS JOIN LATERAL (
 ) AS oldest
 WHERE s.scope_id = $2 AND oldest.expires_at <= now();
 
--- totals on Citus, 3: $1 bigint
+-- totals on Citus, 3: $1 interval, $2 bigint
 SELECT count(*) FROM quarantine_guards g
-WHERE (g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes') AND g.scope_id = $1;
+WHERE g.tripped_at IS NOT NULL AND g.reported_at > now() - $1
+    AND g.scope_id = $2;

@@ -17,9 +17,10 @@ CROSS JOIN LATERAL (
 ) AS oldest
 WHERE true AND oldest.expires_at <= now();
 
--- totals, 3
+-- totals, 3: $1 interval
 SELECT count(*) FROM quarantine_guards g
-WHERE (g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes') AND true;
+WHERE g.tripped_at IS NOT NULL AND g.reported_at > now() - $1
+    AND true;
 
 -- totals, 4
 SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'event_number')::regclass), 0);

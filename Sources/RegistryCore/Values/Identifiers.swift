@@ -52,10 +52,11 @@ package struct InstallationID: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The SHA-256 over app and installation id, which is stored and shown instead of the id.
-package struct InstallationHash: Sendable, Hashable, CustomStringConvertible {
+package struct InstallationHash: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// 32 bytes.
     package let bytes: [UInt8]
     package init(bytes: [UInt8]) { self.bytes = bytes }
+    package static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
     package var description: String { Hexadecimal.encode(bytes) }
 }
 

@@ -21,15 +21,18 @@ extension FeedbackReport {
     /// The longest `reason` and `apnsId`, in bytes.
     private static let maximumText = 256
 
-    /// APNs's timestamps begin in 1970; times after the year 9999 are not taken for milliseconds.
-    private static let timestamps = 0...253_402_300_799_999
+    /// APNs's timestamps are later than 2001-09-09. A lesser number is in seconds; times after the year 9999 are no milliseconds either.
+    private static let timestamps = 1_000_000_000_000...253_402_300_799_999
 
     package static func read(_ json: JSONReader) -> Result<FeedbackReport, Problem> {
         var json = json
         let token = json.string("token", PushToken.init(hexadecimal:))
         let status = json.integer("status", in: 100...599)
         let reason = json.optionalString("reason", text)
-        let milliseconds = json.optionalInteger("timestamp", in: timestamps)
+        let milliseconds = json.optionalInteger("timestamp")
+        if let milliseconds, !timestamps.contains(milliseconds) {
+            json.fault("timestamp", "timestamp is in milliseconds, as APNs sends it")
+        }
         // Accepted so that a sender may pass on APNs's answer; only its form is checked, and it is not stored.
         _ = json.optionalString("apnsId", text)
         let leaseID = json.optionalString("leaseId", LeaseID.init)

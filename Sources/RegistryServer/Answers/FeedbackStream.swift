@@ -8,12 +8,12 @@ import RegistryCore
 /// Postgres is held. If a batch fails, the stream ends without its last line, and the connection without the final
 /// chunk; unanswered reports may be sent again.
 struct FeedbackStream: AnswerStream {
-    let apply: @Sendable ([FeedbackLine]) async throws -> [Result<FeedbackResult, Problem>]
+    let apply: @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
     let lines: BodyLines
     /// Lines received with the first ones, not yet applied.
     let waiting: [BodyLine]
     /// Applied before the head is sent, so that an unavailable Postgres is still a 503.
-    let first: (batch: [FeedbackLine], results: [Result<FeedbackResult, Problem>])
+    let first: (batch: [FeedbackLine], results: [FeedbackResult])
     static let batchSize = FeedbackBody.maximumReports
 
     /// Applies the first reports.
@@ -21,7 +21,7 @@ struct FeedbackStream: AnswerStream {
     /// - Throws: errors that reject all of them; `ConnectionLost`.
     static func begin(
         _ lines: BodyLines,
-        _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [Result<FeedbackResult, Problem>]
+        _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
     ) async throws -> FeedbackStream {
         let read = try await lines.next() ?? []
         let batch = read.prefix(batchSize).map(FeedbackLine.read)
@@ -68,7 +68,7 @@ struct FeedbackStream: AnswerStream {
         }
     }
 
-    private static func lines(of batch: [FeedbackLine], _ results: [Result<FeedbackResult, Problem>]) -> ByteBuffer {
+    private static func lines(of batch: [FeedbackLine], _ results: [FeedbackResult]) -> ByteBuffer {
         var json = JSONWriter(reservingCapacity: batch.count * 128)
         var results = results[...]
         for line in batch {
@@ -96,9 +96,8 @@ extension FeedbackLine {
 }
 
 extension JSONWriter {
-    mutating func writeResult(of report: FeedbackLine, from results: inout ArraySlice<Result<FeedbackResult, Problem>>)
-    {
-        switch report.flatMap({ _ in results.popFirst() ?? .failure(.lostResult) }) {
+    mutating func writeResult(of report: FeedbackLine, from results: inout ArraySlice<FeedbackResult>) {
+        switch report.flatMap({ _ in results.popFirst().map { .success($0) } ?? .failure(.lostResult) }) {
         case .success(let result): value(result)
         case .failure(let problem): object { $0.member("problem", problem) }
         }

@@ -25,11 +25,11 @@ extension ScopedCall {
             }
         case .report(let report):
             guard let result = try await apply([.success(report)]).first else { throw Problem.lostResult }
-            return .json(.ok, try result.get())
+            return .json(.ok, result)
         }
     }
 
-    @Sendable private func apply(_ lines: [FeedbackLine]) async throws -> [Result<FeedbackResult, Problem>] {
+    @Sendable private func apply(_ lines: [FeedbackLine]) async throws -> [FeedbackResult] {
         let reports = lines.compactMap { try? $0.get() }
         guard !reports.isEmpty else { return [] }
         let outcome = try await registry.apply(reports, in: scope, by: who)

@@ -24,7 +24,7 @@ final class FeedbackRecorder: Sendable {
     /// Counts results by action and APNs's reason, and tripped guards.
     func record(_ outcome: FeedbackOutcome, of reports: [FeedbackReport], in scope: Scope) {
         var counts: [FeedbackLabels: Int] = [:]
-        for case (let report, .success(let result)) in zip(reports, outcome.results) {
+        for (report, result) in zip(reports, outcome.results) {
             counts[FeedbackLabels(result.action, report.reason), default: 0] += 1
         }
         for (labels, count) in counts { counter(of: labels).increment(by: count) }

@@ -25,7 +25,7 @@ extension Registry {
                     Query.readChannel(key),
                     Query.countOtherChannels(key + ["channel": channel.id]),
                 ])
-                guard !results[0].isEmpty else { throw try Refusal(of: nil, results[1][0]).problem }
+                guard !results[0].isEmpty else { throw try Refusal.problem(results[1]) }
                 let known = try results[2].decode(BroadcastChannel.self).first
                 let use = try results[3].decode(ChannelUse.self)[0]
                 guard use.isShared || use.others < quota else { throw Self.quotaProblem(quota) }
@@ -58,7 +58,7 @@ extension Registry {
                     Query.lockChannels(Self.values(of: scope)), Refusal.facts(ofApp: scope.app.id),
                     Query.deleteChannel(key),
                 ])
-                guard !results[0].isEmpty else { throw try Refusal(of: nil, results[1][0]).problem }
+                guard !results[0].isEmpty else { throw try Refusal.problem(results[1]) }
                 let event = results[2].isEmpty ? [] : [Self.event("channel-deleted", of: alias, in: scope, by: who)]
                 _ = try transaction.pipeline(event, finishing: true)
             }

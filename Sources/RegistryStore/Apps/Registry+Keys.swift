@@ -27,7 +27,7 @@ extension Registry {
             if let stored = keys.first(where: { $0.digest == digest }) { return stored.record }
             // Root keys have no app that could be deleted.
             guard app != nil else { throw UnforeseenRefusal() }
-            throw try Refusal(of: nil, results[3][0]).problem
+            throw try Refusal.problem(results[3])
         }
     }
 

@@ -40,7 +40,7 @@ package struct ActivityLife: Sendable {
     package internal(set) var events: [AuditEvent] = []
     package internal(set) var hasMoreEvents = false
 
-    /// The columns of an activity's verdict `a`, of its token's value `t` and of its installation `i`.
+    /// The columns of an explained activity `a`, of its token's value `t` and of its installation `i`.
     static let columns = Columns(
         AliasExplanation.Activity.columns,
         .one("a.subject"),

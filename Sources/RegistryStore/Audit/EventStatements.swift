@@ -6,62 +6,19 @@ enum EventStatements {
     /// The columns of an event about an activity, from the row called `row`: all that ``insertion(_:by:in:)`` needs but
     /// the type.
     static func columns(of row: String) -> String {
-        columns(of: row, aliases: "\(row).aliases")
-    }
-
-    /// As ``columns(of:)`` for a change of aliases, with the removed aliases.
-    static func columns(ofChanged row: String) -> String {
-        columns(of: row, aliases: allAliases(of: row))
-    }
-
-    private static func columns(of row: String, aliases: String) -> String {
         """
-        \(row).activity_id, \(row).installation_hash, \(row).subject, \(aliases) AS aliases, \(row).token_digest,
+        \(row).activity_id, \(row).installation_hash, \(row).subject, \(row).aliases, \(row).token_digest,
         NULL::text AS token_kind, NULL::text AS attributes_type
         """
     }
 
-    /// The columns of an event about a row of the view `token_holders`.
-    static func columns(ofHolder row: String) -> String {
-        """
-        \(row).activity_id, \(row).installation_hash, \(row).subject, \(row).aliases, \(row).token_digest,
-        nullif(\(row).kind, 'update') AS token_kind, nullif(\(row).attributes_type, '') AS attributes_type
-        """
-    }
-
-    /// The columns of an event about an installation, from the row called `installation`.
-    static func columns(ofInstallation installation: String) -> String {
-        columns(ofInstallation: installation, aliases: "\(installation).aliases")
-    }
-
-    /// As ``columns(ofInstallation:)`` for a change of aliases, with the removed aliases.
-    static func columns(ofChangedInstallation installation: String) -> String {
-        columns(ofInstallation: installation, aliases: allAliases(of: installation))
-    }
-
-    /// The columns of an event about one of its tokens, from the row called `token`.
+    /// The columns of an event about a token of an installation, from the rows called `token` and `installation`.
     static func columns(ofToken token: String, of installation: String) -> String {
-        columns(
-            ofInstallation: installation,
-            aliases: "\(installation).aliases",
-            token:
-                "\(token).token_digest, \(token).kind AS token_kind, nullif(\(token).attributes_type, '') AS attributes_type"
-        )
-    }
-
-    private static func columns(
-        ofInstallation installation: String,
-        aliases: String,
-        token: String = nothing
-    ) -> String {
         """
-        NULL::text AS activity_id, \(installation).installation_hash, \(installation).subject, \(aliases) AS aliases,
-        \(token)
+        NULL::text AS activity_id, \(installation).installation_hash, \(installation).subject, \(installation).aliases,
+        \(token).token_digest, \(token).kind AS token_kind, nullif(\(token).attributes_type, '') AS attributes_type
         """
     }
-
-    private static let nothing =
-        "NULL::bytea AS token_digest, NULL::text AS token_kind, NULL::text AS attributes_type"
 
     /// The columns of an event about no activity and no installation.
     ///
@@ -69,13 +26,8 @@ enum EventStatements {
     static func columns(ofAliases aliases: SQL) -> SQL {
         """
         NULL::text AS activity_id, NULL::bytea AS installation_hash, NULL::text AS subject, \(sql: aliases) AS aliases,
-        \(unescaped: nothing)
+        NULL::bytea AS token_digest, NULL::text AS token_kind, NULL::text AS attributes_type
         """
-    }
-
-    /// The aliases of the row and those removed by its last change: followers of either see the event.
-    private static func allAliases(of row: String) -> String {
-        "all_aliases(\(row).aliases, \(row).displaced_aliases)"
     }
 
     /// Writes an event for each row.

@@ -67,7 +67,7 @@ extension Registry {
     }
 }
 
-/// The reasons come from the views of verdicts; these statements add the times since which they hold.
+/// The reasons come from the views of explained activities and tokens; these statements add the times since which they hold.
 struct ExplainStatements {
     let alias: Alias
     let scope: Scope
@@ -92,7 +92,7 @@ struct ExplainStatements {
     /// The explanations of activities, whose rows `al` have an activity's key, and whether it is over. The limit of the
     /// lookups keeps the planner from joining more than a page.
     ///
-    /// - Parameter columns: of the rows `al`, of the rows `a` of the activities' verdicts, and of their tokens' values
+    /// - Parameter columns: of the rows `al`, of the explained activities `a`, and of their tokens' values
     ///   `t`.
     static func activities<Value>(
         _ columns: Columns<Value> = AliasExplanation.Activity.columns,
@@ -102,7 +102,7 @@ struct ExplainStatements {
         """
         SELECT \(columns)
         FROM \(sql: source) al
-        CROSS JOIN LATERAL (SELECT * FROM \(sql: scope.view(.activities)) bearer
+        CROSS JOIN LATERAL (SELECT * FROM explained_activities bearer
             WHERE \(sql: scope.contains("bearer")) AND bearer.activity_key = al.activity_key
                 AND bearer.activity_key > 0 LIMIT 1) AS a
         LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE \(sql: scope.contains("its"))
@@ -125,8 +125,10 @@ struct ExplainStatements {
     private static func tokens(among named: SQL, in scope: Scope) -> SQL {
         """
         SELECT \(AliasExplanation.Token.columns)
-        FROM \(sql: named) CROSS JOIN LATERAL (SELECT * FROM \(sql: scope.view(.installationTokens)) its
+        FROM \(sql: named) CROSS JOIN LATERAL (SELECT * FROM explained_installation_tokens its
             WHERE \(sql: scope.contains("its")) AND its.installation_hash = named.installation_hash OFFSET 0) AS r
+        LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE \(sql: scope.contains("its"))
+            AND its.token_digest = r.token_digest LIMIT 1) AS t ON true
         ORDER BY r.installation_hash, r.kind, r.attributes_type
         """
     }
@@ -177,10 +179,10 @@ extension AliasExplanation.Activity {
     )
 
     private static let facts = Columns(
-        .raw("coalesce(a.verdict, 'handed-out')"),
+        .raw("coalesce(a.reason, 'handed-out')"),
         .one(
             """
-            CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+            CASE a.reason WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
                 WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
                 WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
                 WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
@@ -206,15 +208,16 @@ extension AliasExplanation.Token {
     )
 
     private static let facts = Columns(
-        .raw("coalesce(r.verdict, 'handed-out')"),
+        .raw("coalesce(r.reason, 'handed-out')"),
         .one(
             """
-            CASE r.verdict WHEN 'purged' THEN r.purged_at WHEN 'logged-out' THEN r.removed_at
-                WHEN 'deleted' THEN r.deleted_at WHEN 'kind-conflict' THEN r.owned_at WHEN 'taken-over' THEN r.owned_at
-                WHEN 'unregistered' THEN r.dead_at WHEN 'quarantined' THEN r.quarantined_at ELSE r.observed_at END
+            CASE r.reason WHEN 'purged' THEN CASE WHEN r.token IS NULL THEN r.purged_at ELSE t.purged_at END WHEN 'logged-out' THEN r.removed_at
+                WHEN 'deleted' THEN r.deleted_at WHEN 'kind-conflict' THEN t.installation_observed_at
+                WHEN 'taken-over' THEN t.installation_observed_at WHEN 'unregistered' THEN t.dead_at
+                WHEN 'quarantined' THEN t.quarantined_at ELSE r.observed_at END
             """
         ),
-        .one("r.quarantine_reason"),
+        .one("t.quarantine_reason"),
         as: { TokenFacts(verdict: $0, since: $1, quarantineReason: $2) }
     )
 }

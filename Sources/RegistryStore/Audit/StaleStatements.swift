@@ -69,28 +69,27 @@ struct StaleStatements {
                 WHERE \(sql: scope.contains("q")) AND q.quarantined_kind = \(kind.name) AND q.quarantined_at IS NOT NULL) AS t
             CROSS JOIN LATERAL (
                 \(sql: rows) AND \(sql: scope.contains("s")) AND \(sql: holder)
-                    AND s.token_digest = t.token_digest LIMIT \(QuarantineStatements.mostHolders)
+                    AND s.token_digest = t.token_digest LIMIT \(SlotHolders.most)
             ) AS r
             """
     }
 
-    /// Tokens, each with its verdict. Of activities it is the value's alone: those that are over for another reason, too, look
-    /// dead by themselves.
+    /// Tokens, each with the reason why it is withheld.
     private var rows: SQL {
         let columns =
             isOfActivities
             ? """
             s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
-            s.value_verdict AS verdict
+            s.withheld
             """
             : """
             NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at,
-            NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict
+            NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.withheld
             """
         return """
             SELECT s.scope_id, s.\(unescaped: numbered.number) AS number, s.installation_hash,
                 s.token_digest, s.confirmed_at, \(unescaped: columns)
-            FROM \(sql: numbered.verdicts) s
+            FROM \(unescaped: numbered.table) s
             WHERE s.token IS NOT NULL AND \(sql: isOfActivities ? "true" : "s.kind = \(kind.name)")
             """
     }
@@ -100,7 +99,7 @@ struct StaleStatements {
         let type: SQL = filter.attributesType.map { "r.attributes_type = \($0.rawValue)" } ?? "true"
         return """
             \(sql: scope.contains("r")) AND \(sql: type) AND \(sql: hasReason)
-            AND (r.verdict = 'quarantined') IS NOT FALSE
+            AND (r.withheld = 'quarantined') IS NOT FALSE
             """
     }
 
@@ -128,7 +127,7 @@ struct StaleStatements {
         // A token of an activity in the future needs no confirmation.
         case .unconfirmed: "greatest(r.confirmed_at, r.starts_at) <= now() - \(staleAge)"
         case .expired: "r.expires_at <= now()"
-        case .quarantined: "r.verdict = 'quarantined'"
+        case .quarantined: "r.withheld = 'quarantined'"
         }
     }
 

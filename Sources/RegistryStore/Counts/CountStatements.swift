@@ -13,7 +13,7 @@ struct CountStatements {
     // MARK: Counting
 
     private static let tokenState = """
-        CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END
+        CASE WHEN r.withheld IS NULL THEN 'current' WHEN r.withheld = 'quarantined' THEN 'quarantined' ELSE 'withheld' END
         """
 
     /// The index of the age in ``RegistryStatistics/emptyAges``.
@@ -22,26 +22,22 @@ struct CountStatements {
         return "width_bucket(now() - \(time), ARRAY[\(limits.joined(separator: ", "))])"
     }
 
-    /// Rows `r` of pages of a table, each with its verdict `v`. A view has no pages, so each row is looked up in it by its
-    /// place.
-    private func judged(_ table: String, _ view: VerdictView, _ percent: Double) -> SQL {
-        """
-        \(sql: TableSample.pages("\(table) AS r", percent)) CROSS JOIN LATERAL (
-            SELECT * FROM \(sql: scope.view(view)) its
-            WHERE its.place = r.ctid AND \(sql: RowPlaces.isOf(scope, "its")) LIMIT 1
-        ) AS v
-        """
-    }
-
     /// Activities by state and age, and by the state and age of their token, which are null if the activity is over or has no
     /// token. The condition on `activity_key` makes an index of the scope's rows usable.
     func activities(percent: Double) -> SQL {
         """
-        SELECT v.state, \(unescaped: Self.age("r.started_at")),
-            CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN \(unescaped: Self.tokenState) END,
-            CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN \(unescaped: Self.age("r.confirmed_at")) END,
+        SELECT s.state, \(unescaped: Self.age("r.started_at")),
+            CASE WHEN s.state = 'active' AND r.token IS NOT NULL THEN \(unescaped: Self.tokenState) END,
+            CASE WHEN s.state = 'active' AND r.token IS NOT NULL THEN \(unescaped: Self.age("r.confirmed_at")) END,
             count(*)
-        FROM \(sql: judged("activities", .activities, percent))
+        FROM \(sql: TableSample.pages("activities AS r", percent)) LEFT JOIN LATERAL (
+            SELECT its.removed_at, its.full_state_at FROM installations its
+            WHERE \(sql: scope.contains("its")) AND its.installation_hash = r.installation_hash LIMIT 1
+        ) AS i ON true CROSS JOIN LATERAL (
+            SELECT activity_state(
+                r.ended_at, r.started_at, r.expires_at, r.last_observed_at, i.removed_at, i.full_state_at
+            ) AS state
+        ) AS s
         WHERE \(sql: scope.contains("r")) AND r.activity_key > 0
         GROUP BY 1, 2, 3, 4
         """
@@ -51,7 +47,7 @@ struct CountStatements {
     func tokens(percent: Double) -> SQL {
         """
         SELECT r.kind, \(unescaped: Self.tokenState), \(unescaped: Self.age("r.confirmed_at")), count(*)
-        FROM \(sql: judged("installation_tokens", .installationTokens, percent))
+        FROM \(sql: TableSample.pages("installation_tokens AS r", percent))
         WHERE \(sql: scope.contains("r")) AND r.token IS NOT NULL
         GROUP BY 1, 2, 3
         """

@@ -1,5 +1,6 @@
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 extension Registry {
     /// The latest counts of all apps together, with the sweep's lag, the active guards and the number of events.
@@ -72,7 +73,8 @@ enum TotalStatements {
     static func activeGuards(of scope: Int64?) -> SQL {
         """
         SELECT count(*) FROM quarantine_guards g
-        WHERE \(unescaped: QuarantineStatements.isOn) AND \(sql: CountedScopes.isOf(scope, "g"))
+        WHERE g.tripped_at IS NOT NULL AND g.reported_at > now() - \(BurstGuard.window)
+            AND \(sql: CountedScopes.isOf(scope, "g"))
         """
     }
 

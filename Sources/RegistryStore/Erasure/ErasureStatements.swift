@@ -51,8 +51,9 @@ struct ErasureStatements {
         """
         SELECT count(*) FROM pg_locks l JOIN pg_stat_activity s ON s.pid = l.pid
         WHERE l.locktype = 'relation' AND l.pid <> pg_backend_pid()
-            -- A unit of work that locks activities has looked for erasures, and may not have written yet.
-            AND (l.mode = 'RowExclusiveLock' OR (l.mode = 'RowShareLock' AND l.relation = 'activities'::regclass))
+            -- A unit of work that holds row locks has looked for erasures, and may not have written yet.
+            AND (l.mode = 'RowExclusiveLock'
+                OR (l.mode = 'RowShareLock' AND l.relation IN ('activities'::regclass, 'installations'::regclass)))
             AND l.relation = ANY(ARRAY['activities', 'installations', 'alias_identities', 'token_values', 'channels', 'channel_quotas', 'start_leases', 'quarantine_guards', 'counts']::regclass[]::oid[])
             AND s.xact_start <= \(time)
         """
@@ -200,74 +201,42 @@ struct ErasureStatements {
         ] + tables + [events]
     }
 
-    /// Removes installations from a page of the values that they own or lost to others, and from the values of their
-    /// tokens.
+    /// Removes installations from a page of the values that they own, and from the values of their tokens.
     ///
-    /// A value without another holder is deleted; one without an owner may be another installation's, too. Remaining
-    /// values keep APNs's reports: those claimed by another's activity, and those that others took over.
+    /// A value without another holder is deleted; one without an owner may be another installation's, too. Values claimed by
+    /// an activity remain, with APNs's reports.
     private func values(of hashes: [[UInt8]]) -> SQL {
-        let columns = ["installation_hash", "installation_kind", "installation_observed_at"].map {
-            "\($0) = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.\($0) END"
-        }
-        return """
-            WITH page AS MATERIALIZED (
-                SELECT v.token_digest FROM unnest(\(hashes)) AS named (hash) CROSS JOIN LATERAL (
-                    (SELECT its.token_digest FROM token_values its
-                        WHERE \(sql: scope.contains("its")) AND its.installation_hash = named.hash
-                            AND its.installation_hash > '' LIMIT \(SweepStatements.tokenPageSize))
-                    UNION ALL
-                    (SELECT its.token_digest FROM token_values its
-                        WHERE \(sql: scope.contains("its")) AND its.displaced_installation_hash = named.hash
-                            AND its.displaced_installation_hash > '' LIMIT \(SweepStatements.tokenPageSize))
-                ) AS v LIMIT \(SweepStatements.tokenPageSize)
-            ), theirs AS MATERIALIZED (
-                SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY(\(hashes)) OR (
-                    -- One value, not a set that all tokens are read for.
-                    t.installation_hash IS NULL AND (SELECT true FROM installation_tokens r
-                        WHERE \(sql: scope.contains("r")) AND NOT r.has_one_owner AND r.token_digest = t.token_digest
-                            AND r.installation_hash <> ALL(\(hashes)) LIMIT 1) IS NULL
-                ))) IS TRUE AS is_nobodys
-                FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
-                    SELECT page.token_digest FROM page
-                    UNION ALL \(sql: RowPlaces.rows(of: hashes, in: "installation_tokens", "its.token_digest", scope))
-                )) AND (t.installation_hash = ANY(\(hashes)) OR t.displaced_installation_hash = ANY(\(hashes))
-                    OR (t.activity_id IS NULL AND t.installation_hash IS NULL))
-                ORDER BY t.token_digest FOR UPDATE
-            ), deleted AS (
-                DELETE FROM token_values t WHERE \(sql: scope.contains("t"))
-                    AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_nobodys))
-                RETURNING t.token_digest
-            ), released AS (
-                UPDATE token_values t SET \(unescaped: columns.joined(separator: ", ")),
-                    displaced_installation_hash = NULL, displaced_installation_kind = NULL
-                FROM (SELECT \(hashes)::bytea[] AS hashes OFFSET 0) AS gone
-                WHERE \(sql: scope.contains("t"))
-                    AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_nobodys))
-                    AND (t.installation_hash = ANY(gone.hashes) OR t.displaced_installation_hash = ANY(gone.hashes))
-                RETURNING t.token_digest
-            )
-            SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM deleted) + (SELECT count(*) FROM released)
-            """
-    }
-
-    // MARK: Aliases that were replaced
-
-    /// The columns that keep an alias after its replacement, by table. No index finds them.
-    static let replaced = [
-        (table: "installations", aliases: "displaced_aliases", cleared: "displaced_aliases = NULL")
-    ]
-
-    /// Clears one of ``replaced`` in a part of its table, if it names the alias.
-    static func clear(
-        _ replaced: (table: String, aliases: String, cleared: String),
-        of alias: Alias,
-        pages: Range<Int>,
-        in scope: Scope
-    ) -> SQL {
         """
-        UPDATE \(unescaped: replaced.table) r SET \(unescaped: replaced.cleared)
-        WHERE \(sql: scope.containsUnindexed("r")) AND \(sql: RowPlaces.areOn(pages, "r"))
-            AND (r.\(unescaped: replaced.aliases)) -> \(alias.kind) ? \(alias.value)
+        WITH page AS MATERIALIZED (
+            SELECT v.token_digest FROM unnest(\(hashes)) AS named (hash) CROSS JOIN LATERAL (
+                SELECT its.token_digest FROM token_values its
+                WHERE \(sql: scope.contains("its")) AND its.installation_hash = named.hash
+                    AND its.installation_hash > '' LIMIT \(SweepStatements.tokenPageSize)
+            ) AS v LIMIT \(SweepStatements.tokenPageSize)
+        ), theirs AS MATERIALIZED (
+            SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY(\(hashes)) OR (
+                -- One value, not a set that all tokens are read for.
+                t.installation_hash IS NULL AND (SELECT true FROM installation_tokens r
+                    WHERE \(sql: scope.contains("r")) AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+                        AND r.installation_hash <> ALL(\(hashes)) LIMIT 1) IS NULL
+            ))) IS TRUE AS is_nobodys
+            FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
+                SELECT page.token_digest FROM page
+                UNION ALL \(sql: RowPlaces.rows(of: hashes, in: "installation_tokens", "its.token_digest", scope))
+            )) AND (t.installation_hash = ANY(\(hashes)) OR (t.activity_id IS NULL AND t.installation_hash IS NULL))
+            ORDER BY t.token_digest FOR UPDATE
+        ), deleted AS (
+            DELETE FROM token_values t WHERE \(sql: scope.contains("t"))
+                AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_nobodys))
+            RETURNING t.token_digest
+        ), released AS (
+            UPDATE token_values t SET installation_hash = NULL, installation_kind = NULL, installation_observed_at = NULL
+            WHERE \(sql: scope.contains("t"))
+                AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_nobodys))
+                AND t.installation_hash = ANY(\(hashes))
+            RETURNING t.token_digest
+        )
+        SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM deleted) + (SELECT count(*) FROM released)
         """
     }
 

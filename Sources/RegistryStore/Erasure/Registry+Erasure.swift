@@ -25,7 +25,7 @@ extension Registry {
         let statements = ErasureStatements(subject: subject, scope: scope)
         try await write { session in
             let results = try session.pipeline([statements.remember, Refusal.facts(ofApp: scope.app.id)])
-            guard results[0].affectedRows > 0 else { throw try Refusal(of: nil, results[1][0]).problem }
+            guard results[0].affectedRows > 0 else { throw try Refusal.problem(results[1]) }
         }
         try await waitForWriters()
         let event = EventStatements.insertion(
@@ -48,7 +48,6 @@ extension Registry {
             return rest.isEmpty ? 0 : try session.pipeline(rest).map(\.affectedRows).reduce(0, +)
         }
         counts.records += try await eraseLeases(statements)
-        try await clearReplaced(statements)
         let redacted = try await redactEvents(statements)
         counts.events += redacted
         if pages == 0 || redacted > 0 { _ = try await write { try $0.execute(event).affectedRows } }
@@ -165,17 +164,6 @@ extension Registry {
         var total = 0
         while case let count = try await write({ try $0.execute(page).affectedRows }), count > 0 { total += count }
         return total
-    }
-
-    /// Rows may remember an alias that they no longer bear.
-    private func clearReplaced(_ statements: ErasureStatements) async throws {
-        guard case .alias(let alias) = statements.subject else { return }
-        let scope = statements.scope
-        for replaced in ErasureStatements.replaced {
-            try await readThrough(replaced.table, holding: scope.id) { pages in
-                ErasureStatements.clear(replaced, of: alias, pages: pages, in: scope)
-            }
-        }
     }
 
     private func redactEvents(_ statements: ErasureStatements) async throws -> Int {

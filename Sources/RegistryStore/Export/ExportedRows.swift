@@ -20,10 +20,10 @@ struct ExportedActivity {
 
     private var id: ActivityID { answer.activityID }
 
-    /// The columns of an activity's verdict `r`, and of its identity `n`.
+    /// The columns of an explained activity `r`, and of its identity `n`.
     static let columns = Columns(
         ActivityAnswer.columns(of: "r"),
-        .one("CASE WHEN r.verdict IS NULL THEN r.token END"),
+        .one("CASE WHEN r.reason IS NULL THEN r.token END"),
         .one("r.token_observed_at"),
         .one("r.started_at"),
         .one("n.alias"),

@@ -115,14 +115,14 @@ struct ExportStatements {
     func rows(of kind: TokenKind, after position: Int64, through last: Int64) -> SQL {
         let rows = NumberedRows(kind: kind, scope: scope)
         let page: SQL = """
-            (SELECT * FROM \(sql: rows.verdicts) its
+            (SELECT * FROM \(unescaped: kind == .update ? "explained_activities" : "deliverable_installation_tokens") its
             WHERE \(sql: scope.contains("its")) AND \(sql: rows.contains("its"))
                 AND its.\(unescaped: rows.number) > \(position) AND its.\(unescaped: rows.number) <= \(last) OFFSET 0) AS r
             """
         let selection: SQL =
             kind == .update
             ? "\(ExportedActivity.columns) FROM \(sql: page) \(sql: identity)"
-            : "\(TransferRecord.columns(of: kind)) FROM \(sql: page) WHERE r.verdict IS NULL"
+            : "\(TransferRecord.columns(of: kind)) FROM \(sql: page)"
         return "SELECT \(sql: selection) ORDER BY r.\(unescaped: rows.number)"
     }
 

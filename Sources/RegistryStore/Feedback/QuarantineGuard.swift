@@ -1,5 +1,7 @@
 import Foundation
+import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 /// A burst guard that is on: so many tokens were reported that no more are quarantined for now.
 package struct QuarantineGuard: Sendable, Hashable {
@@ -8,4 +10,23 @@ package struct QuarantineGuard: Sendable, Hashable {
     package let kind: String
     /// Postgres's clock when it tripped.
     package let trippedAt: Date
+}
+
+extension Registry {
+    package func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
+        let list = Query.listGuards(["app": app.id, "window": BurstGuard.window])
+        return try await read { session in
+            try session.execute(list).decode { row in
+                QuarantineGuard(
+                    environment: try APNSEnvironment(stored: row["environment"]),
+                    kind: try row["kind"],
+                    trippedAt: try row["tripped_at"]
+                )
+            }
+        }
+    }
+}
+
+extension Query {
+    fileprivate static let listGuards: Query = "feedback.list-guards"
 }

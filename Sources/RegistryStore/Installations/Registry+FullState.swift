@@ -56,7 +56,11 @@ private struct FullStateUnit {
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> FullStateAnswer {
-        let (previous, running) = try lockInstallation(transaction)
+        let observedAt = Timestamp(state.observedAt)
+        let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
+        let locks = InstallationLocks(of: request)
+        let running = try lockInstallation(locks, transaction)
+        guard running.count <= Registry.mostRunningActivities else { throw Self.tooManyActivities }
         let listed = state.firstItems
         let requests = listed.map { item in
             RegistrationRequest(
@@ -67,8 +71,12 @@ private struct FullStateUnit {
                 scope: scope
             )
         }
-        var (rows, results) = try RegistrationUnit(requests: requests, scope: scope)
-            .decide(in: transaction, locking: additionalIDs.union(running))
+        let unit = RegistrationUnit(requests: requests, scope: scope)
+        var rows = try unit.locks(adding: additionalIDs.union(running)).take(locks, in: scope, transaction)
+        let previous = try rows.decide { rows throws(Rejection) in
+            try rows.registerFullState(request, at: observedAt)
+        }
+        let results = try unit.answer(&rows, transaction)
         // A rejected registration still says that its activity is present, like a malformed item.
         for (request, result) in zip(requests, results) where result.isRejectedForItsTimes {
             let presence = Registration(
@@ -80,7 +88,6 @@ private struct FullStateUnit {
             )
             _ = rows.answer(presence) { _ in false }
         }
-        let observedAt = Timestamp(state.observedAt)
         var dismissed: [ActivityID] = []
         if previous.map({ $0 <= observedAt }) ?? true {
             let present = zip(listed, results).filter { !$1.isOfAnother }.map(\.0.activityID)
@@ -92,33 +99,19 @@ private struct FullStateUnit {
                 actor: who
             )
         }
-        let remember = Query.setFullState([
-            "scope": scope.id, "installation": installation.bytes, "observed_at": observedAt,
-        ])
-        _ = try transaction.execute(remember)
         try rows.write(in: scope, transaction, isLast: true)
         return FullStateAnswer(results: state.results(of: listed, results), ended: dismissed)
     }
 
-    /// - Returns: the last full state, and the activities that have not ended.
+    /// - Returns: the activities that have not ended.
     private func lockInstallation(
+        _ locks: InstallationLocks,
         _ transaction: borrowing PostgresTransaction
-    ) throws -> (previous: Timestamp?, running: [ActivityID]) {
-        let rows = InstallationStatements(installation: installation, scope: scope, claimant: claimant)
-        let results = try transaction.pipeline(
-            [
-                rows.lock(observedAt: state.observedAt, registers: true),
-                rows.refusalFacts(observedAt: state.observedAt, registers: true),
-                Query.readFullState(["scope": scope.id, "installation": installation.bytes]),
-                Query.readRunning([
-                    "scope": scope.id, "installation": installation.bytes, "limit": Registry.mostRunningActivities + 1,
-                ]),
-            ] + (claimant.subject == nil ? [] : rows.aliasRows + rows.takeover(by: who))
-        )
-        guard !results[0].isEmpty else { throw try Refusal(of: state.observedAt, results[1][0]).problem }
-        let running = try results[3].decode(ActivityID.self)
-        guard running.count <= Registry.mostRunningActivities else { throw Self.tooManyActivities }
-        return (try results[2].decode(Timestamp?.self).first ?? nil, running)
+    ) throws -> [ActivityID] {
+        let running = Query.readRunning([
+            "scope": scope.id, "installation": installation, "limit": Registry.mostRunningActivities + 1,
+        ])
+        return try transaction.pipeline([locks.lockInstallation(in: scope), running])[1].decode(ActivityID.self)
     }
 }
 
@@ -170,15 +163,20 @@ extension FullState.Item {
         return registration
     }
 
+    /// The problem with places in the whole body.
+    private func located(_ problem: Problem) -> Problem {
+        var problem = problem
+        problem.errors = problem.errors.map { JSONFault(pointer: pointer + $0.pointer, detail: $0.detail) }
+        return problem
+    }
+
     /// The item's own fault precedes the result of its bare sign of life.
     fileprivate func result(_ merged: Result<RegistrationAnswer, Problem>) -> FullStateAnswer.ItemResult {
-        let result = problem.map { .failure($0) } ?? merged.map(\.outcome)
+        let result = problem.map { .failure($0) } ?? merged.map(\.outcome).mapError(located)
         return FullStateAnswer.ItemResult(activityID: activityID, result: result)
     }
 }
 
 extension Query {
-    fileprivate static let setFullState: Query = "installations.set-full-state"
-    fileprivate static let readFullState: Query = "installations.read-full-state"
-    fileprivate static let readRunning: Query = "installations.read-running-activities"
+    static let readRunning: Query = "installations.read-running-activities"
 }

@@ -15,72 +15,162 @@ extension Registry {
         by who: UTF8Text,
         claimant: Claimant = .any
     ) async throws -> TokenRegistrationAnswer {
-        let rows = TokenSlotRows(slot: slot, installation: installation, scope: scope, claimant: claimant)
-        let statements = TokenRegistrationStatements(registration: registration, rows: rows, who: who)
+        let observedAt = registration.observedAt.map(Timestamp.init)
+        let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
+        let unit = TokenUnit(slot: slot, request: request, scope: scope)
         return try await write { session in
-            let results = try session.pipeline(statements.all)
-            guard let merged = try results[statements.reactivationIndex].decode(MergedToken.columns).first else {
-                let facts = try session.execute(rows.refusalFacts(observedAt: registration.observedAt))[0]
-                throw rows.problem(of: try Refusal(of: registration.observedAt, facts))
-            }
-            return try merged.answer(in: slot, of: installation)
+            try session.transaction { try unit.register(registration.token, in: $0, locking: $1) }
+        }
+    }
+
+    /// Deletes a token as observed no later than the time; an unknown one leaves a tombstone.
+    ///
+    /// - Parameter claimant: a client names this same installation.
+    /// - Throws: `clockSkew`, `notYours`, `invalidRequest` for one attributes type more than an installation may have.
+    package func deleteToken(
+        in slot: TokenSlot,
+        of installation: InstallationHash,
+        observedAt: Date?,
+        in scope: Scope,
+        by who: UTF8Text,
+        claimant: Claimant = .any
+    ) async throws {
+        let observedAt = observedAt.map(Timestamp.init)
+        let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
+        let unit = TokenUnit(slot: slot, request: request, scope: scope)
+        try await write { session in
+            try session.transaction { transaction, _ in try unit.delete(in: transaction) }
         }
     }
 }
 
-extension MergedToken {
-    fileprivate func answer(
-        in slot: TokenSlot,
-        of installation: InstallationHash
-    ) throws(Problem) -> TokenRegistrationAnswer {
-        var status = TokenStatus(slot: slot, installation: installation)
-        status.observedAt = observedAt
-        if let refusal = refusal(in: slot) {
+extension TokenSlot {
+    /// Empty for kinds of which an installation has one token.
+    var typeName: UTF8Text { attributesType?.rawValue ?? "" }
+}
+
+extension InstallationToken.ID {
+    init(_ slot: TokenSlot, of installation: InstallationHash) {
+        self.init(installation: installation, kind: slot.kind.name, attributesType: slot.typeName)
+    }
+}
+
+/// The unit of work of a request about one token slot.
+private struct TokenUnit {
+    let slot: TokenSlot
+    let request: InstallationRequest
+    let scope: Scope
+
+    private var id: InstallationToken.ID { InstallationToken.ID(slot, of: request.installation) }
+
+    func register(
+        _ token: PushToken,
+        in transaction: borrowing PostgresTransaction,
+        locking additionalIDs: Set<ActivityID>
+    ) throws -> TokenRegistrationAnswer {
+        let digest = TokenDigest(token)
+        let locks = InstallationLocks(of: request, includesSlots: true)
+        var rows = try RowLocks(ids: additionalIDs, digests: [digest]).take(locks, in: scope, transaction)
+        let effect = try rows.decide { rows throws(Rejection) in
+            try rows.register(token, digest, in: id, hasOneOwner: slot.kind.hasOneOwner, request)
+        }
+        try rows.write(in: scope, transaction, isLast: true)
+        return try answer(effect, rows)
+    }
+
+    func delete(in transaction: borrowing PostgresTransaction) throws {
+        let locks = InstallationLocks(of: request, includesSlots: true)
+        var rows = try RowLocks().take(locks, in: scope, transaction)
+        do throws(Problem) {
+            try rows.decide { rows throws(Rejection) in
+                try rows.deleteToken(in: id, hasOneOwner: slot.kind.hasOneOwner, request)
+            }
+        } catch {
+            guard error.isOfErased else { throw error }
+            // An erased token is already gone.
+            return
+        }
+        try rows.write(in: scope, transaction, isLast: true)
+    }
+
+    // MARK: The answer to a registration
+
+    private func answer(_ effect: InstallationToken.Effect, _ rows: LockedRows) throws -> TokenRegistrationAnswer {
+        guard let stored = rows.installations.slots[id]?.value else { throw Problem.unforeseen }
+        let loggedOutAt = rows.installations[request.installation].times.loggedOutAt
+        var status = TokenStatus(slot: slot, installation: request.installation)
+        status.observedAt = stored.token?.observedAt.date
+        if effect == .removed { status.observedAt = [stored.deletedAt, loggedOutAt].compactMap(\.self).max()?.date }
+        if let refusal = refusal(effect, stored, rows) {
             status.reason = refusal.reason
-            if outcome == "refused" { status.observedAt = [deletedAt, removedAt].compactMap(\.self).max() }
             var problem = Problem(refusal.code, refusal.detail)
             problem.token = status
-            problem.serverTime = serverTime
+            problem.serverTime = rows.now.date
             throw problem
         }
-        status.confirmedAt = confirmedAt
-        if verdict == .quarantined { status.reason = verdict?.rawValue }
-        return TokenRegistrationAnswer(
-            outcome: RegistrationOutcome(rawValue: outcome) ?? .refreshed,
-            status: status
-        )
+        status.confirmedAt = stored.confirmedAt?.date
+        status.reason = stored.withheld?.rawValue
+        return TokenRegistrationAnswer(outcome: RegistrationOutcome(effect), status: status)
     }
 
     private typealias TokenRefusal = (code: Problem.Code, reason: String, detail: String)
 
-    /// Why the token is withheld although the request was merged.
-    private func refusal(in slot: TokenSlot) -> TokenRefusal? {
-        switch outcome {
-        case "refused": removal
-        case "superseded":
-            (.superseded, "rotated", "Another token of this place was observed later. Read the token again.")
-        default: conflict
+    /// Why the token is not current or not deliverable, although the request was merged.
+    private func refusal(
+        _ effect: InstallationToken.Effect,
+        _ stored: InstallationToken,
+        _ rows: LockedRows
+    ) -> TokenRefusal? {
+        switch effect {
+        case .removed:
+            let loggedOutAt = rows.installations[request.installation].times.loggedOutAt ?? .distantPast
+            let remedy = "Register the current token with its time."
+            return loggedOutAt >= stored.deletedAt ?? .distantPast
+                ? (.superseded, "logged-out", "The installation logged out later. \(remedy)")
+                : (.superseded, "deleted", "The token was deleted later. \(remedy)")
+        case .superseded: return (.superseded, "rotated", "A token with a later observedAt is current.")
+        case .registered, .rotated, .refreshed, .reactivated: break
         }
+        guard let reason = stored.withheld, let detail = detail(of: reason, stored, rows) else { return nil }
+        return (reason.code, reason.rawValue, detail)
     }
 
-    private var removal: TokenRefusal {
-        guard let removedAt, deletedAt.map({ $0 <= removedAt }) ?? true else {
-            return (.superseded, "deleted", "It was deleted since. Register what holds now, with its time.")
-        }
-        return (.superseded, "logged-out", "The installation logged out since. Register what holds now, with its time.")
-    }
-
-    private var conflict: TokenRefusal? {
-        switch verdict {
+    private func detail(of reason: WithholdingReason, _ stored: InstallationToken, _ rows: LockedRows) -> String? {
+        switch reason {
+        case .takenOver: return "Another installation registered this token later."
         case .kindConflict:
-            let known = "The value is known as a \(ownerKind ?? "different") token."
-            return (.tokenKindConflict, "kind-conflict", known + " Register the token that the system gave for this.")
-        case .takenOver: return (.superseded, "taken-over", "Another installation registered this token later.")
+            let kind = stored.token.flatMap { rows.values[$0.digest]?.value.installation?.kind } ?? "different"
+            return "The value is known as a \(kind) token. Register the token that the system gave for this."
         case .unregistered:
-            let detail =
-                "APNs said after observedAt that this token is dead. Register the one that the system gives now."
-            return (.tokenUnregistered, "unregistered", detail)
-        default: return nil
+            return "APNs reported the token as dead after observedAt. Register the token that the system delivers now."
+        case .purged: return "An admin purged the token. Register the token that the system delivers now."
+        case .quarantined: return nil
         }
     }
+}
+
+extension RegistrationOutcome {
+    fileprivate init(_ effect: InstallationToken.Effect) {
+        switch effect {
+        case .registered: self = .registered
+        case .rotated: self = .rotated
+        case .reactivated: self = .reactivated
+        case .refreshed, .superseded, .removed: self = .refreshed
+        }
+    }
+}
+
+extension WithholdingReason {
+    fileprivate var code: Problem.Code {
+        switch self {
+        case .takenOver: .superseded
+        case .kindConflict: .tokenKindConflict
+        case .unregistered, .purged, .quarantined: .tokenUnregistered
+        }
+    }
+}
+
+extension Problem {
+    /// It concerns erased data, of which no facts remain.
+    var isOfErased: Bool { code == .activityEnded && activity == nil }
 }

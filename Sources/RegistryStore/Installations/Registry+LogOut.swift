@@ -19,149 +19,98 @@ extension Registry {
         by who: UTF8Text,
         claimant: Claimant = .any
     ) async throws {
-        let rows = InstallationStatements(installation: installation, scope: scope, claimant: claimant)
-        let statements = LogOutStatements(rows: rows, who: who)
-        guard var page = try await begin(statements, observedAt) else { return }
-        while let key = page.next {
-            page.next = try await write { [page] session in
+        let observedAt = observedAt.map(Timestamp.init)
+        let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
+        let unit = LogOutUnit(request: request, scope: scope)
+        let first = try await write { session in
+            try session.transaction { transaction, _ in try unit.logOut(in: transaction) }
+        }
+        var next = first.next
+        while let key = next {
+            next = try await write { session in
                 try session.transaction { transaction, _ in
-                    try Self.endPage(statements, at: page.time, after: key, transaction)
+                    try unit.endPage(after: key, at: first.time, in: transaction)
                 }
             }
         }
     }
+}
 
-    private static let logOutPageSize = 1000
+/// The units of work of a log-out.
+private struct LogOutUnit {
+    let request: InstallationRequest
+    let scope: Scope
 
-    /// The time of the log-out, and the key of the last activity that it ended so far; nil if there are no more.
-    private struct LogOutPage: Sendable {
+    private static let pageSize = 1000
+
+    /// - Returns: the time of the log-out, and the key of the last activity that it ended; nil if there are no more.
+    func logOut(in transaction: borrowing PostgresTransaction) throws -> (time: Timestamp, next: Int64?) {
+        let locks = InstallationLocks(of: request, includesSlots: true)
+        // A log-out without a time is later than every start.
+        let first = search(after: 0, startedBy: request.observedAt ?? .distantFuture)
+        let page = try Page(transaction.pipeline([locks.lockInstallation(in: scope), first])[1])
+        var rows = try RowLocks(ids: Set(page.ids)).take(locks, in: scope, transaction)
         let time: Timestamp
-        var next: Int64?
-    }
-
-    private func begin(_ statements: LogOutStatements, _ observedAt: Date?) async throws -> LogOutPage? {
-        let rows = statements.rows
-        return try await write { session in
-            try session.transaction { transaction, _ in
-                let locked = try transaction.pipeline([
-                    rows.lock(observedAt: observedAt), statements.time(observedAt),
-                    rows.refusalFacts(observedAt: observedAt),
-                ])
-                guard !locked[0].isEmpty else {
-                    let refusal = try Refusal(of: observedAt, locked[2][0])
-                    if case .erased = refusal { return nil }
-                    throw refusal.problem
-                }
-                let time = try locked[1][0].decode(Timestamp.self)
-                _ = try transaction.pipeline(statements.removal(at: time.date))
-                return LogOutPage(time: time, next: try Self.endPage(statements, at: time, after: 0, transaction))
-            }
+        do throws(Problem) {
+            time = try rows.decide { rows throws(Rejection) in try rows.logOut(request) }
+        } catch {
+            guard error.isOfErased else { throw error }
+            return (rows.now, nil)
         }
+        try end(page.ids, at: time, &rows, transaction)
+        try rows.write(in: scope, transaction, isLast: true)
+        return (time, page.next)
     }
 
-    /// Ends a page of the activities that had started by the log-out, and finishes the transaction. An earlier start may become
-    /// known later: the view of deliverable activities applies the same rule.
+    /// Ends a page of the activities that had started by the log-out. An earlier start may become known later: the view of
+    /// deliverable activities applies the same rule.
     ///
-    /// - Returns: the key of the last one; nil if the page was not full.
-    private static func endPage(
-        _ statements: LogOutStatements,
+    /// - Returns: the key of the last one; nil if there are no more.
+    func endPage(after key: Int64, at time: Timestamp, in transaction: borrowing PostgresTransaction) throws -> Int64? {
+        let page = try Page(transaction.execute(search(after: key, startedBy: time)))
+        guard !page.ids.isEmpty else { return nil }
+        var rows = try RowLocks(ids: Set(page.ids)).take(in: scope, transaction)
+        try end(page.ids, at: time, &rows, transaction)
+        try rows.write(in: scope, transaction, isLast: true)
+        return page.next
+    }
+
+    private func end(
+        _ ids: [ActivityID],
         at time: Timestamp,
-        after key: Int64,
+        _ rows: inout LockedRows,
         _ transaction: borrowing PostgresTransaction
-    ) throws -> Int64? {
-        let (scope, rows) = (statements.rows.scope, statements.rows)
-        let page = Query.runningPage([
-            "scope": scope.id,
-            "installation": rows.installation.bytes,
-            "started_by": time,
-            "after": key,
-            "limit": logOutPageSize,
-        ])
-        let found = try transaction.execute(page).decode(ActivityID.self, Int64.self)
-        guard !found.isEmpty else { return nil }
-        let ids = found.map(\.0)
-        var locked = try RowLocks(ids: Set(ids)).take(in: scope, transaction)
-        // A log-out without a time may be that of a fast clock's records; its time was checked with the installation.
+    ) throws {
+        // A log-out without a time may be that of a fast clock's records.
         let end = EndUnit(
             scope: scope,
             reason: .ended,
-            observedAt: min(time, locked.now),
-            who: statements.who,
+            observedAt: min(time, rows.now),
+            who: request.actor,
             claimant: .any
         )
-        _ = try end.apply(to: ids, &locked, transaction)
-        try locked.write(in: scope, transaction, isLast: true)
-        return found.count < logOutPageSize ? nil : found.last?.1
+        _ = try end.apply(to: ids, &rows, transaction)
+    }
+
+    private func search(after key: Int64, startedBy time: Timestamp) -> SQL {
+        Query.readRunningPage([
+            "scope": scope.id, "installation": request.installation, "after": key, "started_by": time,
+            "limit": Self.pageSize,
+        ])
+    }
+
+    private struct Page {
+        let ids: [ActivityID]
+        let next: Int64?
+
+        init(_ result: PostgresResult) throws {
+            let found = try result.decode(ActivityID.self, Int64.self)
+            ids = found.map(\.0)
+            next = found.count < LogOutUnit.pageSize ? nil : found.last?.1
+        }
     }
 }
 
 extension Query {
-    fileprivate static let runningPage: Query = "installations.read-running-page"
-}
-
-/// The statements of a log-out, between the installation's lock and the end of its activities.
-struct LogOutStatements {
-    let rows: InstallationStatements
-    let who: UTF8Text
-
-    private var scope: Scope { rows.scope }
-
-    /// A log-out without a time is later than all records, also those observed by a fast clock.
-    func time(_ observedAt: Date?) -> SQL {
-        """
-        SELECT coalesce(\(observedAt), greatest(clock_timestamp(), i.aliases_observed_at, i.metadata_observed_at,
-            i.subject_observed_at, (SELECT max(r.observed_at) FROM installation_tokens r WHERE \(sql: rows.isOf("r")))))
-        FROM installations i WHERE \(sql: rows.isOf("i"))
-        """
-    }
-
-    /// Removes tokens, aliases and metadata observed by then, and stores the time for late requests.
-    func removal(at time: Date) -> [SQL] {
-        [event(at: time), leaseRemoval(at: time), memory(at: time), tokenRemoval(at: time)] + rows.aliasRows
-    }
-
-    /// Runs before the time is stored: a repeated or late log-out removes no lease of the next user.
-    private func leaseRemoval(at time: Date) -> SQL {
-        LeaseStatements.deletion(of: rows, where: "coalesce(i.removed_at, '-infinity') < \(time)")
-    }
-
-    private func memory(at time: Date) -> SQL {
-        """
-        UPDATE installations i SET
-            -- The next user begins anew: it has no owner.
-            subject = CASE WHEN i.subject_observed_at > \(time) THEN i.subject END,
-            subject_observed_at = CASE WHEN i.subject_observed_at > \(time) THEN i.subject_observed_at END,
-            removed_at = greatest(i.removed_at, \(time)),
-            full_state_at = greatest(i.full_state_at, \(time)),
-            aliases = CASE WHEN i.aliases_observed_at > \(time) THEN i.aliases END,
-            aliases_observed_at = CASE WHEN i.aliases_observed_at > \(time) THEN i.aliases_observed_at END,
-            metadata = CASE WHEN i.metadata_observed_at > \(time) THEN i.metadata END,
-            metadata_observed_at = CASE WHEN i.metadata_observed_at > \(time) THEN i.metadata_observed_at END
-        WHERE \(sql: rows.isOf("i"))
-        """
-    }
-
-    private func tokenRemoval(at time: Date) -> SQL {
-        """
-        UPDATE installation_tokens r SET token = NULL, outcome = 'ended', touched_at = statement_timestamp()
-        WHERE \(sql: rows.isOf("r")) AND r.token IS NOT NULL AND r.observed_at <= \(time)
-        """
-    }
-
-    /// Runs first because it reports the previous state. A repeated log-out changes nothing.
-    private func event(at time: Date) -> SQL {
-        EventStatements.insertion(
-            """
-            SELECT 'logged-out' AS type, \(unescaped: EventStatements.columns(ofInstallation: "i"))
-            FROM installations i
-            WHERE \(sql: rows.isOf("i")) AND coalesce(i.removed_at, '-infinity') < \(time)
-            UNION ALL
-            SELECT 'deleted', \(unescaped: EventStatements.columns(ofToken: "r", of: "i"))
-            FROM installation_tokens r \(sql: TokenSlotRows.joinInstallation(of: "r", in: scope))
-            WHERE \(sql: rows.isOf("r")) AND r.token IS NOT NULL AND r.observed_at <= \(time)
-            """,
-            by: who,
-            in: scope
-        )
-    }
+    static let readRunningPage: Query = "installations.read-running-page"
 }

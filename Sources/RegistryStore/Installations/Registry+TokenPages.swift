@@ -65,7 +65,7 @@ enum TokenResolveStatements {
         return """
             SELECT c.* FROM installation_aliases al CROSS JOIN LATERAL (
                 SELECT \(ResolvedToken.columns(of: kind))
-                FROM \(sql: scope.view(.currentInstallationTokens)) cur
+                FROM deliverable_installation_tokens cur
                 WHERE \(sql: scope.contains("cur"))
                     AND cur.installation_hash = al.installation_hash AND cur.kind = \(kind.name) AND \(sql: filter)
                 OFFSET 0

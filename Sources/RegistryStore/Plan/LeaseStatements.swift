@@ -83,16 +83,6 @@ struct LeaseStatements {
 
     // MARK: Going along
 
-    /// Deletes the leases of an installation.
-    ///
-    /// - Parameter condition: about the installation's row `i`.
-    static func deletion(of rows: InstallationStatements, where condition: SQL) -> SQL {
-        """
-        DELETE FROM start_leases l WHERE \(sql: rows.isOf("l"))
-            AND EXISTS (SELECT FROM installations i WHERE \(sql: rows.isOf("i")) AND \(sql: condition))
-        """
-    }
-
     /// A page of the alias's leases, on any installation.
     static func deletion(of alias: Alias, limit: Int, in scope: Scope) -> SQL {
         """

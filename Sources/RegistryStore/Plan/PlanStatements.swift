@@ -29,7 +29,7 @@ struct PlanStatements {
         SELECT \(PlanRow.columns)
         FROM \(sql: ResolveStatements.rows(of: alias, after: key, limit: Self.mostBearers, in: scope))
         CROSS JOIN LATERAL (
-            SELECT * FROM \(sql: scope.view(.activities)) its
+            SELECT * FROM explained_activities its
             WHERE \(sql: scope.contains("its")) AND its.activity_key = al.activity_key AND its.activity_key > 0
                 AND its.state = 'active' LIMIT 1
         ) AS cur
@@ -44,7 +44,7 @@ struct PlanStatements {
     }
 
     private static let rulingOfRunning = """
-        CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
+        CASE WHEN cur.reason IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
         ELSE 'no-update-token' END
         """
 
@@ -52,7 +52,7 @@ struct PlanStatements {
         let alerts = PlanRuling.alerts.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         return """
             LEFT JOIN LATERAL (
-                SELECT its.token FROM \(sql: scope.view(.currentInstallationTokens)) its
+                SELECT its.token FROM deliverable_installation_tokens its
                 WHERE \(sql: scope.contains("its")) AND its.installation_hash = p.installation_hash
                     AND its.kind = \(TokenKind.device.name) AND its.attributes_type = ''
                     AND p.ruling IN (\(unescaped: alerts)) LIMIT 1
@@ -99,7 +99,7 @@ struct PlanStatements {
                 taken.leased_until, \(unescaped: LeaseRules.attempt(of: "taken", before: "taken.leased_at")) AS attempt
         ) AS p
         LEFT JOIN LATERAL (
-            SELECT * FROM \(sql: scope.view(.activities)) its
+            SELECT * FROM explained_activities its
             WHERE \(sql: scope.contains("its")) AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
         ) AS cur ON true
         \(sql: deviceToken)
@@ -127,7 +127,7 @@ struct PlanStatements {
                 FROM (SELECT \(request.planID)::text AS plan_id OFFSET 0) AS asked
             ) AS p
             LEFT JOIN LATERAL (
-                SELECT * FROM \(sql: scope.view(.activities)) its
+                SELECT * FROM explained_activities its
                 WHERE \(sql: scope.contains("its")) AND its.activity_key = found.running AND its.activity_key > 0 LIMIT 1
             ) AS cur ON true
             \(sql: deviceToken)
@@ -149,7 +149,7 @@ struct PlanStatements {
             FROM unnest(\(hashes)) AS q (installation_hash)
             \(sql: Self.bearing("q.installation_hash", "\(alias.kind)", "\(alias.value)", in: scope))
             LEFT JOIN LATERAL (
-                SELECT its.verdict, its.created_at, its.activity_key FROM \(sql: scope.view(.activities)) its
+                SELECT its.reason, its.created_at, its.activity_key FROM explained_activities its
                 WHERE \(sql: scope.contains("its")) AND its.activity_key = bearing.running AND its.activity_key > 0 LIMIT 1
             ) AS cur ON true
             LEFT JOIN LATERAL (
@@ -158,7 +158,7 @@ struct PlanStatements {
                     AND its.kind = \(alias.kind) AND its.value = \(alias.value) LIMIT 1
             ) AS l ON true
             LEFT JOIN LATERAL (
-                SELECT its.token, its.confirmed_at FROM \(sql: scope.view(.currentInstallationTokens)) its
+                SELECT its.token, its.confirmed_at FROM deliverable_installation_tokens its
                 WHERE \(sql: scope.contains("its")) AND its.installation_hash = q.installation_hash
                     AND its.kind = \(TokenKind.start.name) AND its.attributes_type = \(request.attributesType) LIMIT 1
             ) AS st ON true

@@ -22,12 +22,21 @@ struct Erasures {
     init(of names: [[UTF8Text]], in scope: Scope, _ transaction: borrowing PostgresTransaction) throws {
         let places = names.enumerated().flatMap { request, names in names.indices.map { (request, isActivity: $0 == 0) }
         }
-        let query = Query.findErasures(["scope": scope.id, "app": scope.app.id, "names": Array(names.joined())])
-        for erased in try transaction.execute(query).decode(ErasedName.self) {
+        let erased = try transaction.execute(Self.find(Array(names.joined()), in: scope))
+        for erased in try erased.decode(ErasedName.self) {
             let (request, isActivity) = places[erased.position - 1]
             let known = found[request] ?? (false, .distantPast)
             found[request] = (known.isActivity || isActivity, max(known.at, erased.erasedAt))
         }
+    }
+
+    static func find(_ names: [UTF8Text], in scope: Scope) -> SQL {
+        Query.findErasures(["scope": scope.id, "app": scope.app.id, "names": names])
+    }
+
+    /// The last erasure in the result of ``find(_:in:)``.
+    static func last(_ result: PostgresResult) throws -> Timestamp? {
+        try result.decode(ErasedName.self).map(\.erasedAt).max()
     }
 
     /// Whether a request concerns erased data: the activity itself, or a name with an observation no later than its erasure.

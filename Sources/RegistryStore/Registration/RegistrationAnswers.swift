@@ -28,7 +28,7 @@ extension LockedRows {
 }
 
 extension ActivityAnswer {
-    init(_ activity: Activity, of installation: Installation?, at now: Timestamp) {
+    init(_ activity: Activity, of installation: InstallationTimes?, at now: Timestamp) {
         let state = activity.state(of: installation, at: now)
         self.init(activityID: activity.id, state: state, revision: activity.revision)
         reason = activity.end?.reason.rawValue ?? ([.expired, .ended].contains(state) ? state.rawValue : nil)
@@ -51,7 +51,7 @@ extension Rejection {
     /// The reason in an answer with facts about the activity: empty for the reason of its state; nil if the answer has no facts.
     fileprivate var reason: String? {
         switch self {
-        case .clockSkew, .notYours, .erased: nil
+        case .clockSkew, .notYours, .erased, .noRoom: nil
         case .stale, .ended, .expired: ""
         case .superseded: "rotated"
         case .withheld(let reason): reason.rawValue
@@ -81,6 +81,7 @@ extension Problem {
             )
         case .erased:
             self.init(.activityEnded, "It was erased, and data observed before the erasure does not return.")
+        case .noRoom: self = .noRoom
         case .ended: self.init(.activityEnded, "The activity has ended. An activityId is used once.")
         case .expired: self.init(.activityExpired, "The activity's lifetime is over.")
         case .superseded: self.init(.superseded, "A registration with a later observedAt is current.")

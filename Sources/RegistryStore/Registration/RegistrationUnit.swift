@@ -14,27 +14,29 @@ struct RegistrationUnit {
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> [Result<RegistrationAnswer, Problem>] {
-        let (rows, results) = try decide(in: transaction, locking: additionalIDs)
+        var rows = try locks(adding: additionalIDs).take(in: scope, transaction)
+        let results = try answer(&rows, transaction)
         try rows.write(in: scope, transaction, isLast: true)
         return results
     }
 
-    /// Locks the rows and decides, for a caller that adds its own decisions.
-    func decide(
-        in transaction: borrowing PostgresTransaction,
-        locking additionalIDs: Set<ActivityID>
-    ) throws -> (rows: LockedRows, results: [Result<RegistrationAnswer, Problem>]) {
-        let locks = RowLocks(
-            ids: Set(requests.map(\.registration.id)).union(additionalIDs),
+    func locks(adding ids: Set<ActivityID>) -> RowLocks {
+        RowLocks(
+            ids: Set(requests.map(\.registration.id)).union(ids),
             digests: Set(requests.compactMap(\.registration.digest)),
             installations: Set(requests.compactMap(\.registration.body.installation))
         )
-        var rows = try locks.take(in: scope, transaction)
+    }
+
+    /// Folds the requests into locked rows, for a caller that adds its own decisions.
+    func answer(
+        _ rows: inout LockedRows,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> [Result<RegistrationAnswer, Problem>] {
         let erasures =
             rows.hasErasures ? try Erasures(of: requests.map(\.registration), in: scope, transaction) : Erasures()
-        let results = requests.enumerated().map { index, request in
+        return requests.enumerated().map { index, request in
             rows.answer(request.registration) { erasures.concern(index, observedAt: $0) }
         }
-        return (rows, results)
     }
 }

@@ -4,7 +4,7 @@ import RegistryCore
 
 extension ActivityAnswer {
     static func columns(of row: String) -> Columns<ActivityAnswer> {
-        let endedAt = "CASE \(row).verdict WHEN 'logged-out' THEN \(row).removed_at ELSE \(row).ended_at END"
+        let endedAt = "CASE \(row).reason WHEN 'logged-out' THEN \(row).removed_at ELSE \(row).ended_at END"
         let sql = """
             \(row).activity_id, \(row).end_reason::text, \(endedAt), coalesce(\(row).token_observed_at, \(row).last_observed_at),
             \(row).confirmed_at, \(row).expires_at, \(row).revision, \(row).state

@@ -2,14 +2,14 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The statements that hand out tokens. All read the view `current_activities`, which alone decides which tokens may be
+/// The statements that hand out tokens. All read the view `deliverable_activities`, which alone decides which tokens may be
 /// handed out.
 enum ResolveStatements {
     /// The activity of an alias's row. The limit keeps the planner from joining a whole crowd before the first page:
     /// rows are read in the order of the alias's index, one lookup each.
     private static func current(in scope: Scope) -> SQL {
         """
-        (SELECT \(ResolvedActivity.columns) FROM \(sql: scope.view(.currentActivities)) cur
+        (SELECT \(ResolvedActivity.columns) FROM deliverable_activities cur
         WHERE \(sql: scope.contains("cur")) AND cur.activity_key = al.activity_key
             AND cur.activity_key > 0 LIMIT 1) AS c
         """
@@ -48,7 +48,7 @@ enum ResolveStatements {
     /// TRUE` keeps the alias's rows a hashed set that is asked about each row.
     static func denseRange(of alias: Alias, after key: Int64, through last: Int64, in scope: Scope) -> SQL {
         """
-        SELECT \(ResolvedActivity.columns) FROM \(sql: scope.view(.currentActivities)) cur
+        SELECT \(ResolvedActivity.columns) FROM deliverable_activities cur
         WHERE \(sql: scope.contains("cur")) AND cur.activity_key > 0
             AND cur.activity_key > \(key) AND cur.activity_key <= \(last)
             AND (cur.activity_key IN (
@@ -103,7 +103,7 @@ enum ResolveStatements {
         """
         SELECT \(ActivityRecord.columns)
         FROM (
-            SELECT * FROM \(sql: scope.view(.activities)) its
+            SELECT * FROM explained_activities its
             WHERE \(sql: scope.contains("its")) AND its.activity_id = \(id.rawValue) LIMIT 1
         ) AS a
         """
@@ -153,15 +153,15 @@ extension ResolvedActivity {
 extension ActivityRecord {
     static let columns = Columns(
         ActivityAnswer.columns(of: "a"),
-        .one("nullif(a.verdict, 'no-token')"),
-        .one("CASE WHEN a.verdict IS NULL THEN a.token END"),
+        .one("nullif(a.reason, 'no-token')"),
+        .one("CASE WHEN a.reason IS NULL THEN a.token END"),
         .one("a.installation_hash"),
         ActivityFacts.columns(of: "a"),
         .one("a.started_at"),
         .one("a.starts_at"),
-        as: { (answer: ActivityAnswer, verdict: String?, token, installation, facts, startedAt, startsAt) in
+        as: { (answer: ActivityAnswer, reason: String?, token, installation, facts, startedAt, startsAt) in
             var answer = answer
-            if answer.state == .active { answer.reason = verdict }
+            if answer.state == .active { answer.reason = reason }
             return ActivityRecord(
                 answer: answer,
                 token: token,

@@ -2,8 +2,8 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// The rows that a unit of work locks. All units lock in one order: the installation, activities by id, token slots, token values
-/// by digest.
+/// The rows that a unit of work locks. All units lock in one order: the installation, activities by id, token values by digest, token
+/// slots.
 struct RowLocks {
     var ids: Set<ActivityID> = []
     var digests: Set<TokenDigest> = []
@@ -14,43 +14,149 @@ struct RowLocks {
     ///
     /// - Throws: `unknownApp`.
     func take(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
-        let names = ids.sorted()
         let locked = try transaction.pipeline([
-            Query.lockActivities(["scope": scope.id, "ids": names]),
-            Query.lockValues(["scope": scope.id, "digests": digests.sorted().map(\.bytes)]),
-            Query.readInstallations(["scope": scope.id, "hashes": installations.map(\.bytes), "ids": names]),
-            Query.readClock(["scope": scope.id, "app": scope.app.id]),
+            lockActivities(in: scope), lockValues(in: scope), readTimes(in: scope), Self.readClock(in: scope),
         ])
-        guard let clock = try locked[3].decode(Clock.self).first else {
-            throw Problem(.unknownApp, "The app was deleted.")
-        }
-        let activities = try locked[0].decode {
-            (try Activity(row: $0), try RowHandle(row: $0, key: $0["activity_key"]))
-        }
-        let values = try locked[1].decode { (try TokenValue(row: $0), try RowHandle(row: $0, key: nil)) }
-        var rows = LockedRows(
+        let clock = try Clock(locked[3])
+        return LockedRows(
             now: clock.now,
             hasErasures: clock.hasErasures,
             lifetime: scope.app.settings.activityLifetime,
             lockedIDs: ids,
-            activities: activities.map(\.0),
-            values: values.map(\.0),
-            installations: try Installation.dictionary(locked[2])
+            activities: try locked[0].decode(Activity.self),
+            values: try locked[1].decode(TokenValue.self),
+            times: try InstallationTimes.dictionary(locked[2])
         )
-        for (activity, handle) in activities { rows.handles[activity.id] = handle }
-        for (value, handle) in values { rows.valueHandles[value.digest] = handle }
-        return rows
+    }
+
+    /// Locks the rows of a request about an installation as well.
+    ///
+    /// - Throws: `unknownApp`.
+    func take(
+        _ installation: InstallationLocks,
+        in scope: Scope,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> LockedRows {
+        let locked = try transaction.pipeline(
+            [installation.lockInstallation(in: scope), lockActivities(in: scope), lockValues(in: scope)]
+                + [installation.lockSlots(in: scope)] + SlotHolders.lock(digests, in: scope)
+                + [readTimes(in: scope), Erasures.find(installation.names, in: scope), Self.readClock(in: scope)]
+        )
+        let clock = try Clock(locked[8])
+        let holders = try SlotHolders(locked[4...5])
+        return LockedRows(
+            now: clock.now,
+            hasErasures: clock.hasErasures,
+            lifetime: scope.app.settings.activityLifetime,
+            lockedIDs: ids,
+            activities: try locked[1].decode(Activity.self),
+            values: try locked[2].decode(TokenValue.self),
+            times: try InstallationTimes.dictionary(locked[6]),
+            installations: InstallationRows(
+                installations: try locked[0].decode(Installation.self),
+                slots: try locked[3].decode(InstallationToken.self) + holders.slots,
+                others: holders.installations,
+                erasedAt: try Erasures.last(locked[7])
+            )
+        )
+    }
+
+    private func lockActivities(in scope: Scope) -> SQL {
+        Query.lockActivities(["scope": scope.id, "ids": ids.sorted()])
+    }
+
+    private func lockValues(in scope: Scope) -> SQL {
+        Query.lockValues(["scope": scope.id, "digests": digests.sorted().map(\.bytes)])
+    }
+
+    private func readTimes(in scope: Scope) -> SQL {
+        Query.readInstallations(["scope": scope.id, "hashes": installations.map(\.bytes), "ids": ids.sorted()])
+    }
+
+    private static func readClock(in scope: Scope) -> SQL {
+        Query.readClock(["scope": scope.id, "app": scope.app.id])
+    }
+}
+
+/// The rows of an installation that a request about it locks.
+struct InstallationLocks {
+    let installation: InstallationHash
+    /// Whether the request changes tokens.
+    let includesSlots: Bool
+    /// The names in the request that may be erased.
+    let names: [UTF8Text]
+
+    init(of request: InstallationRequest, aliases: [Alias] = [], includesSlots: Bool = false) {
+        installation = request.installation
+        self.includesSlots = includesSlots
+        names =
+            [ErasureStatements.name(of: request.installation)] + aliases.map { ErasureStatements.name(of: $0) }
+            + (request.claimant.subject.map { [ErasureStatements.name(ofSubject: $0)] } ?? [])
+    }
+
+    func lockInstallation(in scope: Scope) -> SQL {
+        Query.lockInstallation(["scope": scope.id, "installation": installation])
+    }
+
+    func lockSlots(in scope: Scope) -> SQL {
+        Query.lockSlots(["scope": scope.id, "installation": includesSlots ? installation : nil])
+    }
+}
+
+/// The token slots that have some token values, locked after the values.
+struct SlotHolders {
+    let slots: [InstallationToken]
+    /// The subjects and aliases of the slots' installations, which are not locked.
+    let installations: [Installation]
+
+    /// The most slots with one value. Start tokens may repeat, but one phone has the value in a few types; more are artificial.
+    static let most = 500
+
+    static func lock(_ digests: Set<TokenDigest>, in scope: Scope) -> [SQL] {
+        let digests = digests.sorted().map(\.bytes)
+        return [
+            Query.lockOwners(["scope": scope.id, "digests": digests]),
+            Query.lockSharers(["scope": scope.id, "digests": digests, "limit": most]),
+        ]
+    }
+
+    init(_ results: some Sequence<PostgresResult>) throws {
+        let holders = try results.flatMap { try $0.decode(Holder.self) }
+        slots = holders.map(\.slot)
+        installations = holders.map(\.installation)
+    }
+
+    private struct Holder: DecodableRow {
+        let slot: InstallationToken
+        let installation: Installation
+
+        init(row: NamedRow) throws {
+            slot = try InstallationToken(row: row)
+            var installation = Installation(hash: slot.id.installation)
+            installation.subject = try row["subject"]
+            installation.aliases = try (row["aliases"] as JSONB?).map {
+                Stamped(try AliasSet(stored: $0), observedAt: .distantPast)
+            }
+            self.installation = installation
+        }
     }
 }
 
 extension LockedRows {
     /// Writes the rows that requests changed, in one round trip.
     ///
-    /// - Parameter isLast: whether the transaction commits with it.
+    /// - Parameters:
+    ///   - isLast: whether the transaction commits with it.
+    ///   - others: statements about other rows.
     /// - Throws: ``MissingLocks``.
-    func write(in scope: Scope, _ transaction: borrowing PostgresTransaction, isLast: Bool) throws {
+    func write(
+        in scope: Scope,
+        _ transaction: borrowing PostgresTransaction,
+        isLast: Bool,
+        and others: [SQL] = []
+    ) throws {
         guard missingIDs.isEmpty else { throw MissingLocks(ids: missingIDs) }
-        _ = try transaction.pipeline(RowWrite(rows: self, scope: scope).statements, finishing: isLast)
+        _ = try transaction.pipeline(others + RowWrite(rows: self, scope: scope).statements, finishing: isLast)
     }
 }
 
@@ -79,16 +185,18 @@ extension PostgresSession {
     }
 }
 
-extension RowHandle {
-    fileprivate init(row: NamedRow, key: Int64?) throws {
-        self.init(place: try row["place"], key: key)
-    }
-}
-
 /// The time of a transaction's decision.
-private struct Clock: DecodableRow {
+struct Clock: DecodableRow {
     let now: Timestamp
     let hasErasures: Bool
+
+    /// - Throws: `unknownApp`.
+    init(_ result: PostgresResult) throws {
+        guard let clock = try result.decode(Clock.self).first else {
+            throw Problem(.unknownApp, "The app was deleted.")
+        }
+        self = clock
+    }
 
     init(row: NamedRow) throws {
         now = try row["now"]
@@ -97,8 +205,12 @@ private struct Clock: DecodableRow {
 }
 
 extension Query {
-    fileprivate static let lockActivities: Query = "activities.lock"
-    fileprivate static let lockValues: Query = "activities.lock-values"
+    static let lockActivities: Query = "activities.lock"
+    static let lockValues: Query = "activities.lock-values"
     fileprivate static let readInstallations: Query = "activities.read-installations"
-    fileprivate static let readClock: Query = "activities.read-clock"
+    static let readClock: Query = "activities.read-clock"
+    fileprivate static let lockInstallation: Query = "installations.lock"
+    fileprivate static let lockSlots: Query = "installations.lock-slots"
+    fileprivate static let lockOwners: Query = "installations.lock-owners"
+    fileprivate static let lockSharers: Query = "installations.lock-sharers"
 }

@@ -9,30 +9,48 @@ struct RowWrite {
 
     var statements: [SQL] {
         let activities = rows.activities.values.filter(\.isWritten).sorted { $0.value.id < $1.value.id }
-        let values = rows.values.values.filter { $0.original != $0.value }.sorted { $0.value.digest < $1.value.digest }
+        let values = rows.values.values.filter { $0.isWritten || $0.original != $0.value }
+            .sorted { $0.value.digest < $1.value.digest }
+        let owned = values.filter { $0.value.owner != $0.original?.owner }
         let (removed, added) = aliasRows(activities)
-        let new = activities.filter { $0.original == nil }.map { ActivityWrite(row: $0, place: nil) }
-        let known = activities.filter { $0.original != nil }
-            .map { ActivityWrite(row: $0, place: rows.handles[$0.value.id]?.place) }
+        let new = activities.filter { $0.original == nil }.map(ActivityWrite.init)
+        let known = activities.filter { $0.original != nil }.map(ActivityWrite.init)
         return write(.insertActivities, new, ["now": rows.now])
             + write(.updateActivities, known, ["now": rows.now])
+            + write(.updateWithholding, withheld)
             + write(.deleteAliases, removed.sorted())
             + write(.insertAliases, added.sorted())
-            + write(.insertValues, values.filter { $0.original == nil }.map(owner))
-            + write(.updateValues, values.filter { $0.original != nil }.map(owner))
+            + write(.insertValues, owned.filter { $0.original == nil }.map(owner))
+            + write(.updateValues, owned.filter { $0.original != nil }.map(owner))
+            + values.filter(\.hasOtherInstallation).map(writeInstallation)
+            + reports(about: values.filter { !$0.hasOtherInstallation })
+            + installationStatements
             + write(.insertEvents, rows.events.map(EventWrite.init), ["retention": scope.app.settings.eventRetention])
     }
 
-    private func write<Row: PostgresComposite>(_ query: Query, _ rows: [Row], _ others: QueryValues = [:]) -> [SQL] {
+    func write<Row: PostgresComposite>(_ query: Query, _ rows: [Row], _ others: QueryValues = [:]) -> [SQL] {
         rows.isEmpty ? [] : [query(["scope": scope.id, "rows": rows] + others)]
     }
 
     private func owner(_ row: LockedRows.Row<TokenValue>) -> TokenOwnerWrite {
         TokenOwnerWrite(
             value: row.value,
-            place: rows.valueHandles[row.value.digest]?.place,
-            key: row.value.owner.flatMap { rows.handles[$0.activityID]?.key }
+            key: row.value.owner.flatMap { rows.activities[$0.activityID]?.value.handle?.key }
         )
+    }
+
+    /// The activities that no request is about, but whose token's value changed.
+    private var withheld: [WithholdingWrite] {
+        rows.activities.values.filter { !$0.isWritten && $0.original != $0.value }.map(\.value)
+            .sorted { $0.id < $1.id }.map(WithholdingWrite.init)
+    }
+
+    /// Deaths, quarantines, releases and deliveries.
+    private func reports(about values: [LockedRows.Row<TokenValue>]) -> [SQL] {
+        let new = values.filter { $0.original == nil && $0.value.owner == nil }
+        let known = values.filter { $0.original != nil && $0.isWritten }
+        return write(.insertReportedValues, new.map { TokenReportWrite(value: $0.value) })
+            + write(.updateReportedValues, known.map { TokenReportWrite(value: $0.value) }, ["now": rows.now])
     }
 
     /// The differences of `activity_aliases` that keep it equal to the activities' own aliases.
@@ -41,9 +59,8 @@ struct RowWrite {
     ) -> (removed: Set<AliasWrite>, added: Set<AliasWrite>) {
         var (removed, added): (Set<AliasWrite>, Set<AliasWrite>) = ([], [])
         for row in activities where row.hasOtherAliasRows {
-            let key = rows.handles[row.value.id]?.key
-            let before = row.original.map { AliasWrite.rows(of: $0, key) } ?? []
-            let after = AliasWrite.rows(of: row.value, key)
+            let before = row.original.map(AliasWrite.rows) ?? []
+            let after = AliasWrite.rows(of: row.value)
             removed.formUnion(before.subtracting(after))
             added.formUnion(after.subtracting(before))
         }
@@ -59,16 +76,18 @@ extension Query {
     fileprivate static let insertValues: Query = "activities.insert-values"
     fileprivate static let updateValues: Query = "activities.update-values"
     fileprivate static let insertEvents: Query = "activities.insert-events"
+    fileprivate static let updateWithholding: Query = "feedback.update-withholding"
+    fileprivate static let insertReportedValues: Query = "feedback.insert-values"
+    fileprivate static let updateReportedValues: Query = "feedback.update-values"
 }
 
 /// `activity_write` of the schema.
 private struct ActivityWrite: PostgresComposite {
     let row: LockedRows.Row<Activity>
-    let place: String?
 
     func encode(into columns: inout CompositeWriter) {
         let activity = row.value
-        columns.append(place)
+        columns.append(activity.handle?.place)
         columns.append(activity.id)
         columns.append(activity.installation)
         columns.append(activity.subject)
@@ -101,6 +120,17 @@ private struct ActivityWrite: PostgresComposite {
     }
 }
 
+/// `activity_withholding_write` of the schema.
+private struct WithholdingWrite: PostgresComposite {
+    let activity: Activity
+
+    func encode(into columns: inout CompositeWriter) {
+        columns.append(activity.handle?.place)
+        columns.append(activity.withheld)
+        columns.append(activity.revision)
+    }
+}
+
 /// `activity_alias_write` of the schema.
 private struct AliasWrite: PostgresComposite, Hashable, Comparable {
     let activityID: ActivityID
@@ -108,10 +138,11 @@ private struct AliasWrite: PostgresComposite, Hashable, Comparable {
     let alias: Alias
     let isOver: Bool
 
-    static func rows(of activity: Activity, _ key: Int64?) -> Set<AliasWrite> {
-        Set(
-            (activity.aliases?.value.aliases ?? []).map {
-                AliasWrite(activityID: activity.id, key: key, alias: $0, isOver: activity.isOver)
+    static func rows(of activity: Activity) -> Set<AliasWrite> {
+        let aliases = activity.aliases?.value.aliases ?? []
+        return Set(
+            aliases.map {
+                AliasWrite(activityID: activity.id, key: activity.handle?.key, alias: $0, isOver: activity.isOver)
             }
         )
     }
@@ -133,15 +164,29 @@ private struct AliasWrite: PostgresComposite, Hashable, Comparable {
 /// `token_owner_write` of the schema.
 private struct TokenOwnerWrite: PostgresComposite {
     let value: TokenValue
-    let place: String?
     let key: Int64?
 
     func encode(into columns: inout CompositeWriter) {
-        columns.append(place)
+        columns.append(value.handle?.place)
         columns.append(value.digest.bytes)
         columns.append(value.owner?.activityID)
         columns.append(key)
         columns.append(value.owner?.observedAt)
+    }
+}
+
+/// `token_report_write` of the schema.
+private struct TokenReportWrite: PostgresComposite {
+    let value: TokenValue
+
+    func encode(into columns: inout CompositeWriter) {
+        columns.append(value.handle?.place)
+        columns.append(value.digest.bytes)
+        columns.append(value.deadAt)
+        columns.append(value.quarantine?.at)
+        columns.append(value.quarantine?.kind)
+        columns.append(value.quarantine?.reason)
+        columns.append(value.deliveredAt)
     }
 }
 
@@ -157,6 +202,8 @@ private struct EventWrite: PostgresComposite {
         columns.append(event.subject)
         columns.append(event.aliases?.jsonb)
         columns.append(event.tokenDigest.map { Array($0.bytes.prefix(4)) })
+        columns.append(event.slot?.kind)
+        columns.append(event.slot.flatMap { $0.attributesType == "" ? nil : $0.attributesType })
     }
 }
 

@@ -36,6 +36,7 @@ extension Activity: DecodableRow {
         }
         withheld = try row["withheld"]
         confirmedAt = try row["confirmed_at"]
+        handle = RowHandle(place: try row["place"], key: try row["activity_key"])
     }
 }
 
@@ -45,27 +46,84 @@ extension TokenValue: DecodableRow {
         if let activityID: ActivityID = try row["activity_id"] {
             owner = Owner(activityID: activityID, observedAt: try row["observed_at"])
         }
-        isHeldByInstallation = try row["is_held_by_installation"]
+        if let kind: String = try row["installation_kind"] {
+            installation = InstallationOwner(
+                hash: try row["installation_hash"],
+                kind: kind,
+                observedAt: try row["installation_observed_at"]
+            )
+        }
+        startObservedAt = try row["start_observed_at"]
         deadAt = try row["dead_at"]
         purgedAt = try row["purged_at"]
-        quarantinedAt = try row["quarantined_at"]
+        if let quarantinedAt: Timestamp = try row["quarantined_at"] {
+            quarantine = Quarantine(
+                at: quarantinedAt,
+                kind: try row["quarantined_kind"],
+                reason: try row["quarantine_reason"]
+            )
+        }
+        handle = RowHandle(place: try row["place"])
     }
 }
 
-extension Installation {
-    static func dictionary(_ result: PostgresResult) throws -> [InstallationHash: Installation] {
-        var installations: [InstallationHash: Installation] = [:]
-        for row in try result.decode(Row.self) { installations[row.hash] = row.installation }
-        return installations
+extension InstallationTimes {
+    static func dictionary(_ result: PostgresResult) throws -> [InstallationHash: InstallationTimes] {
+        var times: [InstallationHash: InstallationTimes] = [:]
+        for row in try result.decode(Row.self) { times[row.hash] = row.times }
+        return times
+    }
+
+    fileprivate init(_ row: NamedRow) throws {
+        self.init(fullStateAt: try row["full_state_at"], loggedOutAt: try row["removed_at"])
     }
 
     private struct Row: DecodableRow {
         let hash: InstallationHash
-        let installation: Installation
+        let times: InstallationTimes
 
         init(row: NamedRow) throws {
             hash = try row["installation_hash"]
-            installation = Installation(fullStateAt: try row["full_state_at"], loggedOutAt: try row["removed_at"])
+            times = try InstallationTimes(row)
         }
+    }
+}
+
+extension Installation: DecodableRow {
+    package init(row: NamedRow) throws {
+        self.init(hash: try row["installation_hash"])
+        subject = try row["subject"]
+        subjectObservedAt = try row["subject_observed_at"]
+        takenOverAt = try row["taken_over_at"]
+        times = try InstallationTimes(row)
+        if let json: JSONB = try row["aliases"] {
+            aliases = Stamped(try AliasSet(stored: json), observedAt: try row["aliases_observed_at"])
+        }
+        if let json: JSONB = try row["metadata"] {
+            metadata = Stamped(try Metadata(stored: json), observedAt: try row["metadata_observed_at"])
+        }
+    }
+}
+
+extension InstallationToken: DecodableRow {
+    package init(row: NamedRow) throws {
+        let id = ID(
+            installation: try row["installation_hash"],
+            kind: try row["kind"],
+            attributesType: try row["attributes_type"]
+        )
+        self.init(id: id, hasOneOwner: try row["has_one_owner"])
+        if let digest: [UInt8] = try row["token_digest"] {
+            token = TokenClaim(
+                digest: TokenDigest(bytes: digest),
+                token: try row["token"],
+                observedAt: try row["observed_at"],
+                claimedAt: try row["claimed_at"]
+            )
+        }
+        confirmedAt = try row["confirmed_at"]
+        deletedAt = try row["deleted_at"]
+        withheld = try row["withheld"]
+        handle = RowHandle(place: try row["place"])
     }
 }

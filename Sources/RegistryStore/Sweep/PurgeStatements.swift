@@ -56,8 +56,7 @@ struct PurgeStatements {
 
     private func purgeActivities(_ numbers: [Int64]) -> [SQL] {
         let isIt = isAmong(numbers, "a")
-        return [
-            otherHoldersEvents(isIt),
+        return purgeOthers(isIt) + [
             """
             UPDATE token_values t SET dead_at = greatest(t.dead_at, its.token_claimed_at),
                 purged_at = greatest(t.dead_at, its.token_claimed_at)
@@ -86,25 +85,47 @@ struct PurgeStatements {
         ]
     }
 
-    /// The events of installations' tokens with an equal value, claimed no later: they are withheld from now on, too.
-    /// Runs before the value is dead; afterwards these tokens could not be told apart.
-    private func otherHoldersEvents(_ isIt: SQL) -> SQL {
-        EventStatements.insertion(
+    /// Installations' tokens with an equal value, claimed no later, are withheld from now on, too. Runs before the value is dead.
+    private func purgeOthers(_ isIt: SQL) -> [SQL] {
+        let others: SQL = """
+            activities a CROSS JOIN LATERAL (
+                SELECT * FROM token_values held
+                WHERE \(sql: scope.contains("held")) AND held.token_digest = a.token_digest AND held.activity_id = a.activity_id
+                LIMIT 1
+            ) AS v CROSS JOIN LATERAL (
+                (SELECT its.*, its.ctid AS place FROM installation_tokens its
+                WHERE \(sql: scope.contains("its")) AND its.installation_hash = v.installation_hash
+                    AND its.kind = v.installation_kind AND its.token_digest = v.token_digest LIMIT 1)
+                UNION ALL
+                (SELECT its.*, its.ctid AS place FROM installation_tokens its
+                WHERE \(sql: scope.contains("its")) AND NOT its.has_one_owner AND its.token_digest = v.token_digest
+                    AND v.installation_hash IS NULL LIMIT \(SlotHolders.most))
+            ) AS r \(sql: installation)
+            WHERE \(sql: isIt) AND r.token IS NOT NULL AND r.claimed_at <= greatest(v.dead_at, a.token_claimed_at)
             """
-            SELECT 'purged' AS type, \(unescaped: EventStatements.columns(ofHolder: "h"))
-            FROM (
-                SELECT v.*, a.token_claimed_at AS purged_claim FROM activities a CROSS JOIN LATERAL (
-                    SELECT * FROM token_values held
-                    WHERE \(sql: scope.contains("held")) AND held.token_digest = a.token_digest LIMIT 1
-                ) AS v
-                WHERE \(sql: isIt) AND v.activity_id = a.activity_id OFFSET 0
-            ) AS t \(sql: QuarantineStatements(scope: scope, who: who).holders)
-            WHERE h.activity_id IS NULL AND h.claimed_at <= t.purged_claim
-                AND h.claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity')
+        return [
+            EventStatements.insertion(
+                """
+                SELECT 'purged' AS type, \(unescaped: EventStatements.columns(ofToken: "r", of: "i"))
+                FROM \(sql: others) AND r.withheld IS NULL
+                """,
+                by: who,
+                in: scope
+            ),
+            """
+            UPDATE installation_tokens s SET withheld = 'purged'
+            WHERE \(sql: RowPlaces.isOf(scope, "s")) AND s.ctid = ANY(ARRAY(SELECT r.place FROM \(sql: others)))
             """,
-            by: who,
-            in: scope
-        )
+        ]
+    }
+
+    /// Joins the installation of token `r` as `i` with a lookup for each row: joined whole, by a plan from a time with few rows,
+    /// all installations of the app would be read.
+    private var installation: SQL {
+        """
+        CROSS JOIN LATERAL (SELECT * FROM installations its WHERE \(sql: scope.contains("its"))
+        AND its.installation_hash = r.installation_hash LIMIT 1) AS i
+        """
     }
 
     private func purgeTokens(_ numbers: [Int64]) -> [SQL] {
@@ -118,15 +139,15 @@ struct PurgeStatements {
                 """
                 SELECT 'purged' AS type,
                     \(unescaped: EventStatements.columns(ofToken: "r", of: "i"))
-                FROM installation_tokens r \(sql: TokenSlotRows.joinInstallation(of: "r", in: scope))
+                FROM installation_tokens r \(sql: installation)
                 WHERE \(sql: isIt)
                 """,
                 by: who,
                 in: scope
             ),
             """
-            UPDATE installation_tokens r SET token = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
-                purged_at = greatest(r.deleted_at, r.observed_at), outcome = 'ended', touched_at = statement_timestamp()
+            UPDATE installation_tokens r SET token = NULL, withheld = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
+                purged_at = greatest(r.deleted_at, r.observed_at), touched_at = statement_timestamp()
             WHERE \(sql: isIt)
             """,
         ]

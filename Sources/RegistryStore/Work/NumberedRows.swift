@@ -8,8 +8,6 @@ struct NumberedRows {
 
     private var isOfActivities: Bool { kind.holder == .activity }
     var table: String { isOfActivities ? "activities" : "installation_tokens" }
-    /// The rows with the view's reason why a token is withheld.
-    var verdicts: SQL { scope.view(isOfActivities ? .activities : .installationTokens) }
     var number: String { isOfActivities ? "activity_key" : "token_number" }
 
     /// Written so that the index of numbers is used.

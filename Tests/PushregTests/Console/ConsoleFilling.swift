@@ -71,9 +71,9 @@ struct ConsoleFilling {
             """,
             """
             INSERT INTO installation_tokens (scope_id, installation_hash, kind, attributes_type,
-                has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at, outcome)
+                has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at)
             SELECT \(scope.id), sha256(convert_to('phone ' || n, 'UTF8')), 'start', 'DeliveryAttributes', false, t.token,
-                sha256(t.token), m.at, m.at, m.at, 'registered'
+                sha256(t.token), m.at, m.at, m.at
             FROM generate_series(1, \(count / 4)) AS n
             CROSS JOIN LATERAL (SELECT convert_to('start ' || n, 'UTF8') AS token) AS t
             CROSS JOIN LATERAL (SELECT now() - (n % 96) * interval '1 hour' AS at) AS m

@@ -198,7 +198,7 @@ import Testing
             FROM (SELECT kind, value, ended, count(*) FROM activity_aliases GROUP BY 1, 2, 3) AS a
             """,
             "SELECT bit_xor(hashtextextended(concat_ws('|', token_digest, activity_id, observed_at), 0)) FROM token_values",
-            "SELECT count(*) FROM current_activities",
+            "SELECT count(*) FROM deliverable_activities",
         ].asyncMap { try await database.count($0) }
     }
 

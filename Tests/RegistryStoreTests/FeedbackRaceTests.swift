@@ -4,8 +4,8 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Reports find the rows that they have locked by the places where these stand.
-@Suite struct FeedbackPlacesTests {
+/// Rows that change while a report waits for its locks.
+@Suite struct FeedbackRaceTests {
     @Test(
         "Report finds a row that was written anew",
         .timeLimit(.minutes(15)),

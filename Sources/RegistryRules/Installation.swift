@@ -1,0 +1,92 @@
+import RegistryCore
+
+/// The times of an installation that its activities are compared with.
+package struct InstallationTimes: Sendable, Hashable {
+    /// The greatest `observedAt` of its full states (R9). A log-out is a full state without activities.
+    package var fullStateAt: Timestamp?
+    /// The greatest time of its log-outs: everything observed no later is gone.
+    package var loggedOutAt: Timestamp?
+
+    package init(fullStateAt: Timestamp? = nil, loggedOutAt: Timestamp? = nil) {
+        self.fullStateAt = fullStateAt
+        self.loggedOutAt = loggedOutAt
+    }
+}
+
+/// An installation as its locked row holds it: its signed-in user, and the profile by which its tokens are found.
+package struct Installation: Sendable, Hashable {
+    package let hash: InstallationHash
+    package var times = InstallationTimes()
+    /// The user with the greatest (`subjectObservedAt`, subject) that registered the installation.
+    package var subject: UTF8Text?
+    /// Nil for a user known by tokens alone, who gives way to any user that registers the installation.
+    package var subjectObservedAt: Timestamp?
+    /// The greatest `observedAt` at which a user registered an installation of another: aliases given before it are gone.
+    package var takenOverAt: Timestamp?
+    package var aliases: Stamped<AliasSet>?
+    package var metadata: Stamped<Metadata>?
+
+    package init(hash: InstallationHash) { self.hash = hash }
+
+    func isLoggedOut(at time: Timestamp) -> Bool { times.loggedOutAt.map { time <= $0 } ?? false }
+
+    /// Whether it belongs to another user. A request without a user acts for the installation itself.
+    package func belongsToAnother(than subject: UTF8Text?) -> Bool {
+        guard let subject, let owner = self.subject else { return false }
+        return owner != subject
+    }
+
+    /// Lets a request change records of the installation. An installation without a user becomes the request's.
+    ///
+    /// - Throws: `notYours`.
+    mutating func adopt(by subject: UTF8Text?, observedAt: Timestamp?) throws(Rejection) {
+        if belongsToAnother(than: subject) { throw .notYours }
+        if let observedAt, isLoggedOut(at: observedAt) { return }
+        self.subject.keepFirst(subject)
+    }
+
+    struct Takeover {
+        /// The registration is the latest one: the installation is its user's from now on.
+        let changesOwner: Bool
+        /// Aliases of the former user. Pushes to these names must not reach the next user's phone.
+        let removedAliases: AliasSet?
+    }
+
+    /// Registers the installation for a signed-in user. The greatest (`observedAt`, subject) owns it; a late registration takes
+    /// nothing over, but removes older aliases.
+    ///
+    /// - Returns: nil if nothing of another user changed.
+    mutating func register(by subject: UTF8Text, observedAt time: Timestamp) -> Takeover? {
+        guard !isLoggedOut(at: time) else { return nil }
+        let former = self.subject
+        let isLatest = former.map { (subjectObservedAt ?? .distantPast, $0) < (time, subject) } ?? true
+        if isLatest { self.subject = subject }
+        subjectObservedAt = max(subjectObservedAt ?? time, time)
+        guard let former, former != subject else { return nil }
+        takenOverAt = max(takenOverAt ?? time, time)
+        let removed = aliases.flatMap { $0.observedAt <= time ? $0.value : nil }
+        if removed != nil { aliases = nil }
+        return isLatest || removed != nil ? Takeover(changesOwner: isLatest, removedAliases: removed) : nil
+    }
+
+    /// Merges a profile, unless it was observed before a log-out or a takeover (R6).
+    mutating func merge(_ profile: InstallationProfile, observedAt time: Timestamp, by subject: UTF8Text?) {
+        let isOfEarlierUser = takenOverAt.map { time < $0 } ?? false
+        guard !isLoggedOut(at: time), !isOfEarlierUser, !belongsToAnother(than: subject) else { return }
+        aliases.replace(with: profile.aliases, observedAt: time)
+        metadata.replace(with: profile.metadata, observedAt: time)
+    }
+
+    /// Removes everything observed by the log-out. The next user begins without an owner.
+    mutating func logOut(at time: Timestamp) {
+        times.loggedOutAt = max(times.loggedOutAt ?? time, time)
+        times.fullStateAt = max(times.fullStateAt ?? time, time)
+        if subjectObservedAt ?? .distantPast <= time { (subject, subjectObservedAt) = (nil, nil) }
+        if let aliases, aliases.observedAt <= time { self.aliases = nil }
+        if let metadata, metadata.observedAt <= time { self.metadata = nil }
+    }
+
+    var lastObservedAt: Timestamp? {
+        [subjectObservedAt, aliases?.observedAt, metadata?.observedAt].compactMap(\.self).max()
+    }
+}

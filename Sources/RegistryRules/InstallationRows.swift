@@ -1,0 +1,76 @@
+import RegistryCore
+
+/// The locked rows of a request about an installation, and the token slots that have the values of requests and reports.
+package struct InstallationRows: Sendable {
+    package private(set) var installations: [InstallationHash: LockedRows.Row<Installation>]
+    package private(set) var slots: [InstallationToken.ID: LockedRows.Row<InstallationToken>]
+    /// The last erasure of a name in the request.
+    let erasedAt: Timestamp?
+    /// The leases on the installation were taken for its former user, and go.
+    package internal(set) var voidsLeases = false
+    /// Installations of other slots, which are not locked: their subjects and aliases, for events.
+    private let others: [InstallationHash: Installation]
+    private let holders: [TokenDigest: [InstallationToken.ID]]
+
+    package init(
+        installations: [Installation] = [],
+        slots: [InstallationToken] = [],
+        others: [Installation] = [],
+        erasedAt: Timestamp? = nil
+    ) {
+        self.installations = Dictionary(
+            uniqueKeysWithValues: installations.map { ($0.hash, LockedRows.Row(original: $0, value: $0)) }
+        )
+        self.slots = Dictionary(slots.map { ($0.id, LockedRows.Row(original: $0, value: $0)) }) { first, _ in first }
+        self.others = Dictionary(others.map { ($0.hash, $0) }) { first, _ in first }
+        self.erasedAt = erasedAt
+        var holders: [TokenDigest: [InstallationToken.ID]] = [:]
+        for (id, row) in self.slots.sorted(by: { $0.key < $1.key }) {
+            if let digest = row.value.digest { holders[digest, default: []].append(id) }
+        }
+        self.holders = holders
+    }
+
+    /// The installation's row, or the one that the first request about it creates.
+    package subscript(hash: InstallationHash) -> Installation {
+        installations[hash]?.value ?? others[hash] ?? Installation(hash: hash)
+    }
+
+    package func isNew(_ hash: InstallationHash) -> Bool { installations[hash]?.original == nil }
+
+    /// The slots of an installation, in order.
+    func slots(of hash: InstallationHash) -> [InstallationToken] {
+        slots.values.map(\.value).filter { $0.id.installation == hash }.sorted { $0.id < $1.id }
+    }
+
+    /// The slots that had a token value when they were locked, and have it now, in order.
+    func slots(with digest: TokenDigest) -> [InstallationToken] {
+        (holders[digest] ?? []).compactMap { slots[$0]?.value }.filter { $0.digest == digest }
+    }
+
+    /// The slot's row, or the one that the first request about it creates.
+    ///
+    /// - Throws: `noRoom`.
+    func slot(_ id: InstallationToken.ID, hasOneOwner: Bool) throws(Rejection) -> InstallationToken {
+        if let known = slots[id]?.value { return known }
+        if id.attributesType != "" {
+            let others = slots.keys.filter { $0.installation == id.installation && $0.kind == id.kind }
+            guard others.count < InstallationToken.mostAttributesTypes else { throw .noRoom }
+        }
+        return InstallationToken(id: id, hasOneOwner: hasOneOwner)
+    }
+
+    mutating func store(_ installation: Installation) {
+        let original = installations[installation.hash]?.original
+        installations[installation.hash] = LockedRows.Row(original: original, value: installation, isWritten: true)
+    }
+
+    mutating func store(_ slot: InstallationToken) {
+        slots[slot.id] = LockedRows.Row(original: slots[slot.id]?.original, value: slot, isWritten: true)
+    }
+}
+
+extension InstallationToken {
+    /// The value that the slot has, unless it is deleted.
+    fileprivate var digest: TokenDigest? { token?.token == nil ? nil : token?.digest }
+}

@@ -1,0 +1,128 @@
+import RegistryCore
+
+extension LockedRows {
+    /// Registers a token of an installation (R3). The value is retired elsewhere if its kind has one owner (R7).
+    package mutating func register(
+        _ token: PushToken,
+        _ digest: TokenDigest,
+        in id: InstallationToken.ID,
+        hasOneOwner: Bool,
+        _ request: InstallationRequest
+    ) throws(Rejection) -> InstallationToken.Effect {
+        let installation = try enter(request)
+        var slot = try installations.slot(id, hasOneOwner: hasOneOwner)
+        withhold(&slot, digest)
+        let wasWithheld = slot.withheld != nil
+        let claim = slot.claim(token, digest, observedAt: request.observedAt, receivedAt: now)
+        var effect = slot.merge(claim, loggedOutAt: installation.times.loggedOutAt, receivedAt: now)
+        let losers = self.claim(digest, for: slot, request)
+        withhold(&slot, digest)
+        if effect == .refreshed, wasWithheld, slot.withheld == nil { effect = .reactivated }
+        installations.store(installation)
+        installations.store(slot)
+        record(effect, of: slot, installation, request.actor)
+        if let former = losers.former {
+            for slot in installations.slots(with: digest) where former.owns(slot.id) {
+                takeOver(digest, slot, request.actor)
+            }
+        }
+        if slot.isTakenOver, effect.isChange {
+            record(NewAuditEvent(.takenOver, of: slot, of: installation, by: request.actor))
+        }
+        if losers.isNewKind { retire(digest, request.actor) }
+        return effect
+    }
+
+    /// Deletes a token, if it was observed by then. A slot that is not known yet gets a tombstone.
+    package mutating func deleteToken(
+        in id: InstallationToken.ID,
+        hasOneOwner: Bool,
+        _ request: InstallationRequest
+    ) throws(Rejection) {
+        let installation = try enter(request)
+        var slot = try installations.slot(id, hasOneOwner: hasOneOwner)
+        // Without a time it deletes everything, also what a fast clock observed.
+        let isDeleted = slot.delete(observedAt: request.observedAt ?? max(now, slot.token?.observedAt ?? now))
+        installations.store(installation)
+        installations.store(slot)
+        if isDeleted { record(NewAuditEvent(.deleted, of: slot, of: installation, by: request.actor)) }
+    }
+
+    /// Counts the claim on the value. Without `observedAt`, a token that did not become current claims nothing.
+    ///
+    /// - Returns: the installation that lost the value, and whether the value was not known as an installation's before.
+    private mutating func claim(
+        _ digest: TokenDigest,
+        for slot: InstallationToken,
+        _ request: InstallationRequest
+    ) -> (former: TokenValue.InstallationOwner?, isNewKind: Bool) {
+        let current = slot.token.flatMap { $0.digest == digest ? $0.observedAt : nil }
+        guard let time = request.observedAt ?? current else { return (nil, false) }
+        var value = values[digest]?.value ?? TokenValue(digest: digest)
+        defer { store(value) }
+        guard slot.hasOneOwner else {
+            value.startObservedAt = max(value.startObservedAt ?? time, time)
+            return (nil, false)
+        }
+        let isNewKind = value.installation == nil
+        return (value.claim(for: slot.id, observedAt: time), isNewKind)
+    }
+
+    /// Derives the reason why the slot's token is withheld, if the request is about this token.
+    private func withhold(_ slot: inout InstallationToken, _ digest: TokenDigest) {
+        guard let token = slot.token, token.digest == digest else { return }
+        slot.withheld = token.token == nil ? nil : values[digest]?.value.withholdingReason(for: token, in: slot)
+    }
+
+    /// The value became known as an installation's: the activity that has it loses it, and start tokens with it (R7).
+    private mutating func retire(_ digest: TokenDigest, _ actor: UTF8Text) {
+        if let id = values[digest]?.value.owner?.activityID {
+            if lockedIDs.contains(id) { retire(digest, id, actor) } else { missingIDs.insert(id) }
+        }
+        for slot in installations.slots(with: digest) where !slot.hasOneOwner { takeOver(digest, slot, actor) }
+    }
+
+    private mutating func retire(_ digest: TokenDigest, _ id: ActivityID, _ actor: UTF8Text) {
+        guard var loser = activity(id), loser.end == nil else { return }
+        guard let token = loser.token, token.digest == digest else { return }
+        loser.withheld = values[digest]?.value.withholdingReason(for: token, of: id)
+        store(loser)
+        if loser.expiresAt > now { record(NewAuditEvent(.takenOver, of: loser, by: actor)) }
+    }
+
+    private mutating func takeOver(_ digest: TokenDigest, _ slot: InstallationToken, _ actor: UTF8Text) {
+        var loser = slot
+        withhold(&loser, digest)
+        installations.store(loser)
+        record(NewAuditEvent(.takenOver, of: loser, of: installations[loser.id.installation], by: actor))
+    }
+
+    /// Writes the audit trail of a registration (R11).
+    private mutating func record(
+        _ effect: InstallationToken.Effect,
+        of slot: InstallationToken,
+        _ installation: Installation,
+        _ actor: UTF8Text
+    ) {
+        let kind: NewAuditEvent.Kind
+        switch effect {
+        case .registered: kind = .registered
+        case .rotated: kind = .rotated
+        case .reactivated: kind = .reactivated
+        case .refreshed, .superseded, .removed: return
+        }
+        record(NewAuditEvent(kind, of: slot, of: installation, by: actor))
+        if slot.withheld == .unregistered || slot.withheld == .purged {
+            record(NewAuditEvent(.dropped, of: slot, of: installation, by: actor))
+        }
+    }
+}
+
+extension InstallationToken {
+    /// Another slot claimed the value later.
+    fileprivate var isTakenOver: Bool { hasOneOwner && (withheld == .takenOver || withheld == .kindConflict) }
+}
+
+extension InstallationToken.Effect {
+    fileprivate var isChange: Bool { self == .registered || self == .rotated || self == .reactivated }
+}

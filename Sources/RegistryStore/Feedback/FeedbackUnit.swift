@@ -1,0 +1,99 @@
+import PostgresDriver
+import RegistryCore
+import RegistryRules
+
+/// The unit of work of reports of one scope (R8).
+struct FeedbackUnit {
+    let reports: [TokenReport]
+    let scope: Scope
+    let who: UTF8Text
+
+    /// - Parameter additionalIDs: activities to lock besides the owners of the values.
+    /// - Returns: a decision for each report, and the kinds whose burst guard trips.
+    /// - Throws: ``MissingLocks``, `unknownApp`.
+    func run(
+        in transaction: borrowing PostgresTransaction,
+        locking additionalIDs: Set<ActivityID>
+    ) throws -> (decisions: [FeedbackDecision], trippedKinds: [String]) {
+        var locks = ValueLocks(digests: Set(reports.map(\.digest)), owners: additionalIDs)
+        // Deliveries change no activity.
+        locks.areForDeliveries = reports.allSatisfy { $0.verdict == .delivered || $0.verdict == .none }
+        var guards = try find(&locks, transaction)
+        let known = guards
+        var rows = try locks.take(in: scope, transaction)
+        let (decisions, trippedKinds) = rows.apply(reports, guards: &guards, by: who)
+        try rows.write(in: scope, transaction, isLast: true, and: update(guards.filter { !known.contains($0) }))
+        return (decisions, trippedKinds)
+    }
+
+    /// Finds the values and, for suspects, locks the burst guards. If one may trip, finds the values that it would release, too.
+    private func find(_ locks: inout ValueLocks, _ transaction: borrowing PostgresTransaction) throws -> [BurstGuard] {
+        let find = Query.findValues(["scope": scope.id, "digests": locks.digests.map(\.bytes)])
+        let suspects = Set(reports.filter { $0.verdict == .suspect }.map(\.digest)).count
+        guard suspects > 0 else {
+            locks.add(try transaction.execute(find).decode(ValueLocks.Found.self))
+            return []
+        }
+        let read = Query.readGuards([
+            "scope": scope.id, "suspects": suspects, "most_current": BurstGuard.mostCurrent,
+            "window": BurstGuard.window,
+        ])
+        let found = try transaction.pipeline([Query.lockGuards(["scope": scope.id]), read, find])
+        locks.add(try found[2].decode(ValueLocks.Found.self))
+        let guards = try found[1].decode(BurstGuard.self)
+        let kinds = guards.filter { $0.isExceeded(by: suspects) }.map(\.kind)
+        if !kinds.isEmpty {
+            let recent = try transaction.run(
+                .findRecent,
+                ["scope": scope.id, "kinds": kinds, "window": BurstGuard.window]
+            )
+            locks.add(try recent.decode(ValueLocks.Found.self))
+        }
+        return guards
+    }
+
+    private func update(_ guards: [BurstGuard]) -> [SQL] {
+        guard !guards.isEmpty else { return [] }
+        return [
+            Query.updateGuards([
+                "kinds": guards.map(\.kind),
+                "tripped_at": guards.map(\.trippedAt),
+                "reported_at": guards.map(\.reportedAt),
+                "scope": scope.id,
+            ])
+        ]
+    }
+
+    /// The values that are known in the other environment, among those whose answer mentions it. Runs in a transaction of its own:
+    /// on Citus these values may be on another node.
+    func findKnownElsewhere(
+        _ decisions: [FeedbackDecision],
+        _ session: borrowing PostgresSession
+    ) throws -> Set<TokenDigest> {
+        let digests = Set(zip(reports, decisions).filter { $1.mentionsElsewhere }.map(\.0.digest))
+        guard !digests.isEmpty else { return [] }
+        let known = try session.run(.findKnown, ["scope": scope.other.id, "digests": digests.map(\.bytes)])
+        return Set(try known.decode { TokenDigest(bytes: try $0["token_digest"]) })
+    }
+}
+
+extension BurstGuard: DecodableRow {
+    package init(row: NamedRow) throws {
+        self.init(
+            kind: try row["kind"],
+            trippedAt: try row["tripped_at"],
+            reportedAt: try row["reported_at"],
+            recent: try row["recent"],
+            current: try row["current"]
+        )
+    }
+}
+
+extension Query {
+    static let lockGuards: Query = "feedback.lock-guards"
+    fileprivate static let readGuards: Query = "feedback.read-guards"
+    fileprivate static let updateGuards: Query = "feedback.update-guards"
+    fileprivate static let findValues: Query = "feedback.find-values"
+    fileprivate static let findRecent: Query = "feedback.find-recent"
+    fileprivate static let findKnown: Query = "feedback.find-known"
+}

@@ -1,0 +1,99 @@
+import PostgresDriver
+import RegistryCore
+import RegistryRules
+
+/// The locks of a unit of work about token values: the activities that own the values, then the values, then the token slots
+/// that have the values.
+struct ValueLocks {
+    /// A value as it was found before the locks.
+    struct Found: DecodableRow {
+        let digest: TokenDigest
+        let owner: ActivityID?
+        let isOfInstallations: Bool
+
+        init(row: NamedRow) throws {
+            digest = TokenDigest(bytes: try row["token_digest"])
+            owner = try row["activity_id"]
+            isOfInstallations = try row["is_of_installations"]
+        }
+    }
+
+    private(set) var digests: Set<TokenDigest>
+    private(set) var owners: Set<ActivityID>
+    /// The values that tokens of installations may have.
+    private var ofInstallations: Set<TokenDigest> = []
+    /// Owners are read without a lock.
+    var areForDeliveries = false
+
+    init(digests: Set<TokenDigest> = [], owners: Set<ActivityID>) {
+        self.digests = digests
+        self.owners = owners
+    }
+
+    mutating func add(_ found: [Found]) {
+        for value in found {
+            digests.insert(value.digest)
+            if let owner = value.owner { owners.insert(owner) }
+            if value.isOfInstallations { ofInstallations.insert(value.digest) }
+        }
+    }
+
+    /// Locks the rows in one round trip, and reads the time after it.
+    ///
+    /// - Throws: ``MissingLocks`` if a value has another owner by now; `unknownApp`.
+    func take(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
+        let lockOwners = areForDeliveries ? Query.readOwners : .lockActivities
+        var statements = [
+            lockOwners(["scope": scope.id, "ids": owners.sorted()]),
+            Query.lockValues(["scope": scope.id, "digests": digests.sorted().map(\.bytes)]),
+            Query.readClock(["scope": scope.id, "app": scope.app.id]),
+        ]
+        if !ofInstallations.isEmpty { statements += SlotHolders.lock(ofInstallations, in: scope) }
+        let results = try transaction.pipeline(statements)
+        let clock = try Clock(results[2])
+        let owned =
+            areForDeliveries ? try results[0].decode(Activity.init(delivered:)) : try results[0].decode(Activity.self)
+        let values = try results[1].decode(TokenValue.self)
+        try check(values)
+        let holders = try SlotHolders(results.dropFirst(3))
+        return LockedRows(
+            now: clock.now,
+            hasErasures: clock.hasErasures,
+            lifetime: scope.app.settings.activityLifetime,
+            lockedIDs: owners,
+            activities: owned,
+            values: values,
+            times: [:],
+            installations: InstallationRows(slots: holders.slots, others: holders.installations)
+        )
+    }
+
+    /// The values may have changed hands between the search and the locks.
+    private func check(_ values: [TokenValue]) throws {
+        let missing = Set(values.compactMap(\.owner?.activityID)).subtracting(owners)
+        let isComplete = values.allSatisfy { !$0.isOfInstallations || ofInstallations.contains($0.digest) }
+        guard missing.isEmpty, isComplete else { throw MissingLocks(ids: missing) }
+    }
+}
+
+extension Activity {
+    /// Only the columns that a delivery needs.
+    fileprivate init(delivered row: NamedRow) throws {
+        self.init(id: try row["activity_id"], startedAt: try row["started_at"], expiresAt: try row["expires_at"])
+        if let endedAt: Timestamp = try row["ended_at"] {
+            end = End(at: endedAt, reason: try row["end_reason"])
+        }
+        if let digest: [UInt8] = try row["token_digest"] {
+            token = TokenClaim(
+                digest: TokenDigest(bytes: digest),
+                token: nil,
+                observedAt: try row["token_observed_at"],
+                claimedAt: try row["token_claimed_at"]
+            )
+        }
+    }
+}
+
+extension Query {
+    fileprivate static let readOwners: Query = "feedback.read-owners"
+}

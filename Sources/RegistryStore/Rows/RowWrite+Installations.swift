@@ -1,0 +1,131 @@
+import PostgresDriver
+import RegistryCore
+import RegistryRules
+
+extension RowWrite {
+    /// The statements that write installations, their token slots and the values of their tokens.
+    var installationStatements: [SQL] {
+        let installations = rows.installations.installations.values.filter(\.isWritten)
+        let slots = rows.installations.slots.values.filter(\.isWritten).sorted { $0.value.id < $1.value.id }
+        let known = slots.filter { $0.original != nil }.map { SlotWrite(slot: $0.value) }
+        return installations.flatMap { write($0) + aliasRows($0) + leases(of: $0.value) }
+            + slots.filter { $0.original == nil }.map { insertion(of: $0.value) }
+            + write(.updateSlots, known, ["now": rows.now])
+    }
+
+    private func write(_ row: LockedRows.Row<Installation>) -> [SQL] {
+        let query: Query = row.original == nil ? .insertInstallation : .updateInstallation
+        let installation = row.value
+        return [
+            query([
+                "scope": scope.id,
+                "now": rows.now,
+                "installation": installation.hash,
+                "subject": installation.subject,
+                "subject_observed_at": installation.subjectObservedAt,
+                "taken_over_at": installation.takenOverAt,
+                "full_state_at": installation.times.fullStateAt,
+                "removed_at": installation.times.loggedOutAt,
+                "aliases": installation.aliases?.value.jsonb,
+                "aliases_observed_at": installation.aliases?.observedAt,
+                "metadata": installation.metadata?.value.jsonb,
+                "metadata_observed_at": installation.metadata?.observedAt,
+            ])
+        ]
+    }
+
+    /// Keeps `installation_aliases` equal to the installation's aliases.
+    private func aliasRows(_ row: LockedRows.Row<Installation>) -> [SQL] {
+        let before = Set(row.original?.aliases?.value.aliases ?? [])
+        let after = Set(row.value.aliases?.value.aliases ?? [])
+        return write(.deleteAliases, before.subtracting(after), of: row.value)
+            + write(.insertAliases, after.subtracting(before), of: row.value)
+    }
+
+    private func write(_ query: Query, _ aliases: Set<Alias>, of installation: Installation) -> [SQL] {
+        guard !aliases.isEmpty else { return [] }
+        let aliases = aliases.sorted()
+        return [
+            query([
+                "scope": scope.id,
+                "installation": installation.hash,
+                "kinds": aliases.map(\.kind),
+                "values": aliases.map(\.value),
+            ])
+        ]
+    }
+
+    private func leases(of installation: Installation) -> [SQL] {
+        guard rows.installations.voidsLeases else { return [] }
+        return [Query.deleteLeases(["scope": scope.id, "installation": installation.hash])]
+    }
+
+    // MARK: Tokens
+
+    private func insertion(of slot: InstallationToken) -> SQL {
+        Query.insertSlot([
+            "scope": scope.id,
+            "now": rows.now,
+            "installation": slot.id.installation,
+            "kind": slot.id.kind,
+            "attributes_type": slot.id.attributesType,
+            "has_one_owner": slot.hasOneOwner,
+            "token": slot.token?.token,
+            "token_digest": slot.token?.digest.bytes,
+            "observed_at": slot.token?.observedAt,
+            "claimed_at": slot.token?.claimedAt,
+            "confirmed_at": slot.confirmedAt,
+            "deleted_at": slot.deletedAt,
+            "withheld": slot.withheld,
+        ])
+    }
+
+    /// Writes an installation's claim on a value.
+    func writeInstallation(_ row: LockedRows.Row<TokenValue>) -> SQL {
+        let query: Query = row.original == nil ? .insertValue : .updateValue
+        return query([
+            "scope": scope.id,
+            "now": rows.now,
+            "digest": row.value.digest.bytes,
+            "installation_kind": row.value.installation?.kind,
+            "installation": row.value.installation?.hash,
+            "installation_observed_at": row.value.installation?.observedAt,
+            "start_observed_at": row.value.startObservedAt,
+        ])
+    }
+}
+
+/// `token_slot_write` of the schema.
+private struct SlotWrite: PostgresComposite {
+    let slot: InstallationToken
+
+    func encode(into columns: inout CompositeWriter) {
+        columns.append(slot.handle?.place)
+        columns.append(slot.token?.token)
+        columns.append(slot.token?.digest.bytes)
+        columns.append(slot.token?.observedAt)
+        columns.append(slot.token?.claimedAt)
+        columns.append(slot.confirmedAt)
+        columns.append(slot.deletedAt)
+        columns.append(slot.withheld)
+    }
+}
+
+extension LockedRows.Row<TokenValue> {
+    /// An installation claimed the value.
+    var hasOtherInstallation: Bool {
+        value.installation != original?.installation || value.startObservedAt != original?.startObservedAt
+    }
+}
+
+extension Query {
+    fileprivate static let insertInstallation: Query = "installations.insert"
+    fileprivate static let updateInstallation: Query = "installations.update"
+    fileprivate static let deleteAliases: Query = "installations.delete-aliases"
+    fileprivate static let insertAliases: Query = "installations.insert-aliases"
+    fileprivate static let deleteLeases: Query = "installations.delete-leases"
+    fileprivate static let insertSlot: Query = "installations.insert-slot"
+    fileprivate static let updateSlots: Query = "installations.update-slots"
+    fileprivate static let insertValue: Query = "installations.insert-value"
+    fileprivate static let updateValue: Query = "installations.update-value"
+}

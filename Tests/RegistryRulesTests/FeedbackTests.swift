@@ -1,0 +1,378 @@
+import RegistryCore
+import RegistryRules
+import Testing
+
+/// R8: the effect of a report on the token that has the value now. Token 1 is activity a's, claimed at minute 10; it is minute 60.
+struct FeedbackTests {
+    private func story(claimedAt minute: Int = 10) throws -> Story {
+        var first = Story()
+        try first.register(token: 1, at: minute)
+        return first.later(60)
+    }
+
+    struct Case: CustomTestStringConvertible {
+        let name: String
+        let status: Int
+        var reason: String?
+        var timestamp: Int?
+        let action: FeedbackAction
+        var withheld: WithholdingReason?
+        var testDescription: String { name }
+    }
+
+    static let cases = [
+        Case(name: "410", status: 410, action: .dropped, withheld: .unregistered),
+        Case(
+            name: "Unregistered",
+            status: 410,
+            reason: "Unregistered",
+            timestamp: 10,
+            action: .dropped,
+            withheld: .unregistered
+        ),
+        Case(
+            name: "ExpiredToken",
+            status: 410,
+            reason: "ExpiredToken",
+            timestamp: 11,
+            action: .dropped,
+            withheld: .unregistered
+        ),
+        Case(
+            name: "Unregistered before the claim",
+            status: 410,
+            reason: "Unregistered",
+            timestamp: 9,
+            action: .keptNewer
+        ),
+        Case(name: "Unregistered in the future", status: 410, timestamp: 90, action: .dropped, withheld: .unregistered),
+        Case(name: "another 410", status: 410, reason: "SomethingNew", action: .kept),
+        Case(
+            name: "BadDeviceToken",
+            status: 400,
+            reason: "BadDeviceToken",
+            action: .quarantined,
+            withheld: .quarantined
+        ),
+        Case(
+            name: "DeviceTokenNotForTopic",
+            status: 400,
+            reason: "DeviceTokenNotForTopic",
+            action: .quarantined,
+            withheld: .quarantined
+        ),
+        Case(
+            name: "BadDeviceToken before the claim",
+            status: 400,
+            reason: "BadDeviceToken",
+            timestamp: 9,
+            action: .keptNewer
+        ),
+        Case(name: "BadTopic", status: 400, reason: "BadTopic", action: .kept),
+        Case(name: "403", status: 403, reason: "InvalidProviderToken", action: .kept),
+        Case(name: "404", status: 404, reason: "BadPath", action: .kept),
+        Case(name: "405", status: 405, reason: "MethodNotAllowed", action: .kept),
+        Case(name: "413", status: 413, reason: "PayloadTooLarge", action: .kept),
+        Case(name: "429", status: 429, reason: "TooManyRequests", action: .kept),
+        Case(name: "503", status: 503, reason: "Shutdown", action: .kept),
+        Case(name: "200", status: 200, action: .delivered),
+    ]
+
+    @Test(arguments: cases) func `A report acts by its status and reason`(_ test: Case) throws {
+        var story = try story()
+        let revision = try #require(story.activity()).revision
+        #expect(story.report(test.status, test.reason, at: test.timestamp) == test.action)
+        #expect(story.activity()?.withheld == test.withheld)
+        #expect(story.activity()?.revision == revision + (test.withheld == nil ? 0 : 1))
+        let events: [WithholdingReason: NewAuditEvent.Kind] = [.unregistered: .dropped, .quarantined: .quarantined]
+        #expect(story.events == [test.withheld.flatMap { events[$0] }].compactMap(\.self))
+        #expect(story.value()?.deliveredAt == (test.action == .delivered ? Story.minute(60) : nil))
+    }
+
+    @Test(arguments: cases) func `A report about a former value is retired, and about another value unknown`(
+        _ test: Case
+    ) throws {
+        var rotated = try story()
+        try rotated.register(token: 2, at: 20)
+        rotated = rotated.later(60)
+        var ended = try story()
+        _ = try ended.rows.end("a", reason: .ended, observedAt: Story.minute(20), claimant: .any, actor: "t")
+        ended = ended.later(60)
+        var over = try story().later(500)
+        let isDeath = test.status == 410 && test.reason != "SomethingNew"
+        for index in 0..<3 {
+            var story = [rotated, ended, over][index]
+            #expect(story.report(test.status, test.reason, at: test.timestamp) == .retired)
+            #expect((story.value()?.deadAt != nil) == isDeath)
+            #expect(story.value()?.quarantine == nil && story.value()?.deliveredAt == nil)
+            #expect(story.activity()?.revision == [2, 2, 1][index])
+            #expect(story.events == [])
+        }
+        #expect(over.report(test.status, test.reason, of: 9, at: test.timestamp) == .unknown)
+        #expect((over.value(9)?.deadAt != nil) == isDeath)
+    }
+
+    @Test func `The greatest time of death counts, and never one after the receipt`() throws {
+        var story = try story()
+        story.report(410, at: 9)
+        story.report(410, at: 20)
+        story.report(410, at: 15)
+        #expect(story.value()?.deadAt == Story.minute(20))
+        story.report(410, at: 90)
+        #expect(story.value()?.deadAt == Story.minute(60))
+        #expect(story.events == [.dropped])
+    }
+
+    @Test func `An activity that expired stays withheld when a later schedule revives it`() throws {
+        var first = Story()
+        try first.register(token: 1, at: 10)
+        var over = first.later(500)
+        #expect(over.report(410) == .retired)
+        #expect(over.activity()?.withheld == .unregistered)
+        #expect(over.activity()?.revision == 1)
+    }
+
+    @Test func `A quarantine in force stays as it is, and death precedes it`() throws {
+        var story = try story()
+        story.report(400, "BadDeviceToken", at: 20)
+        #expect(story.report(400, "DeviceTokenNotForTopic", at: 30) == .quarantined)
+        #expect(story.value()?.quarantine == .init(at: Story.minute(20), kind: "update", reason: "BadDeviceToken"))
+        #expect(story.report(410, at: 30) == .dropped)
+        #expect(story.activity()?.withheld == .unregistered)
+        #expect(story.events == [.quarantined, .dropped])
+        #expect(story.release() == true)
+        #expect(story.activity()?.withheld == .unregistered)
+        #expect(story.events == [.quarantined, .dropped])
+    }
+
+    @Test func `A release ends a quarantine`() throws {
+        var story = try story()
+        #expect(story.release() == false)
+        story.report(400, "BadDeviceToken")
+        #expect(story.release() == true)
+        #expect(story.activity()?.withheld == nil)
+        #expect(story.activity()?.revision == 3)
+        #expect(story.events == [.quarantined, .released])
+    }
+
+    @Test func `Reports of one value apply in their order`() throws {
+        var story = try story()
+        var guards = Story.guards()
+        let reports = [200, 400, 410, 400, 500].map { TokenReport(1, $0, $0 == 400 ? "BadDeviceToken" : nil) }
+        let decisions = story.rows.apply(reports, guards: &guards, by: "t").decisions
+        #expect(decisions.map(\.action) == [.delivered, .quarantined, .dropped, .quarantined, .kept])
+        #expect(story.events == [.quarantined, .dropped])
+        #expect(story.activity()?.revision == 3)
+    }
+
+    @Test func `A repeated report writes its value again`() throws {
+        var story = try story()
+        story.report(410, at: 20)
+        story = story.later(61)
+        #expect(story.rows.values[TokenDigest(1)]?.isWritten == false)
+        #expect(story.report(410, at: 20) == .dropped)
+        #expect(story.rows.values[TokenDigest(1)]?.isWritten == true)
+    }
+
+    @Test func `A value of an installation is judged by the installation's claim`() throws {
+        var value = TokenValue(digest: TokenDigest(1))
+        value.installation = .init(hash: .phone, kind: "device", observedAt: Story.minute(30))
+        value.owner = .init(activityID: "a", observedAt: Story.minute(5))
+        var story = try story()
+        story = Story(
+            activities: [try #require(story.activity())],
+            values: [value],
+            installations: InstallationRows(slots: [.device(1, claimedAt: 30)])
+        )
+        #expect(story.report(410, at: 20) == .keptNewer)
+        #expect(story.report(410, at: 30) == .dropped)
+        #expect(story.rows.events.map(\.slot?.kind) == ["device"])
+        #expect(story.slot()?.withheld == .unregistered)
+        #expect(story.activity()?.withheld == .kindConflict)
+        #expect(story.activity()?.revision == 1)
+    }
+
+    @Test func `Of several start tokens with one value only the earlier claims die`() {
+        var value = TokenValue(digest: TokenDigest(1))
+        value.startObservedAt = Story.minute(30)
+        let slots: [InstallationToken] = [.start(1, claimedAt: 10), .start(1, claimedAt: 30, of: .tablet)]
+        var story = Story(values: [value], installations: InstallationRows(slots: slots))
+        #expect(story.report(410, at: 20) == .keptNewer)
+        #expect(story.events == [.dropped])
+        #expect(story.slot("start", type: "Match")?.withheld == .unregistered)
+        #expect(story.slot("start", type: "Match", of: .tablet)?.withheld == nil)
+        #expect(story.report(410, at: 30) == .dropped)
+        #expect(story.events == [.dropped, .dropped])
+    }
+
+    @Test func `The answer names the kind and the other environment`() throws {
+        var story = try story()
+        func detail(_ token: UInt8, _ status: Int) -> String {
+            story.decide(TokenReport(token, status, "BadDeviceToken")).result(isKnownIn: .sandbox).detail
+        }
+        #expect(detail(9, 500) == "The value is not known here. It is known in sandbox.")
+        #expect(detail(1, 200) == "The update token works.")
+        #expect(detail(1, 400).hasPrefix("The update token is not handed out until"))
+        #expect(detail(1, 400).hasSuffix(" The value is registered in sandbox, too."))
+    }
+}
+
+/// R8: the burst guard.
+struct BurstGuardTests {
+    /// Activities with tokens 1 to `count`.
+    private func story(_ count: UInt8) throws -> Story {
+        var story = Story()
+        for number in 1...count { try story.register(ActivityID(stored: "a\(number)"), token: number, at: 10) }
+        return story.later(60)
+    }
+
+    private func suspects(_ tokens: ClosedRange<UInt8>) -> [TokenReport] {
+        tokens.map { TokenReport($0, 400, "BadDeviceToken") }
+    }
+
+    @Test(arguments: [(0, 3), (15, 3), (19, 3), (20, 4), (100, 20), (4999, 999), (5000, 1000), (1_000_000, 1000)])
+    func `The limit is three, or a fifth of the current tokens, at most 1000`(current: Int, limit: Int) {
+        for recent in [0, 2] {
+            let burstGuard = BurstGuard(kind: "update", recent: recent, current: current)
+            #expect(!burstGuard.isExceeded(by: limit - recent))
+            #expect(burstGuard.isExceeded(by: limit - recent + 1))
+        }
+    }
+
+    @Test(arguments: [(0, true), (9, true), (10, false), (11, false)])
+    func `It is on until ten minutes have passed without a report`(minutes: Int, isOn: Bool) {
+        var burstGuard = BurstGuard(kind: "update", trippedAt: Story.minute(0), recent: 0, current: 5)
+        #expect(!burstGuard.isOn(at: Story.minute(1)))
+        burstGuard.reportedAt = Story.minute(30)
+        #expect(burstGuard.isOn(at: Story.minute(30 + minutes)) == isOn)
+        burstGuard.trippedAt = nil
+        #expect(!burstGuard.isOn(at: Story.minute(31)))
+    }
+
+    @Test func `A batch beyond the limit trips it as a whole and releases the window's quarantines`() throws {
+        var story = try story(6)
+        var guards = Story.guards(current: 6)
+        let first = story.rows.apply(suspects(1...3), guards: &guards, by: "t").decisions
+        #expect(first.map(\.action) == [.quarantined, .quarantined, .quarantined])
+        #expect(guards[0].trippedAt == nil && guards[0].reportedAt == Story.minute(60))
+        story = story.later(65)
+        guards = Story.guards(recent: 3, current: 6)
+        let reports = suspects(3...5) + [TokenReport(6, 410)]
+        let (decisions, trippedKinds) = story.rows.apply(reports, guards: &guards, by: "t")
+        #expect(decisions.map(\.action) == [.guarded, .guarded, .guarded, .dropped])
+        #expect(trippedKinds == ["update"])
+        #expect(guards[0].trippedAt == Story.minute(65))
+        #expect(story.events == [.released, .released, .released, .dropped])
+        #expect(story.rows.activities.values.filter { $0.value.withheld != nil }.count == 1)
+    }
+
+    @Test func `While it is on, reports keep it on and it does not trip again`() throws {
+        var story = try story(1)
+        var guards = Story.guards(recent: 0, current: 6)
+        (guards[0].trippedAt, guards[0].reportedAt) = (Story.minute(50), Story.minute(51))
+        let (decisions, trippedKinds) = story.rows.apply(suspects(1...1), guards: &guards, by: "t")
+        #expect(decisions.map(\.action) == [.guarded] && trippedKinds.isEmpty)
+        #expect(guards[0].trippedAt == Story.minute(50) && guards[0].reportedAt == Story.minute(60))
+    }
+
+    @Test func `Repeated, unknown and dead values do not count`() throws {
+        var story = try story(5)
+        var guards = Story.guards(current: 5)
+        let reports = suspects(1...3) + suspects(1...3) + suspects(20...30)
+        _ = story.rows.apply(reports, guards: &guards, by: "t")
+        #expect(guards[0].trippedAt == nil)
+        story = story.later(61)
+        guards = Story.guards(recent: 3, current: 5)
+        let dead = [TokenReport(4, 410)] + suspects(4...4)
+        let again = story.rows.apply(dead + suspects(1...3), guards: &guards, by: "t").trippedKinds
+        #expect(again == [])
+        #expect(guards[0].reportedAt == nil)
+    }
+
+    @Test func `Quarantines before the window stay`() throws {
+        var story = try story(8)
+        var guards = Story.guards(current: 8)
+        _ = story.rows.apply(suspects(1...1), guards: &guards, by: "t")
+        story = story.later(71)
+        guards = Story.guards(current: 8)
+        let trippedKinds = story.rows.apply(suspects(2...5), guards: &guards, by: "t").trippedKinds
+        #expect(trippedKinds == ["update"])
+        #expect(story.activity("a1")?.withheld == .quarantined)
+    }
+
+    @Test func `Each kind has its own guard`() throws {
+        var story = try story(4)
+        var value = TokenValue(digest: TokenDigest(50))
+        value.startObservedAt = Story.minute(10)
+        story = Story(
+            activities: story.rows.activities.values.map(\.value),
+            values: story.rows.values.values.map(\.value) + [value],
+            installations: InstallationRows(slots: [.start(50, claimedAt: 10)])
+        )
+        var guards = Story.guards(current: 4) + [BurstGuard(kind: "start", recent: 0, current: 1)]
+        let decisions = story.rows.apply(suspects(1...4) + suspects(50...50), guards: &guards, by: "t").decisions
+        #expect(decisions.map(\.action) == [.guarded, .guarded, .guarded, .guarded, .quarantined])
+    }
+}
+
+extension TokenReport {
+    fileprivate init(_ token: UInt8, _ status: Int, _ reason: String? = nil, at minute: Int? = nil) {
+        let report = FeedbackReport(
+            token: PushToken(bytes: [token]),
+            status: status,
+            reason: reason,
+            timestamp: minute.map { Story.minute($0).date }
+        )
+        self.init(report, digest: TokenDigest(token))
+    }
+}
+
+extension InstallationToken {
+    fileprivate static func device(_ token: UInt8, claimedAt minute: Int) -> InstallationToken {
+        slot(ID(installation: .phone, kind: "device", attributesType: ""), token, minute)
+    }
+
+    fileprivate static func start(
+        _ token: UInt8,
+        claimedAt minute: Int,
+        of installation: InstallationHash = .phone
+    ) -> InstallationToken {
+        slot(ID(installation: installation, kind: "start", attributesType: "Match"), token, minute)
+    }
+
+    private static func slot(_ id: ID, _ token: UInt8, _ minute: Int) -> InstallationToken {
+        var slot = InstallationToken(id: id, hasOneOwner: id.kind != "start")
+        slot.token = TokenClaim(
+            digest: TokenDigest(token),
+            token: PushToken(bytes: [token]),
+            observedAt: Story.minute(minute),
+            claimedAt: Story.minute(minute)
+        )
+        return slot
+    }
+}
+
+extension Story {
+    fileprivate static func guards(recent: Int = 0, current: Int = 100) -> [BurstGuard] {
+        [BurstGuard(kind: "update", recent: recent, current: current)]
+    }
+
+    @discardableResult
+    fileprivate mutating func report(
+        _ status: Int,
+        _ reason: String? = nil,
+        of token: UInt8 = 1,
+        at minute: Int? = nil
+    ) -> FeedbackAction {
+        decide(TokenReport(token, status, reason, at: minute)).action
+    }
+
+    fileprivate mutating func decide(_ report: TokenReport) -> FeedbackDecision {
+        var guards = Self.guards()
+        return rows.apply([report], guards: &guards, by: "t").decisions[0]
+    }
+
+    fileprivate mutating func release() -> Bool { rows.release(TokenDigest(1), by: "t") }
+
+    fileprivate func value(_ token: UInt8 = 1) -> TokenValue? { rows.values[TokenDigest(token)]?.value }
+}

@@ -1,0 +1,265 @@
+import RegistryCore
+import RegistryRules
+import Testing
+
+extension Story {
+    private func request(
+        _ installation: InstallationHash,
+        at observedAt: Int?,
+        _ subject: UTF8Text?
+    ) -> InstallationRequest {
+        InstallationRequest(
+            installation,
+            observedAt: observedAt.map(Self.minute),
+            claimant: subject.map { .subject($0, installation) } ?? .installation(installation),
+            actor: "tester"
+        )
+    }
+
+    @discardableResult
+    mutating func put(
+        _ order: String? = nil,
+        metadata: Int? = nil,
+        at observedAt: Int? = nil,
+        by subject: UTF8Text? = nil,
+        for installation: InstallationHash = .phone
+    ) throws(Rejection) -> ProfileOutcome {
+        let profile = InstallationProfile(
+            aliases: order.map(AliasSet.order),
+            metadata: metadata.flatMap { try? Metadata(["build": .integer(Int64($0))]) }
+        )
+        return try rows.put(profile, request(installation, at: observedAt, subject))
+    }
+
+    @discardableResult
+    mutating func register(
+        _ kind: String,
+        _ token: UInt8,
+        at observedAt: Int? = nil,
+        type: UTF8Text = "",
+        of installation: InstallationHash = .phone,
+        by subject: UTF8Text? = nil
+    ) throws(Rejection) -> InstallationToken.Effect {
+        try rows.register(
+            PushToken(bytes: [token]),
+            TokenDigest(token),
+            in: InstallationToken.ID(installation: installation, kind: kind, attributesType: type),
+            hasOneOwner: kind != "start",
+            request(installation, at: observedAt, subject)
+        )
+    }
+
+    mutating func delete(
+        _ kind: String,
+        at observedAt: Int? = nil,
+        of installation: InstallationHash = .phone,
+        by subject: UTF8Text? = nil
+    ) throws(Rejection) {
+        let id = InstallationToken.ID(installation: installation, kind: kind, attributesType: "")
+        try rows.deleteToken(in: id, hasOneOwner: true, request(installation, at: observedAt, subject))
+    }
+
+    @discardableResult
+    mutating func logOut(at observedAt: Int? = nil, by subject: UTF8Text? = nil) throws(Rejection) -> Timestamp {
+        try rows.logOut(request(.phone, at: observedAt, subject))
+    }
+
+    @discardableResult
+    mutating func fullState(at observedAt: Int, by subject: UTF8Text? = nil) throws(Rejection) -> Timestamp? {
+        try rows.registerFullState(request(.phone, at: observedAt, subject), at: Self.minute(observedAt))
+    }
+
+    func slot(
+        _ kind: String = "device",
+        type: UTF8Text = "",
+        of installation: InstallationHash = .phone
+    ) -> InstallationToken? {
+        rows.installations.slots[InstallationToken.ID(installation: installation, kind: kind, attributesType: type)]?
+            .value
+    }
+
+    var phone: Installation { rows.installations[.phone] }
+
+    func isRejected(_ rejection: Rejection, _ change: (inout Story) throws(Rejection) -> Void) -> Bool {
+        var copy = self
+        do throws(Rejection) {
+            try change(&copy)
+            return false
+        } catch {
+            return error == rejection
+        }
+    }
+}
+
+/// R6 for installations: profiles, and the user that an installation belongs to.
+struct ProfileTests {
+    @Test func `Aliases and metadata are replaced as a whole by the greatest observedAt`() throws {
+        var story = Story()
+        #expect(try story.put("1", metadata: 1, at: 20) == .stored)
+        try story.put("2", at: 30)
+        try story.put("3", metadata: 3, at: 10)
+        #expect(story.phone.aliases?.value == .order("2"))
+        #expect(story.phone.metadata?.observedAt == Story.minute(20))
+        #expect(story.events == [.installationChanged, .installationChanged])
+    }
+
+    @Test func `A change of aliases writes an event with the old and the new ones`() throws {
+        var story = Story()
+        try story.put("1", at: 20)
+        try story.put("2", at: 30)
+        #expect(story.rows.events.last?.aliases?.aliases.map(\.value) == ["1", "2"])
+        try story.put("2", at: 31)
+        #expect(story.events.count == 2)
+    }
+
+    @Test func `Another user takes the installation over, which removes its aliases and its leases`() throws {
+        var story = Story()
+        try story.put("1", at: 20, by: "ana")
+        #expect(!story.rows.installations.voidsLeases)
+        try story.put(at: 30, by: "bob")
+        #expect(story.phone.subject == "bob")
+        #expect(story.phone.aliases == nil)
+        #expect(story.rows.installations.voidsLeases)
+        #expect(story.events == [.installationChanged, .takenOver, .installationChanged])
+        #expect(story.rows.events[1].aliases == .order("1"))
+    }
+
+    @Test func `A late registration takes nothing over, but removes aliases given before it`() throws {
+        var story = Story()
+        try story.put("1", at: 10, by: "ana")
+        try story.put(at: 40, by: "ana")
+        #expect(try story.put("2", at: 20, by: "bob") == .ofAnotherUser)
+        #expect(story.phone.subject == "ana")
+        #expect(story.phone.aliases == nil)
+        #expect(try story.put("3", at: 15) == .stored)
+        #expect(story.phone.aliases == nil)
+        #expect(!story.rows.installations.voidsLeases)
+    }
+
+    @Test func `Users in all orders lead to one owner`() throws {
+        let steps: [(user: UTF8Text, minute: Int)] = [("ana", 10), ("bob", 20), ("bob", 30), ("ana", 40), ("cy", 50)]
+        var states: Set<[UTF8Text?]> = []
+        for first in steps.indices {
+            for order in [Array(steps.indices), steps.indices.reversed()] {
+                var story = Story()
+                for index in order[first...] + order[..<first] {
+                    try story.put("\(index)", at: steps[index].minute, by: steps[index].user)
+                }
+                states.insert([story.phone.subject, story.phone.aliases?.value.aliases.first?.value])
+            }
+        }
+        #expect(states == [["cy", "4"]])
+    }
+
+    @Test func `A user known by a token alone gives way to a user that registers the installation`() throws {
+        var story = Story()
+        try story.register("device", 1, at: 30, by: "ana")
+        #expect(story.phone.subject == "ana")
+        try story.put(at: 10, by: "bob")
+        #expect(story.phone.subject == "bob")
+    }
+
+    @Test func `Only its user and callers without a user change records of an installation`() throws {
+        var story = Story()
+        try story.put(at: 10, by: "ana")
+        #expect(
+            story.isRejected(.notYours) { (story) throws(Rejection) in
+                try story.register("device", 1, at: 20, by: "bob")
+            }
+        )
+        #expect(
+            story.isRejected(.notYours) { (story) throws(Rejection) in try story.delete("device", at: 20, by: "bob") }
+        )
+        #expect(story.isRejected(.notYours) { (story) throws(Rejection) in try story.logOut(at: 20, by: "bob") })
+        #expect(try story.register("device", 1, at: 20) == .registered)
+        #expect(try story.register("device", 2, at: 30, by: "ana") == .rotated)
+    }
+
+    @Test func `A full state registers the installation and keeps the greatest time`() throws {
+        var story = Story()
+        #expect(try story.fullState(at: 20, by: "ana") == nil)
+        #expect(try story.fullState(at: 10) == Story.minute(20))
+        #expect(story.phone.times.fullStateAt == Story.minute(20))
+        #expect(story.phone.subject == "ana")
+    }
+
+    @Test(arguments: ImplausibleTimeTests.times)
+    func `Implausible times change nothing`(time: (name: String, time: Timestamp)) {
+        var story = Story()
+        let request = InstallationRequest(.phone, observedAt: time.time, claimant: .any, actor: "t")
+        let id = InstallationToken.ID(installation: .phone, kind: "device", attributesType: "")
+        let token = PushToken(bytes: [1])
+        #expect(throws: Rejection.self) { try story.rows.put(InstallationProfile(aliases: .order("1")), request) }
+        #expect(throws: Rejection.self) { try story.rows.registerFullState(request, at: time.time) }
+        #expect(throws: Rejection.self) { try story.rows.logOut(request) }
+        #expect(throws: Rejection.self) { try story.rows.deleteToken(in: id, hasOneOwner: true, request) }
+        #expect(throws: Rejection.self) {
+            try story.rows.register(token, TokenDigest(1), in: id, hasOneOwner: true, request)
+        }
+        #expect(story.rows.installations.installations.isEmpty && story.rows.installations.slots.isEmpty)
+        #expect(story.events.isEmpty)
+    }
+
+    @Test func `Data observed no later than the erasure of a name is rejected`() throws {
+        let story = Story().later(61, erasedAt: Story.minute(30))
+        #expect(story.isRejected(.erased) { (story) throws(Rejection) in try story.put("1", at: 30) })
+        #expect(story.isRejected(.erased) { (story) throws(Rejection) in try story.register("device", 1, at: 30) })
+        #expect(!story.isRejected(.erased) { (story) throws(Rejection) in try story.put("1", at: 31) })
+        #expect(!story.isRejected(.erased) { (story) throws(Rejection) in try story.put("1") })
+    }
+}
+
+/// Log-outs.
+struct LogOutTests {
+    @Test func `A log-out removes everything observed by then`() throws {
+        var story = Story()
+        try story.put("1", metadata: 1, at: 10, by: "ana")
+        try story.register("device", 1, at: 20)
+        try story.register("start", 2, at: 40, type: "Delivery")
+        #expect(try story.logOut(at: 30) == Story.minute(30))
+        #expect(story.phone.aliases == nil && story.phone.metadata == nil && story.phone.subject == nil)
+        #expect(story.phone.times == InstallationTimes(fullStateAt: Story.minute(30), loggedOutAt: Story.minute(30)))
+        #expect(story.slot()?.token?.token == nil)
+        #expect(story.slot("start", type: "Delivery")?.token?.token != nil)
+        #expect(story.rows.installations.voidsLeases)
+        #expect(story.events.suffix(2) == [.loggedOut, .deleted])
+    }
+
+    @Test func `A repeated log-out writes the row and no event`() throws {
+        var first = Story()
+        try first.logOut(at: 30)
+        var story = first.later(61)
+        try story.logOut(at: 30)
+        #expect(story.events.isEmpty)
+        #expect(!story.rows.installations.voidsLeases)
+        #expect(story.rows.installations.installations[.phone]?.isWritten == true)
+    }
+
+    @Test func `Requests observed by the log-out are merged without effect`() throws {
+        var story = Story()
+        try story.logOut(at: 30)
+        #expect(try story.put("1", at: 30, by: "ana") == .loggedOut)
+        #expect(try story.register("device", 1, at: 30, by: "ana") == .removed)
+        #expect(story.phone.subject == nil)
+        #expect(story.slot()?.token?.token == nil)
+        #expect(try story.register("device", 1, at: 31, by: "bob") == .reactivated)
+        #expect(story.phone.subject == "bob")
+    }
+
+    @Test func `A log-out before the user's registration leaves the user`() throws {
+        var story = Story()
+        try story.put("1", at: 30, by: "ana")
+        try story.logOut(at: 20)
+        #expect(story.phone.subject == "ana")
+        #expect(story.phone.aliases?.value == .order("1"))
+    }
+
+    @Test func `A log-out without observedAt is later than the records of a fast clock`() throws {
+        var story = Story(now: 60)
+        try story.put("1", at: 62)
+        try story.register("device", 1, at: 64)
+        #expect(try story.logOut() == Story.minute(64))
+        #expect(story.phone.aliases == nil)
+        #expect(story.slot()?.token?.token == nil)
+    }
+}

@@ -1,0 +1,194 @@
+import RegistryCore
+import RegistryRules
+import Testing
+
+/// R3 for the token slots of installations.
+struct TokenSlotTests {
+    @Test func `The first token registers, another one rotates, and the current one refreshes`() throws {
+        var story = Story()
+        #expect(try story.register("device", 1, at: 10) == .registered)
+        #expect(try story.register("device", 2, at: 20) == .rotated)
+        #expect(try story.register("device", 2, at: 30) == .refreshed)
+        #expect(try story.register("device", 1, at: 15) == .superseded)
+        #expect(story.slot()?.token?.digest == TokenDigest(2))
+        #expect(story.slot()?.token?.observedAt == Story.minute(30))
+        #expect(story.events == [.registered, .rotated])
+    }
+
+    @Test func `Of two tokens of one time the greater digest stays`() throws {
+        var story = Story()
+        try story.register("device", 2, at: 20)
+        #expect(try story.register("device", 1, at: 20) == .superseded)
+        #expect(try story.register("device", 3, at: 20) == .rotated)
+    }
+
+    @Test
+    func `Without observedAt the current token claims nothing new, and any other counts as observed at the receipt`()
+        throws
+    {
+        var story = Story(now: 60)
+        try story.register("device", 1, at: 10)
+        #expect(try story.register("device", 1) == .refreshed)
+        #expect(story.slot()?.token?.observedAt == Story.minute(10))
+        #expect(try story.register("device", 2) == .rotated)
+        #expect(story.slot()?.token?.observedAt == Story.minute(60))
+    }
+
+    @Test func `A fast clock claims as of the receipt`() throws {
+        var story = Story(now: 60)
+        try story.register("device", 1, at: 64)
+        #expect(story.slot()?.token?.observedAt == Story.minute(64))
+        #expect(story.slot()?.token?.claimedAt == Story.minute(60))
+    }
+
+    @Test func `A deletion removes what was observed by then, in either order`() throws {
+        for isFirst in [true, false] {
+            var story = Story()
+            if isFirst { try story.delete("device", at: 20) }
+            let effect = try story.register("device", 1, at: 20)
+            #expect(effect == (isFirst ? .removed : .registered))
+            if !isFirst { try story.delete("device", at: 20) }
+            #expect(story.slot()?.token?.token == nil)
+            #expect(try story.register("device", 2, at: 19) == .removed)
+            #expect(try story.register("device", 1, at: 21) == .reactivated)
+            try story.delete("device", at: 15)
+            #expect(story.slot()?.token?.token != nil)
+        }
+    }
+
+    @Test func `A deletion without observedAt removes the record of a fast clock`() throws {
+        var story = Story(now: 60)
+        try story.register("device", 1, at: 64)
+        try story.delete("device")
+        #expect(story.slot()?.token?.token == nil)
+        #expect(story.slot()?.deletedAt == Story.minute(64))
+        #expect(story.events == [.registered, .deleted])
+    }
+
+    @Test func `An installation has start tokens of a limited number of attributes types`() throws {
+        var story = Story()
+        for number in 1...InstallationToken.mostAttributesTypes {
+            try story.register("start", 1, at: 10, type: UTF8Text("\(number)"))
+        }
+        #expect(
+            story.isRejected(.noRoom) { (story) throws(Rejection) in try story.register("start", 1, at: 10, type: "new")
+            }
+        )
+        #expect(try story.register("start", 1, at: 11, type: "7") == .refreshed)
+        #expect(try story.register("start", 1, at: 10, type: "new", of: .tablet) == .registered)
+        #expect(try story.register("device", 2, at: 10) == .registered)
+    }
+
+    @Test func `A refresh writes the slot, the value and no event`() throws {
+        var first = Story()
+        try first.register("device", 1, at: 10)
+        var story = first.later(61)
+        try story.register("device", 1, at: 10)
+        #expect(story.events.isEmpty)
+        #expect(story.rows.installations.slots.values.allSatisfy { $0.isWritten })
+        #expect(story.rows.values.values.allSatisfy { $0.isWritten })
+    }
+}
+
+/// R7 and R8 for the values of installations' tokens.
+struct InstallationValueTests {
+    @Test func `A later installation takes a device token over, and the former one is withheld`() throws {
+        var first = Story()
+        try first.register("device", 1, at: 10)
+        var story = first.later(61)
+        #expect(try story.register("device", 1, at: 20, of: .tablet) == .registered)
+        #expect(story.slot()?.withheld == .takenOver)
+        #expect(story.slot(of: .tablet)?.withheld == nil)
+        #expect(story.events == [.registered, .takenOver])
+        story = story.later(62)
+        #expect(try story.register("device", 1, at: 30) == .reactivated)
+        #expect(story.slot(of: .tablet)?.withheld == .takenOver)
+    }
+
+    @Test func `An earlier claim does not get the device token, and its event says so`() throws {
+        var story = Story()
+        try story.register("device", 1, at: 20, of: .tablet)
+        #expect(try story.register("device", 1, at: 10) == .registered)
+        #expect(story.slot()?.withheld == .takenOver)
+        #expect(story.events == [.registered, .registered, .takenOver])
+    }
+
+    @Test func `Start tokens may repeat`() throws {
+        var story = Story()
+        try story.register("start", 1, at: 10, type: "Delivery")
+        try story.register("start", 1, at: 20, type: "Delivery", of: .tablet)
+        #expect(story.slot("start", type: "Delivery")?.withheld == nil)
+        #expect(story.slot("start", type: "Delivery", of: .tablet)?.withheld == nil)
+    }
+
+    @Test func `A device token retires its value as an activity's and as a start token`() throws {
+        var first = Story()
+        try first.register("a", token: 1, at: 40)
+        try first.register("start", 1, at: 50, type: "Delivery", of: .tablet)
+        var story = first.later(61)
+        #expect(try story.register("device", 1, at: 10) == .registered)
+        #expect(story.slot()?.withheld == nil)
+        #expect(story.activity()?.withheld == .kindConflict)
+        #expect(story.slot("start", type: "Delivery", of: .tablet)?.withheld == .kindConflict)
+        #expect(story.events == [.registered, .takenOver, .takenOver])
+        try story.register("device", 1, at: 20)
+        #expect(story.events.count == 3)
+    }
+
+    @Test func `An activity that loses its token to a device token must be locked first`() throws {
+        var first = Story()
+        try first.register("a", token: 1, at: 40)
+        var story = first.later(61, locked: [])
+        try story.register("device", 1, at: 10)
+        #expect(story.rows.missingIDs == ["a"])
+    }
+
+    @Test func `A known device token is no token of another kind`() throws {
+        var story = Story()
+        try story.register("device", 1, at: 20)
+        #expect(try story.register("start", 1, at: 30, type: "Delivery") == .registered)
+        #expect(story.slot("start", type: "Delivery")?.withheld == .kindConflict)
+        try story.register("widget", 1, at: 10)
+        #expect(story.slot("widget")?.withheld == .kindConflict)
+        story = story.later(61)
+        try story.register("widget", 1, at: 30)
+        #expect(story.slot("widget")?.withheld == nil)
+        #expect(story.slot()?.withheld == .kindConflict)
+    }
+
+    private func dead(_ change: (inout TokenValue) -> Void) throws -> Story {
+        var first = Story()
+        try first.register("device", 1, at: 10)
+        return first.later(61, values: change)
+    }
+
+    @Test func `A claim no later than the death is unregistered, and a later one is reactivated`() throws {
+        var story = try dead { $0.deadAt = Story.minute(20) }
+        for time in [10, 15, 20, nil] { #expect(try story.register("device", 1, at: time) == .refreshed) }
+        #expect(story.slot()?.withheld == .unregistered)
+        #expect(try story.register("device", 1, at: 21) == .reactivated)
+        #expect(story.slot()?.withheld == nil)
+    }
+
+    @Test func `A token that was dead when it came writes an event`() throws {
+        var value = TokenValue(digest: TokenDigest(1))
+        value.deadAt = Story.minute(20)
+        var story = Story(values: [value])
+        #expect(try story.register("device", 1, at: 10) == .registered)
+        #expect(story.slot()?.withheld == .unregistered)
+        #expect(story.events == [.registered, .dropped])
+    }
+
+    @Test func `A confirmation without observedAt ends a quarantine, and revives no dead token`() throws {
+        var story = try dead { $0.quarantine = .init(at: Story.minute(20), kind: "device", reason: "BadDeviceToken") }
+        try story.register("device", 1, at: 15)
+        #expect(story.slot()?.withheld == .quarantined)
+        #expect(try story.register("device", 1) == .reactivated)
+        var other = try dead {
+            $0.quarantine = .init(at: Story.minute(20), kind: "device", reason: "BadDeviceToken")
+            $0.deadAt = Story.minute(20)
+        }
+        #expect(try other.register("device", 1) == .refreshed)
+        #expect(other.slot()?.withheld == .unregistered)
+    }
+}

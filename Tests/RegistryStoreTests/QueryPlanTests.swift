@@ -1,0 +1,156 @@
+import Foundation
+import PostgresDriver
+import Queries
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// Every query of `sql/queries` on 100,000 activities, by plans as the service's connections make them. A query reads no table
+/// whole, and walks through no index. One that is about many rows says "Reads many rows" in its comment.
+@Suite struct QueryPlanTests {
+    /// Postgres's knowledge of the tables when the plans were made. Plans are kept for ten seconds, or until Postgres counts a
+    /// table's rows anew; by then there may be a thousand times as many.
+    enum Knowledge: String, CaseIterable {
+        case everything
+        case nothing
+        case ofAHundredActivities = "of a hundred activities"
+    }
+
+    @Test("Queries look rows up", .timeLimit(.minutes(15)), arguments: Knowledge.allCases)
+    func queriesLookRowsUp(_ knowledge: Knowledge) async throws {
+        let database = try await TestDatabase.make(maximumConnections: 1, isAlone: true, keepsPlans: true)
+        let scope = try await database.scope()
+        try await database.switchOffAutovacuum()
+        switch knowledge {
+        case .everything: try await PlanFilling.fill(database, scope)
+        case .nothing: break
+        case .ofAHundredActivities: try await PlanFilling.fill(database, scope, count: 100)
+        }
+        let queries = Query.all.values.sorted { $0.name < $1.name }.enumerated().map {
+            SampledQuery($1, number: $0, scope)
+        }
+        try await database.pool.withSession { session in
+            for query in queries { try query.prepare(session) }
+        }
+        switch knowledge {
+        case .everything: break
+        case .nothing: try await PlanFilling.fill(database, scope, analyzes: false)
+        case .ofAHundredActivities: try await PlanFilling.fill(database, scope, from: 101, analyzes: false)
+        }
+        var most = 0
+        for query in queries {
+            let plan = try await query.run(in: database)
+            let isLong = plan.pages > 400 || plan.mostRemoved > 100
+            let isFaulty = plan.wholeReads != [] || (isLong && !query.readsManyRows)
+            #expect(!isFaulty, "\(query.name), \(plan.pages) pages:\n\(plan.text)")
+            if !query.readsManyRows { most = max(most, plan.pages) }
+        }
+        print("figure: plans of \(queries.count) queries that knew \(knowledge.rawValue): at most \(most) pages")
+    }
+}
+
+/// A query that is prepared, and so planned once, with values for its parameters.
+private struct SampledQuery: Sendable {
+    private let query: Query
+    private let preparedName: String
+    private let scope: Scope
+
+    init(_ query: Query, number: Int, _ scope: Scope) {
+        self.query = query
+        preparedName = "query_\(number)"
+        self.scope = scope
+    }
+
+    var name: String { query.name }
+
+    var readsManyRows: Bool {
+        let files = QueryFiles.files.map { String(decoding: $0.content, as: UTF8.self) }
+        let section = files.lazy.compactMap { $0.components(separatedBy: "-- name: \(name)\n").dropFirst().first }.first
+        return section?.components(separatedBy: "-- name: ")[0].contains("Reads many rows") ?? false
+    }
+
+    /// Prepares the query, and makes its plan.
+    func prepare(_ session: borrowing PostgresSession) throws {
+        _ = try session.execute("PREPARE \(unescaped: preparedName) AS \(unescaped: query.text)")
+        _ = try session.execute("EXPLAIN EXECUTE \(unescaped: preparedName) \(unescaped: try values(session))")
+    }
+
+    /// Runs the query by its plan. One that the samples make fail shows its plan alone.
+    func run(in database: TestDatabase) async throws -> ProductionPlan {
+        do {
+            return try await explain("(ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF)", in: database)
+        } catch is PostgresError {
+            return try await explain("(COSTS OFF)", in: database)
+        }
+    }
+
+    private struct Undone: Error { let lines: [String] }
+
+    private func explain(_ options: String, in database: TestDatabase) async throws -> ProductionPlan {
+        do {
+            return try await database.pool.withSession { session in
+                let values = try values(session)
+                return try session.transaction { transaction -> ProductionPlan in
+                    _ = try transaction.execute("SET LOCAL statement_timeout = 0")
+                    let explain: SQL = """
+                        EXPLAIN \(unescaped: options) EXECUTE \(unescaped: preparedName) \(unescaped: values)
+                        """
+                    throw Undone(lines: try transaction.execute(explain).decode(String.self))
+                }
+            }
+        } catch let undone as Undone {
+            return ProductionPlan(statement: query.text, text: undone.lines.joined(separator: "\n"))
+        }
+    }
+
+    private func values(_ session: borrowing PostgresSession) throws -> String {
+        var samples: [String] = []
+        for (name, type) in zip(query.parameters, try session.parameterTypes(of: query)) {
+            samples.append(try sample(name, of: type, session))
+        }
+        return samples.isEmpty ? "" : "(\(samples.joined(separator: ", ")))"
+    }
+
+    /// A value of rows that ``PlanFilling`` makes, by the parameter's name, or one by its type.
+    private func sample(_ name: String, of type: String, _ session: borrowing PostgresSession) throws -> String {
+        if type.hasSuffix("[]") {
+            let one = try sample(
+                name.hasSuffix("s") ? String(name.dropLast()) : name,
+                of: String(type.dropLast(2)),
+                session
+            )
+            return "ARRAY[\(one)]::\(type)"
+        }
+        if let value = namedSamples["\(name) \(type)"] { return "\(value)::\(type)" }
+        if let value = Self.samples[type] { return "\(value)::\(type)" }
+        let columns = try session.execute(
+            """
+            SELECT a.attname::text, format_type(a.atttypid, NULL)
+            FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+            WHERE c.oid = to_regclass(\(type)) ORDER BY a.attnum
+            """
+        ).decode(String.self, String.self)
+        guard !columns.isEmpty else { return "(enum_range(NULL::\(type)))[1]" }
+        var fields: [String] = []
+        for (name, type) in columns { fields.append(try sample(name, of: type, session)) }
+        return "ROW(\(fields.joined(separator: ", ")))::\(type)"
+    }
+
+    private var namedSamples: [String: String] {
+        [
+            "scope bigint": "\(scope.id)", "app bigint": "\(scope.app.id)", "id text": "'activity-6'",
+            "activity_id text": "'activity-6'", "place text": "'(0,1)'", "value text": "'3'",
+            "digest bytea": "sha256(int8send(6))", "token_digest bytea": "sha256(int8send(6))",
+            "owner text": "'app'", "last timestamp with time zone": "now()",
+        ]
+    }
+
+    private static let samples = [
+        "boolean": "true", "smallint": "100", "integer": "100", "bigint": "100", "double precision": "1",
+        "text": "'orderId'",
+        "bytea": "sha256(int8send(2))", "jsonb": #"'{"orderId": ["3"]}'"#, "interval": "'1 hour'",
+        "timestamp with time zone": "now()",
+    ]
+}
