@@ -11,7 +11,7 @@ import Testing
         var json = JSONReader(
             try JSONParser.parse(Array(#"{"observedAt": "2026-03-01T12:00:00Z", "activities": [\#(items)]}"#.utf8))
         )
-        let body = try #require(FullStateBody.read(&json, now: Date()))
+        let body = try #require(FullStateBody.read(&json))
         let results = body.readable.items.map {
             FullStateAnswer.ItemResult(activityID: $0.activityID, result: .failure($0.problem ?? Problem(faults: [])))
         }
@@ -28,7 +28,7 @@ import Testing
             "activities": [{"activityId": "a-1"}, {"activityId": 5}, {"activityId": "a-2"}]}
             """
         var json = JSONReader(try JSONParser.parse(Array(text.utf8)))
-        let body = try #require(FullStateBody.read(&json, now: Date()))
+        let body = try #require(FullStateBody.read(&json))
         let (first, second) = (try ActivityID("a-1"), try ActivityID("a-2"))
         let given = FullStateAnswer.ItemResult(activityID: first, result: .success(.registered))
         let results = body.results(FullStateAnswer(results: [given], ended: []))

@@ -5,7 +5,7 @@ import Testing
 @Suite struct BodyReadingTests {
     private func registration(_ value: JSONValue, requiresToken: Bool = true) -> (ActivityRegistration, [JSONFault]) {
         var json = JSONReader(value)
-        let registration = ActivityRegistration(from: &json, requiresToken: requiresToken, now: Date())
+        let registration = ActivityRegistration(from: &json, requiresToken: requiresToken)
         return (registration, json.faults)
     }
 
@@ -83,7 +83,7 @@ import Testing
                 ["activityId": "a-1", "token": "00"],
             ],
         ])
-        let body = try #require(FullStateBody.read(&json, now: Date()))
+        let body = try #require(FullStateBody.read(&json))
         #expect(json.faults.isEmpty)
         #expect(body.readable.items.map(\.activityID.rawValue) == ["a-1", "a-2", "a-1"])
         #expect(
@@ -115,7 +115,7 @@ import Testing
         ]
         for (value, pointers) in cases {
             var json = JSONReader(value)
-            #expect(FullStateBody.read(&json, now: Date()) == nil)
+            #expect(FullStateBody.read(&json) == nil)
             #expect(json.faults.map(\.pointer) == pointers)
         }
     }

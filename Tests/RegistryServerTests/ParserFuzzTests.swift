@@ -186,15 +186,15 @@ import Testing
         seeds: [
             #"{"token":"00","observedAt":"2026-01-01T00:00:00Z","aliases":{"userId":"u"},"metadata":{"a":1}}"#,
             #"{"observedAt":"2026-01-01T00:00:00Z","activities":[{"activityId":"a","token":"00"},{},7]}"#,
-            #"{"reports":[{"token":"00","status":410,"reason":"Unregistered","timestamp":1}]}"#,
+            #"{"reports":[{"token":"00","status":410,"reason":"Unregistered","timestamp":1795248000000}]}"#,
             #"{"aliases":[{"kind":"userId","value":"u"}],"limitPerAlias":5}"#,
             #"{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}],"issuer":"i","audience":"a","jwksUrl":"https://x/"}"#,
         ]
     ) { bytes in
         guard let value = try? JSONParser.parse(bytes) else { return false }
         var readers = (0..<4).map { _ in JSONReader(value) }
-        let registration = ActivityRegistration(from: &readers[0], now: Date())
-        _ = FullStateBody.read(&readers[1], now: Date())
+        let registration = ActivityRegistration(from: &readers[0])
+        _ = FullStateBody.read(&readers[1])
         _ = ResolveBody.read(&readers[2])
         if case .object(let object) = value { _ = JWTRequirements(object) }
         return readers[0].faults.isEmpty && registration.token != nil

@@ -23,8 +23,6 @@ package struct ActivityRegistration: Sendable, Hashable {
     package var defaultAliases: AliasSet?
     /// Replaces all metadata when given.
     package var metadata: Metadata?
-    package init(token: PushToken?) { self.token = token }
 
-    /// How far ahead an activity may be scheduled, in days.
-    package static let longestSchedule = 30
+    package init(token: PushToken?) { self.token = token }
 }

@@ -5,10 +5,8 @@ extension ActivityRegistration {
     ///
     /// `installationId` is not read here because only its hash is kept, nor is the subject, which the credentials name.
     ///
-    /// - Parameters:
-    ///   - requiresToken: whether a body without `token` is a fault.
-    ///   - now: `startsAt` may be ``longestSchedule`` days later.
-    package init(from json: inout JSONReader, requiresToken: Bool = true, now: Date) {
+    /// - Parameter requiresToken: whether a body without `token` is a fault.
+    package init(from json: inout JSONReader, requiresToken: Bool = true) {
         let token =
             requiresToken
             ? json.string("token", PushToken.init(hexadecimal:))
@@ -16,13 +14,7 @@ extension ActivityRegistration {
         self.init(token: token)
         observedAt = json.optionalTimestamp("observedAt")
         startedAt = json.optionalTimestamp("startedAt")
-        startsAt = json.optional("startsAt") { value throws(JSONFaultReason) in
-            let time = try JSONReader.timestamp(value)
-            guard time <= now.addingTimeInterval(Double(Self.longestSchedule) * 86_400) else {
-                throw JSONFaultReason("must be at most \(Self.longestSchedule) days ahead")
-            }
-            return time
-        }
+        startsAt = json.optionalTimestamp("startsAt")
         facts = ActivityFacts(from: &json)
         aliases = json.optionalNested("aliases") { AliasSet.read(&$0) }
         metadata = json.optional("metadata", Metadata.init(_:))

@@ -20,16 +20,14 @@ package struct FullStateBody: Sendable, Hashable {
     /// Reads `{observedAt, activities: […]}`; nil and faults in the reader if the envelope is wrong.
     ///
     /// A malformed item gets a problem in its position; if its id can be read, its activity counts as present.
-    ///
-    /// - Parameter now: the reference for `startsAt`.
-    package static func read(_ json: inout JSONReader, now: Date) -> FullStateBody? {
+    package static func read(_ json: inout JSONReader) -> FullStateBody? {
         let observedAt = json.timestamp("observedAt")
         let elements = json.elements("activities", maximumCount: maximumItems)
         guard let observedAt, let elements else { return nil }
         var (items, places): ([FullState.Item], [Place]) = ([], [])
         var room = maximumFaults
         for element in elements {
-            switch FullState.Item.read(element, now: now, mostFaults: &room) {
+            switch FullState.Item.read(element, mostFaults: &room) {
             case .success(let item):
                 items.append(item)
                 places.append(.item)
@@ -70,12 +68,11 @@ extension FullState.Item {
     /// - Parameter room: how many more faults may be told; one is always told.
     fileprivate static func read(
         _ json: JSONReader,
-        now: Date,
         mostFaults room: inout Int
     ) -> Result<FullState.Item, Problem> {
         var json = json
         let id = json.string("activityId", ActivityID.init)
-        let registration = ActivityRegistration(from: &json, requiresToken: false, now: now)
+        let registration = ActivityRegistration(from: &json, requiresToken: false)
         var problem = json.faults.isEmpty ? nil : Problem(faults: json.faults)
         problem?.errors = Array(json.faults.prefix(max(room, 1)))
         room -= json.faults.count

@@ -107,7 +107,7 @@ extension ScopedCall {
         _ json: inout JSONReader,
         _ parameters: inout ParameterReader
     ) -> ActivityRegistration {
-        var registration = ActivityRegistration(from: &json, now: call.access.clock.date())
+        var registration = ActivityRegistration(from: &json)
         var installation = StatedInstallation(self, &parameters)
         let stated = json.optionalString("installationId", InstallationID.init)
         installation.add(stated, named: "installationId", &parameters)

@@ -7,7 +7,7 @@ extension ScopedCall {
         var parameters = ParameterReader(call)
         let (installation, body) = call.readBody { json in
             let installation = readInstallation(&json, &parameters)
-            let body = FullStateBody.read(&json, now: call.access.clock.date())
+            let body = FullStateBody.read(&json)
             parameters.add(json.faults)
             return (installation, body)
         }

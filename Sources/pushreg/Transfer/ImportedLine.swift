@@ -30,7 +30,7 @@ struct ImportedLine: Sendable {
             return .failure(JSONFaultReason("It is not JSON: \(error.description)"))
         }
         var json = JSONReader(value)
-        let record = TransferRecord.read(&json, now: Date()) { InstallationHash(of: $0, in: app) }
+        let record = TransferRecord.read(&json) { InstallationHash(of: $0, in: app) }
         guard let record else {
             let fault = json.faults.first
             // No further than the first member: what follows may be anything.

@@ -66,7 +66,7 @@ extension Probe {
         Probe("registerActivity", "of two phones", put("x", 13, 1, onPhone).from("phone-2"))
             .fails(.invalidRequest).at("/installationId"),
         Probe("registerActivity", "more than thirty days ahead", put("x", 13, 1, tooFarAhead))
-            .fails(.invalidRequest).at("/startsAt"),
+            .fails(.clockSkew).at("/startsAt"),
         Probe("registerActivity", "from the future", put("x", 13, -10)).fails(.clockSkew),
     ]
 

@@ -38,7 +38,7 @@ extension Probe {
         Probe("registerActivityByAlias", "without a name", .post(path, ["token": "no hex"]))
             .fails(.invalidRequest).at("/token", "/alias"),
         Probe("registerActivityByAlias", "too far ahead", post("match-6", 48, nil, tooFarAhead))
-            .fails(.invalidRequest).at("/startsAt"),
+            .fails(.clockSkew).at("/startsAt"),
         Probe("registerActivityByAlias", "from the future", post("match-6", 48, -10)).fails(.clockSkew),
     ]
 

@@ -6,12 +6,9 @@ extension TransferRecord {
     /// `observedAt` is required: an old observation must not count as observed at the import. An installation is named
     /// by its hash in `installation`, or by its `installationId`.
     ///
-    /// - Parameters:
-    ///   - now: the reference for `startsAt`.
-    ///   - hash: the hash of an installation's id in the app of the line.
+    /// - Parameter hash: the hash of an installation's id in the app of the line.
     package static func read(
         _ json: inout JSONReader,
-        now: Date,
         hash: (InstallationID) -> InstallationHash
     ) -> TransferRecord? {
         let kind = json.optionalString("record") ?? "activity"
@@ -19,7 +16,7 @@ extension TransferRecord {
         let observedAt = json.timestamp("observedAt")
         let record: TransferRecord? =
             switch kind {
-            case "activity": readActivity(&json, installation, now)
+            case "activity": readActivity(&json, installation)
             case "end": readEnd(&json, installation, observedAt)
             case "installation": readProfile(&json, installation)
             case "log-out": observedAt.flatMap { at in installation.map { .logOut($0, at: at) } }
@@ -46,12 +43,11 @@ extension TransferRecord {
 
     private static func readActivity(
         _ json: inout JSONReader,
-        _ installation: InstallationHash?,
-        _ now: Date
+        _ installation: InstallationHash?
     ) -> TransferRecord? {
         let id = json.optionalString("activityId", ActivityID.init)
         let alias = json.optionalString("alias", Alias.value)
-        var registration = ActivityRegistration(from: &json, requiresToken: alias != nil, now: now)
+        var registration = ActivityRegistration(from: &json, requiresToken: alias != nil)
         registration.wasAccepted = true
         registration.installation = installation
         registration.subject = json.optionalString("subject", UTF8Text.subject)
