@@ -9,7 +9,8 @@ enum ClientConsequence: String, CaseIterable {
     case repeated = "The same bytes are sent again after `Retry-After`, or a pause that doubles up to five minutes"
     case clockCorrected =
         "The clock is corrected by the answer's, and the report sent again with the right time, at most three times"
-    case observedAnew = "An activity that runs here or is scheduled is observed anew, once; any other report is dropped"
+    case observedAnew =
+        "If the clock was wrong, the same as for `clock-skew`, once. Else an activity that runs here or is scheduled is observed anew, once; any other report is dropped"
 }
 
 extension RegistryCore.Problem.Code {

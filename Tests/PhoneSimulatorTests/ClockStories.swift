@@ -14,6 +14,71 @@ import Testing
         }
     }
 
+    /// In hours.
+    private static let wrongClocks = [
+        "hours behind": -10.0, "days behind": -72, "years behind": -87_600, "hours ahead": 5,
+    ]
+
+    /// The phone's world is so close to the service's that both agree on an activity that is over.
+    private static func firstContact(_ body: @escaping @Sendable (Story) async throws -> Void) async throws {
+        try await Story.tell(headStart: .seconds(2 * 3600), lifetime: "PT8H") { story in
+            await story.play(.signOut, .time(seconds: 3), .newPhoneFromBackup)
+            try await body(story)
+        }
+    }
+
+    @Test("C21: at first contact a wrong clock costs one request", arguments: wrongClocks.keys.sorted())
+    func firstContact(_ clock: String) async throws {
+        let ahead = try #require(Self.wrongClocks[clock]) * 3600
+        try await Self.firstContact { story in
+            await story.play(.clock(ahead: ahead), .network(.offline), .launch(listIsLate: false))
+            let activity = await story.begins()
+            let start = story.life.clock.rightTime
+            // The present time is wrong by now.
+            await story.play(.time(seconds: 1200), .network(.online), .time(seconds: 300))
+            try await story.agrees()
+            #expect(story.life.network.delivered(to: activity.id) == 2)
+            await story.play(.tokenRotates(0, .told))
+            let rotation = story.life.clock.rightTime
+            await story.play(.time(seconds: 3))
+            try await story.agrees()
+            try await story.knows(activity, "startedAt", at: start)
+            try await story.knows(activity, "observedAt", at: rotation)
+        }
+    }
+
+    @Test("C21: the same of a user who signs in", arguments: wrongClocks.keys.sorted())
+    func firstContactOfAUser(_ clock: String) async throws {
+        let ahead = try #require(Self.wrongClocks[clock]) * 3600
+        try await Self.firstContact { story in
+            await story.play(.clock(ahead: ahead), .launch(listIsLate: false))
+            await story.phone.signIn(story.life.users[1])
+            let activity = await story.begins()
+            let start = story.life.clock.rightTime
+            await story.play(.time(seconds: 3))
+            try await story.agrees()
+            for member in ["startedAt", "observedAt"] { try await story.knows(activity, member, at: start) }
+        }
+    }
+
+    @Test("C21: tries of a phone that was offline fix no time of its wrong clock", arguments: [-5.0, 5])
+    func firstContactAfterOffline(_ hours: Double) async throws {
+        try await Self.firstContact { story in
+            await story.play(.clock(ahead: hours * 3600), .network(.offline), .launch(listIsLate: false))
+            await story.phone.signIn(story.life.users[1])
+            let activity = await story.begins()
+            let start = story.life.clock.rightTime
+            for _ in 1...20 { await story.play(.time(seconds: 61)) }
+            await story.play(.tokenRotates(0, .told))
+            let rotation = story.life.clock.rightTime
+            for _ in 1...5 { await story.play(.time(seconds: 61)) }
+            await story.play(.network(.online), .time(seconds: 300))
+            try await story.agrees()
+            try await story.knows(activity, "startedAt", at: start)
+            try await story.knows(activity, "observedAt", at: rotation)
+        }
+    }
+
     @Test("A clock that was set back while the app was dead does not make a new token older than the last one")
     func setBackWhileDead() async throws {
         try await Story.tell { story in

@@ -13,7 +13,7 @@ final class Diary: Sendable {
         let outcome =
             switch result {
             case .answer(let answer): "\(answer.status)"
-            case .noAnswer(let reason): reason
+            case .noAnswer(let reason), .notSent(let reason): reason
             }
         let time = WorldTime.observedAt(of: request) ?? "no time"
         add("    \(begin.components.seconds)-\(end.components.seconds) s: \(request.name) of \(time): \(outcome)")

@@ -44,6 +44,12 @@ struct SenderView: Sendable {
         try await call("GET", "\(base)/activities/\(id)", nil)["state"] as? String
     }
 
+    /// A time of an activity, such as `observedAt`.
+    func time(_ member: String, ofActivity id: String) async throws -> Timestamp? {
+        let text = try await call("GET", "\(base)/activities/\(id)", nil)[member] as? String
+        return text.flatMap(Timestamp.init(text:))
+    }
+
     private static func handed(_ list: Any?) -> [Handed] {
         (list as? [[String: Any]] ?? []).compactMap { item in
             guard let token = item["token"] as? String else { return nil }

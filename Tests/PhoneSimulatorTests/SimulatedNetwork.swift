@@ -91,7 +91,7 @@ final class SimulatedNetwork: Sendable {
         switch mode {
         // Neither of the last two comes to here.
         case .online, .changing, .stuck: return await deliver(request)
-        case .offline: return .noAnswer("offline")
+        case .offline: return .notSent("offline")
         case .portal: return .answer(Self.portal)
         case .emptyPortal: return .answer(TransportAnswer(status: 204, fields: [:], body: Data()))
         case .deaf:

@@ -66,6 +66,17 @@ struct Story: Sendable {
         #expect(state == expected, "\(life.network.diary.text)", sourceLocation: location)
     }
 
+    /// The registry has a time of an activity as it was by the right clock.
+    func knows(
+        _ activity: FakeActivity,
+        _ member: String,
+        at expected: Timestamp,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let time = try #require(try await life.service.sender.time(member, ofActivity: activity.id))
+        #expect((time - expected).magnitude < .seconds(10), "\(life.network.diary.text)", sourceLocation: location)
+    }
+
     /// A sender finds so many tokens of a user.
     func finds(
         _ count: Int,

@@ -12,7 +12,7 @@ package final class TestTransport: Transport {
     package init() { (calls, continuation) = AsyncStream.makeStream() }
 
     package func send(_ request: TransportRequest) async -> TransportResult {
-        guard !isOffline.withLock({ $0 }) else { return .noAnswer("offline") }
+        guard !isOffline.withLock({ $0 }) else { return .notSent("offline") }
         return await withCheckedContinuation { continuation.yield(Call(request, $0)) }
     }
 

@@ -97,6 +97,37 @@ import Testing
         #expect(await phone.answer().observedAt == .at(60))
     }
 
+    @Test(
+        "C21: a report that a wrong clock made look over, or too old for any activity, is sent again with the right time",
+        arguments: [(410, "activity-expired"), (422, "clock-skew")]
+    )
+    func clockIsBehind(status: Int, code: String) async {
+        let phone = TestPhone()
+        phone.clock.set(ahead: -90_000)
+        phone.registry.report(.token("aa"))
+        phone.registry.report(.token("bb", of: "a-2"))
+        let calls = await phone.transport.next(2)
+        // The second answer comes when the clock is right already.
+        for call in calls { call.answer(.problem(status, code, serverTime: .at(0))) }
+        let again = await phone.transport.next(2)
+        #expect(again.map(\.path) == ["PUT /activities/a-1", "PUT /activities/a-2"])
+        for call in again {
+            #expect(((call.observedAt ?? .distantPast) - .at(0)).magnitude <= .milliseconds(2))
+            call.answer(.registered)
+        }
+        while phone.registry.status.waiting > 0 { await pause() }
+    }
+
+    @Test("C21: with a right clock 410 means that the activity is over") func clockIsRight() async {
+        let phone = TestPhone()
+        var events = phone.registry.events.makeAsyncIterator()
+        phone.registry.report(.token("aa"))
+        await phone.answer(.problem(410, "activity-expired", serverTime: .at(0)))
+        let event = await events.next()
+        #expect(event == .refused(.activity("a-1"), code: "activity-expired", detail: "Because.", isKept: false))
+        #expect(await phone.isQuiet())
+    }
+
     @Test("C15: the correction holds after a relaunch") func theCorrectionIsKept() async {
         let phone = TestPhone()
         phone.clock.set(ahead: 7200)

@@ -50,6 +50,12 @@ import Testing
         #expect(clock.notice(.at(60)) == .seconds(50_000))
     }
 
+    @Test("Without a name of the start no clock is taken for set: it may be another start") func noNameOfTheStart() {
+        var clock = ObservationClock()
+        _ = clock.notice(.at(0, boot: ""))
+        #expect(clock.notice(.at(60, ahead: 50_000, boot: "")) == nil)
+    }
+
     @Test("A night asleep and a restart of the phone are no jump") func noJumps() {
         var clock = ObservationClock()
         _ = clock.notice(.at(0))
@@ -93,6 +99,63 @@ import Testing
         _ = clock.correct(by: .at(1), at: .at(1, ahead: 200), elapsed: .zero)
         clock.moved(latest: nil)
         #expect(clock.observe(.at(2, ahead: 200)) == Timestamp.at(200).next)
+    }
+
+    @Test("C21: a try that did not leave the phone fixes no time") func didNotSend() {
+        var clock = ObservationClock()
+        clock.sends(.at(1))
+        clock.sends(.at(2))
+        let isFree = clock.didNotSend(.at(2))
+        #expect(isFree)
+        #expect(clock.floor == .at(1))
+    }
+
+    @Test("C21: a time of which an earlier try may have arrived stays fixed, over launches too")
+    func earlierTryMayHaveArrived() throws {
+        var clock = ObservationClock()
+        clock.sends(.at(1))
+        var state = StoredState()
+        state.clock = clock
+        var relaunched = try #require(StoredState(state.bytes)).clock
+        clock.sends(.at(1))
+        relaunched.sends(.at(1))
+        let areFree = [clock.didNotSend(.at(1)), relaunched.didNotSend(.at(1))]
+        #expect(areFree == [false, false])
+        #expect(clock.floor == .at(1))
+    }
+
+    @Test("C21: a time that another process may have sent stays fixed") func sentByAnotherProcess() {
+        var clock = ObservationClock()
+        clock.sends(.at(1))
+        clock.adopt(clock)
+        let isFree = clock.didNotSend(.at(1))
+        #expect(!isFree)
+        #expect(clock.floor == .at(1))
+    }
+
+    @Test("C21: a refused time is moved with its start, by all corrections since it went out") func refusedTimes() {
+        let played = PlayedOutbox()
+        var registration = ActivityRegistration(activityID: "a-1", token: Token(hex: "aa"))
+        registration.startedAt = .at(5)
+        played.add(.registration(registration), at: 10)
+        for shift in [80_000.0, 10_000] {
+            _ = played.outbox.move(by: .seconds(shift), after: .at(10), until: .at(100_000))
+        }
+        #expect(played.outbox.entries.map(\.observedAt) == [.at(10)], "it may have been accepted")
+        let id = played.outbox.entries.first?.id
+        _ = played.outbox.move(by: .zero, after: .at(10), until: .at(100_000), notAccepted: id)
+        #expect(played.outbox.entries.map(\.observedAt) == [.at(90_010)])
+        #expect(played.outbox.entries.first?.report.registration?.startedAt == .at(90_005))
+    }
+
+    @Test("C21: the start that a merged registration takes from an earlier one is by the corrected clock")
+    func mergedStarts() {
+        let played = PlayedOutbox()
+        played.add(.token("aa"), at: 10)
+        _ = played.outbox.move(by: .seconds(90_000), after: .at(10), until: .at(90_010))
+        played.add(.token("bb"), at: 90_020)
+        #expect(played.outbox.entries.map(\.observedAt) == [.at(90_020)])
+        #expect(played.outbox.entries.first?.report.registration?.startedAt == .at(90_010))
     }
 
     @Test("Moving keeps the order of reports, leaves those that may have been accepted, and ends at the present")

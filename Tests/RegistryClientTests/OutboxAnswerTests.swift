@@ -150,6 +150,55 @@ import Testing
         #expect(played.outbox.entries.isEmpty, "it does not help")
     }
 
+    @Test("C21: a running activity that only a wrong clock took for over is not observed anew, but sent again, once")
+    func expiredByAWrongClock() {
+        let played = PlayedOutbox()
+        played.running = ["a-1"]
+        played.isCorrected = true
+        played.add(.token("aa"), at: 1)
+        played.answerAll(.problem(410, "activity-expired"))
+        #expect(played.effects.isEmpty)
+        #expect(played.sent().count == 1)
+    }
+
+    @Test("C21: a sign-in precedes the rest, however long the phone was offline") func offlineForLong() {
+        let played = PlayedOutbox()
+        played.isSent = false
+        played.add(.installation(aliases: [:]), at: 1, by: .user("u-7"))
+        played.add(.token("aa"), at: 2, by: .user("u-7"))
+        for _ in 0..<5 {
+            played.answerAll(.unanswered)
+            played.now += 600
+        }
+        #expect(played.sent().map(\.name) == [.installation])
+    }
+
+    @Test("C21: a clock that is put right each time is no loop") func expiredTwice() {
+        let played = PlayedOutbox()
+        played.isCorrected = true
+        played.add(.token("aa"), at: 1)
+        for _ in 0..<2 { played.answerAll(.problem(410, "activity-expired")) }
+        #expect(played.effects == [Self.refused("activity-expired", isKept: false)])
+        #expect(played.outbox.entries.isEmpty)
+    }
+
+    @Test("C21: an item that a list by a wrong clock took for over is not told, and is observed anew if it runs")
+    func itemsByAWrongClock() {
+        let played = PlayedOutbox()
+        played.running = ["a-2"]
+        var activities = ["a-1", "a-2"].map { ActivityRegistration(activityID: UTF8Text($0), token: Token(hex: "aa")) }
+        activities[1].startedAt = .at(0)
+        played.add(.fullState(activities), at: 1)
+        let entry = played.send()
+        _ = played.outbox.move(by: .seconds(90_000), after: .at(1), until: .at(90_001))
+        let problem = Problem(code: "activity-expired", detail: "Because.")
+        let items = activities.map { Verdict.RefusedItem(activityID: $0.activityID, problem: problem) }
+        if let entry { played.answer(entry, .accepted(items)) }
+        var expected = activities[1]
+        expected.startedAt = .at(90_000)
+        #expect(played.effects == [.tell(.registered(.fullState)), .observeAnew(expected, .installation)])
+    }
+
     /// A report that was tried in vain so often that its next try would have been its last one.
     private static func silent(by owner: Owner = .installation) -> PlayedOutbox {
         let played = PlayedOutbox()

@@ -9,6 +9,8 @@ final class PlayedOutbox {
     var effects: [Outbox.Effect] = []
     var running: Set<UTF8Text> = []
     var jitter = 1.0
+    var isCorrected = false
+    var isSent = true
     private var lastID: UInt64 = 0
     /// Seconds since the test began.
     var now = 0.0
@@ -39,6 +41,8 @@ final class PlayedOutbox {
             authority: authority ?? entry.owner,
             uptime: uptime,
             time: .at(now),
+            isCorrected: isCorrected,
+            isSent: isSent,
             jitter: jitter,
             runs: { running.contains($0) }
         )

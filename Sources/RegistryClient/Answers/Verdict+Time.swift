@@ -1,11 +1,18 @@
 extension Verdict {
-    /// The registry has merged the report, though it may have refused it (R0).
+    /// The registry may have merged the report, though it refused it (R0).
     var tookTheTime: Bool {
         switch self {
         case .accepted: true
         case .refused(let status, _): status == 409 || status == 410
         case .repeatLater, .unanswered: false
         }
+    }
+
+    /// The registry has refused the report for its own times, and stored nothing of it (R5); after `activity-expired` what is stored
+    /// may be over as well, and nothing depends on its time any more.
+    var refusesTheTime: Bool {
+        guard case .refused(_, let problem) = self else { return false }
+        return problem.code == "clock-skew" || problem.code == "activity-expired"
     }
 }
 

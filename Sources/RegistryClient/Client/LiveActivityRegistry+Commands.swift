@@ -60,8 +60,10 @@ extension LiveActivityRegistry {
         if let shift = clock.notice(time) { move(by: shift, time) }
     }
 
-    func move(by shift: Duration, _ time: DeviceTime) {
-        clock.moved(latest: outbox.move(by: shift, after: clock.floor, until: clock.corrected(time)))
+    /// - Parameter notAccepted: an entry that the registry has not accepted, for certain.
+    func move(by shift: Duration, _ time: DeviceTime, notAccepted: UInt64? = nil) {
+        let now = clock.corrected(time)
+        clock.moved(latest: outbox.move(by: shift, after: clock.floor, until: now, notAccepted: notAccepted))
         stored.isBehind = true
     }
 }

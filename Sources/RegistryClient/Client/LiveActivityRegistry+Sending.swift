@@ -80,26 +80,49 @@ extension LiveActivityRegistry {
 
     /// An answer came, or none did.
     func settle(_ delivery: Delivery, _ result: TransportResult, sent: DeviceTime, _ now: DeviceTime) {
-        var verdict = Verdict.unanswered
-        if case .answer(let answer) = result {
-            verdict = Verdict(answer)
-            // A jump of the clock since it was last looked at is none of the registry's.
-            notice(now)
-            let elapsed = now.uptime - sent.uptime
-            let shift = answer.serverTime(verdict).flatMap { clock.correct(by: $0, at: now, elapsed: elapsed) }
-            if verdict.tookTheTime { clock.wasAnswered(delivery.entry.observedAt) }
-            if let shift { move(by: shift, now) }
-        }
+        let verdict = if case .answer(let answer) = result { Verdict(answer) } else { Verdict.unanswered }
+        correctTimes(delivery, result, verdict, elapsed: now.uptime - sent.uptime, now)
+        let entry = outbox.entries.first { $0.id == delivery.entry.id }
+        let isSent = if case .notSent = result { false } else { true }
         let circumstances = Outbox.Circumstances(
             authority: delivery.authority,
             uptime: now.uptime,
             time: clock.corrected(now),
+            isCorrected: entry?.observedAt != delivery.entry.observedAt,
+            isSent: isSent,
             jitter: Double(configuration.random() >> 11) / Double(1 << 53),
             runs: { [running = runningActivities] in running().contains($0) }
         )
         stored.isBehind = true
         for effect in outbox.settle(delivery.entry.id, verdict, circumstances) { carryOut(effect, delivery, now) }
         forgetSources()
+    }
+
+    /// Puts right what the answer shows to be by a wrong clock: the clock itself, and all times that the registry cannot have
+    /// accepted (C15, C21).
+    private func correctTimes(
+        _ delivery: Delivery,
+        _ result: TransportResult,
+        _ verdict: Verdict,
+        elapsed: Duration,
+        _ now: DeviceTime
+    ) {
+        let (id, time) = (delivery.entry.id, delivery.entry.observedAt)
+        var (shift, isNotAccepted) = (Duration?.none, false)
+        switch result {
+        case .answer(let answer):
+            // A jump of the clock since it was last looked at is none of the registry's.
+            notice(now)
+            shift = answer.serverTime(verdict).flatMap { clock.correct(by: $0, at: now, elapsed: elapsed) }
+            if verdict.tookTheTime { clock.wasAnswered(time) }
+            isNotAccepted = verdict.refusesTheTime
+        case .notSent: isNotAccepted = clock.didNotSend(time)
+        case .noAnswer: return
+        }
+        // Another answer may have corrected the clock meanwhile.
+        let isLate = isNotAccepted && outbox.entries.contains { $0.id == id && $0.correction != .zero }
+        guard shift != nil || isLate else { return }
+        move(by: shift ?? .zero, now, notAccepted: isNotAccepted ? id : nil)
     }
 
     private func carryOut(_ effect: Outbox.Effect, _ delivery: Delivery, _ now: DeviceTime) {

@@ -14,8 +14,12 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     private var answered = Timestamp.distantPast
     /// Times after it that went out, in their order: each may have been accepted, or is refused once the clock turns out to have been ahead.
     private var sent: [Timestamp] = []
+    /// Times after it that one try alone had, in this launch: if that try did not leave the phone, the registry has none of them.
+    private var triedOnce: Set<Timestamp> = []
     /// The device's clocks when they were last looked at.
     private var last: DeviceTime?
+
+    private enum CodingKeys: CodingKey { case offset, isConfirmed, latest, floor, answered, sent, last }
 
     /// Slower answers and the whole seconds of `Date` are no difference.
     static let tolerance = Duration.seconds(5)
@@ -43,7 +47,8 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     /// - Returns: by how much the times of reports that were not sent are to be moved; nil when they may stay.
     package mutating func notice(_ now: DeviceTime) -> Duration? {
         defer { last = now }
-        guard let last, last.boot == now.boot else { return nil }
+        // Without a name nobody knows whether it is the same start.
+        guard let last, last.boot == now.boot, !now.boot.isEmpty else { return nil }
         let jump = (now.wall - last.wall) - (now.uptime - last.uptime)
         guard jump.magnitude > Self.tolerance else { return nil }
         guard isConfirmed else { return jump }
@@ -75,8 +80,19 @@ package struct ObservationClock: Sendable, Hashable, Codable {
 
     /// A report with this time goes out: what is observed from now on must be later, whatever becomes of the clock.
     package mutating func sends(_ time: Timestamp) {
+        if time > answered, !sent.contains(time) { triedOnce.insert(time) } else { triedOnce.remove(time) }
         floor = max(floor, time)
         keep([time])
+    }
+
+    /// A try with this time did not leave the phone.
+    ///
+    /// - Returns: whether the registry cannot have accepted the time, because no other try had it.
+    package mutating func didNotSend(_ time: Timestamp) -> Bool {
+        guard triedOnce.remove(time) != nil else { return false }
+        sent.removeAll { $0 == time }
+        if floor == time { floor = max(answered, sent.last ?? .distantPast) }
+        return true
     }
 
     /// The registry has taken a report with this time, or refused it for another reason than its time.
@@ -99,5 +115,7 @@ package struct ObservationClock: Sendable, Hashable, Codable {
         answered = max(answered, stored.answered)
         latest = max(latest, stored.latest)
         keep(stored.sent)
+        // The other process may have tried the same.
+        triedOnce = []
     }
 }

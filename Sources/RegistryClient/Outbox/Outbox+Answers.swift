@@ -16,6 +16,10 @@ extension Outbox {
         package var uptime: Duration
         /// By the registry's clock.
         package var time: Timestamp
+        /// The entry was given another time since it was sent: the refused one was by a wrong clock (C21).
+        package var isCorrected = false
+        /// The request may have left the phone.
+        package var isSent = true
         /// Random, from 0 to 1.
         package var jitter: Double
         /// Tells whether an activity runs here, or is scheduled.
@@ -28,7 +32,8 @@ extension Outbox {
         var effects = note(isAnswered: verdict != .unanswered, now)
         // It may have been replaced while it was under way; then the later one is still to be sent.
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return effects }
-        entries[index].tries.count += 1
+        // Before the first contact a sign-in would otherwise stop to precede the rest, whose times its answer corrects (C21).
+        if now.isSent { entries[index].tries.count += 1 }
         entries[index].tries.isAsked = false
         entries[index].tries.isUnanswered = verdict == .unanswered
         switch verdict {
@@ -62,9 +67,11 @@ extension Outbox {
         let entry = entries.remove(at: index)
         if case .installation = entry.report { retryRefused(of: entry.owner) }
         return [.tell(.registered(entry.name))]
-            + items.map { item in
-                anew(entry, item, now)
-                    ?? .tell(.refused(.activity(item.activityID), item.problem, isKept: false))
+            + items.compactMap { item in
+                if let effect = anew(entry, item, now) { return effect }
+                // The list was by a wrong clock, which says nothing of the activity.
+                if item.problem.code == "activity-expired", entry.correction != .zero { return nil }
+                return .tell(.refused(.activity(item.activityID), item.problem, isKept: false))
             }
     }
 
@@ -78,7 +85,7 @@ extension Outbox {
             let activity = activities.first(where: { $0.activityID == item.activityID }), activity.token != nil,
             !entries.contains(where: { $0.name == .activity(activity.activityID) }), now.runs(activity.activityID)
         else { return nil }
-        return .observeAnew(activity, entry.owner)
+        return .observeAnew(activity.movingStart(by: entry.correction), entry.owner)
     }
 
     private mutating func postpone(_ index: Int, _ asked: Duration?, _ now: Circumstances) {

@@ -16,6 +16,8 @@ extension Outbox {
             let owner = entries[index].owner
             return keep(index, problem, now) + [.renewCredential(owner)]
         case (403, _), (404, _): return keep(index, problem, now)
+        // The clock was over the activity's lifetime behind, and is right now (C21).
+        case (410, "activity-expired") where count == 1 && now.isCorrected: return []
         case (422, "clock-skew") where count <= 3:
             // The caller corrects the clock, and moves the times, before it asks for the next entry.
             if count > 1 { pause(index, after: count, now) }

@@ -71,18 +71,26 @@ package struct Outbox: Sendable {
         return index.map { [.dropped(entries.remove(at: $0).name, .outboxFull)] } ?? []
     }
 
-    /// Moves the times of all entries that cannot have been accepted yet, in their order (C15).
+    /// Moves the times of all entries that cannot have been accepted yet, in their order (C15). The others keep theirs, and the
+    /// correction is noted, until the registry refuses the time or the try turns out not to have left the phone (C21).
     ///
     /// - Parameters:
     ///   - floor: the greatest time that the registry may have accepted; what is no later stays.
     ///   - now: nothing was observed later than this.
+    ///   - notAccepted: an entry that was not accepted, though its time is no later than the floor.
     /// - Returns: the greatest time of all entries.
-    package mutating func move(by shift: Duration, after floor: Timestamp, until now: Timestamp) -> Timestamp? {
+    package mutating func move(
+        by shift: Duration,
+        after floor: Timestamp,
+        until now: Timestamp,
+        notAccepted: UInt64? = nil
+    ) -> Timestamp? {
+        for index in entries.indices { entries[index].correction += shift }
         var last = floor
-        let movable = entries.indices.filter { entries[$0].observedAt > floor }
-        for index in movable.sorted(by: { entries[$0].observedAt < entries[$1].observedAt }) {
-            last = max(min(entries[index].observedAt + shift, now), last.next)
-            entries[index].observedAt = last
+        let movable = entries.indices.filter { entries[$0].observedAt > floor || entries[$0].id == notAccepted }
+        for index in movable.sorted(by: { entries[$0].correctedTime < entries[$1].correctedTime }) {
+            last = max(min(entries[index].correctedTime, now), last.next)
+            entries[index].correct(to: last)
         }
         return entries.map(\.observedAt).max()
     }

@@ -4,6 +4,8 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
     package let id: UInt64
     package internal(set) var report: Report
     package internal(set) var observedAt: Timestamp
+    /// The registry's clock less the one that `observedAt` is by. It is known too late: the registry may have accepted the time.
+    var correction = Duration.zero
     /// The credential under which it was made (C14).
     package internal(set) var owner: Owner
     /// A repetition of one that was answered 410 `activity-expired`: not repeated once more.
@@ -13,7 +15,7 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
     /// Forgotten at each launch: then all are tried at once.
     var tries = Tries()
 
-    private enum CodingKeys: CodingKey { case id, report, observedAt, owner, isObservedAnew, refusedSince }
+    private enum CodingKeys: CodingKey { case id, report, observedAt, correction, owner, isObservedAnew, refusedSince }
 
     package init(id: UInt64, report: Report, observedAt: Timestamp, owner: Owner) {
         (self.id, self.report, self.observedAt, self.owner) = (id, report, observedAt, owner)
@@ -21,7 +23,7 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
 
     var name: ReportName { report.name }
 
-    /// How often it was tried, and when it is tried again.
+    /// How often it was tried by a request that may have left the phone, and when it is tried again.
     struct Tries: Sendable, Hashable {
         var count = 0
         /// How often the registry refused it, by the status: silence says nothing of a credential, nor of a clock.
@@ -82,7 +84,9 @@ extension OutboxEntry {
         return known.filter { $0.token != nil && !ids.contains($0.activityID) }.enumerated().map { index, activity in
             let id = Self.id(ofPart: index, from: id ^ other.id)
             let report = Report.registration(activity)
-            return OutboxEntry(id: id, report: report, observedAt: earlier.observedAt, owner: owner)
+            var entry = OutboxEntry(id: id, report: report, observedAt: earlier.observedAt, owner: owner)
+            entry.correction = earlier.correction
+            return entry
         }
     }
 
@@ -118,12 +122,25 @@ extension OutboxEntry {
     /// One entry in the place of two of one key, with the effect of both.
     func merged(with other: OutboxEntry) -> OutboxEntry {
         let (earlier, later) = observedAt < other.observedAt ? (self, other) : (other, self)
-        let times = (earlier.observedAt, later.observedAt)
-        let report = later.report.merging(earlier: earlier.report, observedAt: times)
+        // Both by one clock, or the time of the earlier one, which the registry may refuse, becomes the start of the activity.
+        let shift = earlier.correction - later.correction
+        let times = (earlier.observedAt + shift, later.observedAt)
+        let report = later.report.merging(earlier: earlier.report.movingStarts(by: shift), observedAt: times)
         // Of two ends the first holds, with its time; of two log-outs the second.
         let isEnd = if case .end = report { true } else { false }
-        let time = isEnd ? earlier.observedAt : later.observedAt
+        let timed = isEnd ? earlier : later
         // An id of its own: answers to either of the two do not settle it.
-        return OutboxEntry(id: id ^ other.id, report: report, observedAt: time, owner: owner)
+        var merged = OutboxEntry(id: id ^ other.id, report: report, observedAt: timed.observedAt, owner: owner)
+        merged.correction = timed.correction
+        return merged
+    }
+
+    /// The time of its observation by the registry's clock.
+    var correctedTime: Timestamp { observedAt + correction }
+
+    /// Gives it another time, and its activities another start, for both are by one clock.
+    mutating func correct(to time: Timestamp) {
+        report = report.movingStarts(by: time - observedAt)
+        (observedAt, correction) = (time, .zero)
     }
 }

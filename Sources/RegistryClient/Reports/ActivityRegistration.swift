@@ -39,6 +39,13 @@ extension ActivityRegistration {
         return merged
     }
 
+    /// The same, started at another time by the phone's clock. A schedule is the app's word, and stays.
+    func movingStart(by shift: Duration) -> Self {
+        var moved = self
+        moved.startedAt = startedAt.map { $0 + shift }
+        return moved
+    }
+
     /// A schedule in the past is none (R5).
     private func schedule(at time: Timestamp) -> Timestamp? { startsAt.flatMap { $0 > time ? $0 : nil } }
 

@@ -17,6 +17,15 @@ package enum Report: Sendable, Hashable, Codable {
 }
 
 extension Report {
+    /// The same with the starts of its activities moved, by a clock that is corrected.
+    func movingStarts(by shift: Duration) -> Report {
+        switch self {
+        case .registration(let registration): .registration(registration.movingStart(by: shift))
+        case .fullState(let activities): .fullState(activities.map { $0.movingStart(by: shift) })
+        case .end, .startToken, .installationToken, .installation, .logOut: self
+        }
+    }
+
     /// It says that something is over, so it is allowed to whoever is on this installation, and is lost last.
     var isFinal: Bool {
         switch self {

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```swift
 /// struct Offline: Transport {
-///     func send(_ request: TransportRequest) async -> TransportResult { .noAnswer("offline") }
+///     func send(_ request: TransportRequest) async -> TransportResult { .notSent("offline") }
 /// }
 /// ```
 public protocol Transport: Sendable {
@@ -48,8 +48,11 @@ public struct TransportRequest: Sendable, CustomStringConvertible, CustomDebugSt
 public enum TransportResult: Sendable {
     /// There was an answer, be it of the registry or of a captive portal.
     case answer(TransportAnswer)
-    /// Nobody did, with the reason in words.
+    /// No answer came, with the reason in words. The registry may have taken the request.
     case noAnswer(String)
+    /// No connection was made, with the reason in words. The registry cannot have taken the request, so its time may still be
+    /// corrected; if in doubt, say ``noAnswer(_:)``.
+    case notSent(String)
 }
 
 /// An answer over HTTP.

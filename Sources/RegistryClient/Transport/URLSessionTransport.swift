@@ -44,9 +44,17 @@ public struct URLSessionTransport: Transport {
             return .answer(TransportAnswer(status: response.statusCode, fields: fields, body: body))
         } catch {
             // An error's description may repeat the address, so its code has to do.
-            return .noAnswer("\(URLError.self) \((error as? URLError)?.errorCode ?? 0)")
+            let code = (error as? URLError)?.code
+            let words = "\(URLError.self) \(code?.rawValue ?? 0)"
+            return code.map(Self.withoutConnection.contains) ?? false ? .notSent(words) : .noAnswer(words)
         }
     }
+
+    /// The errors of a request for which no connection was made.
+    private static let withoutConnection: Set<URLError.Code> = [
+        .notConnectedToInternet, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .internationalRoamingOff,
+        .dataNotAllowed, .callIsActive,
+    ]
 
     #if os(iOS)
         /// Gives requests to a background session.
