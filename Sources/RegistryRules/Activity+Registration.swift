@@ -88,11 +88,3 @@ extension Activity {
             || installation != before.installation
     }
 }
-
-extension ActivityFacts {
-    /// Keeps the first value received of each fact (R6).
-    fileprivate mutating func keepFirst(_ new: ActivityFacts) {
-        attributesType.keepFirst(new.attributesType)
-        frequentPushesEnabled.keepFirst(new.frequentPushesEnabled)
-    }
-}

@@ -19,7 +19,7 @@ package struct LockedRows: Sendable {
     package private(set) var values: [TokenDigest: Row<TokenValue>]
     private let times: [InstallationHash: InstallationTimes]
     /// The rows of requests about an installation, and of reports about tokens of installations.
-    package internal(set) var installations: InstallationRows
+    package var installations: InstallationRows
     /// Ids that were locked, whether or not they have a row.
     let lockedIDs: Set<ActivityID>
     package private(set) var events: [NewAuditEvent] = []

@@ -17,6 +17,9 @@ package struct NewAuditEvent: Sendable, Hashable {
         case installationChanged = "installation-changed"
         case loggedOut = "logged-out"
         case deleted
+        case leaseTaken = "lease-taken"
+        case leaseReleased = "lease-released"
+        case startFailed = "start-failed"
     }
 
     package let kind: Kind
@@ -30,6 +33,7 @@ package struct NewAuditEvent: Sendable, Hashable {
     package let tokenDigest: TokenDigest?
     /// The slot of the installation's token that the event is about.
     package let slot: InstallationToken.ID?
+    package let leaseID: LeaseID?
 
     package init(_ kind: Kind, of activity: Activity, by actor: UTF8Text, removed aliases: AliasSet? = nil) {
         self.kind = kind
@@ -39,6 +43,7 @@ package struct NewAuditEvent: Sendable, Hashable {
         subject = activity.subject
         tokenDigest = activity.token?.digest
         slot = nil
+        leaseID = nil
         self.aliases = Self.union(activity.aliases?.value, aliases)
     }
 
@@ -67,6 +72,20 @@ package struct NewAuditEvent: Sendable, Hashable {
         self.aliases = Self.union(installation.aliases?.value, aliases)
         self.tokenDigest = tokenDigest
         self.slot = slot
+        leaseID = nil
+    }
+
+    /// - Parameter subject: the installation's.
+    package init(_ kind: Kind, of lease: Lease, subject: UTF8Text?, by actor: UTF8Text) {
+        self.kind = kind
+        self.actor = actor
+        activityID = nil
+        installation = lease.installation
+        self.subject = subject
+        aliases = AliasSet(stored: [lease.alias])
+        tokenDigest = nil
+        slot = nil
+        leaseID = lease.id
     }
 
     private static func union(_ current: AliasSet?, _ removed: AliasSet?) -> AliasSet? {

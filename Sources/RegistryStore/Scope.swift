@@ -20,7 +20,4 @@ package struct Scope: Sendable, Hashable {
 
 extension Scope {
     func contains(_ row: String) -> SQL { "\(unescaped: row).scope_id = \(id)" }
-
-    /// Written so that no index can be used for it.
-    func containsUnindexed(_ row: String) -> SQL { "(\(unescaped: row).scope_id = \(id)) IS TRUE" }
 }

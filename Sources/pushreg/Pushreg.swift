@@ -18,7 +18,7 @@ struct Pushreg: AsyncParsableCommand {
         version: version,
         subcommands: [
             Serve.self, Demo.self, Migrate.self, Apps.self, Keys.self, Resolve.self, Audit.self, Purge.self,
-            Erase.self, Export.self, Import.self, Doctor.self, Config.self, Statements.self,
+            Erase.self, Export.self, Import.self, Doctor.self, Config.self,
         ]
     )
 

@@ -119,14 +119,13 @@ import Testing
 
     @Test("Plans use indexes") func plansUseIndexes() async throws {
         let (database, scope) = try await Self.make(100_000)
-        let explain = ExplainStatements(alias: Self.alias, scope: scope)
+        let alias: QueryValues = ["scope": scope.id, "kind": Self.alias.kind, "value": Self.alias.value]
         var filters: [EventFilter] = (0..<4).map { _ in EventFilter() }
         filters[0].activityID = .sample("activity-77")
         filters[1].installation = InstallationHash(bytes: Self.installation)
         filters[2].subject = "user-77"
         filters[3].type = "dropped"
-        let events = filters.map { AuditEventStatements(filter: $0, scope: scope) }
-        let trail = AuditEventStatements(filter: EventFilter(), scope: scope)
+        let trail = AuditEventSearch(filter: EventFilter(), scope: scope)
         var stale: [SQL] = []
         for kind in TokenKind.all {
             let all = StaleStatements(kind: kind, filter: StaleFilter(), scope: scope)
@@ -137,10 +136,15 @@ import Testing
             stale += [quarantined.page(after: 0, through: .max, limit: 100)]
         }
         let statements: [SQL] =
-            [explain.activities(after: .start, limit: 100), explain.tokens(installations: 50), explain.notes] + stale
-            + [trail.range(before: 150_000, count: 2000), trail.page(from: 148_000, before: 150_000, limit: 100)]
-        let pages = events.map { $0.page(before: .max, limit: 100) }
-        let first = [AuditEventStatements.preferIndexes]
+            [Query("explain.read-page")(alias + ["is_closed": false, "after": 0, "limit": 100])]
+            + [Query("explain.read-tokens-of-alias")(alias + ["limit": 50]), Query("explain.is-known")(alias)] + stale
+            + [Query("events.find-range")(["scope": scope.id, "before": 150_000, "size": 2000])]
+            + [trail.page(from: 148_000, before: 150_000, limit: 100)]
+        let pages = filters.compactMap { filter in
+            AuditEventSearch(filter: filter, scope: scope).indexedPage(before: .max, limit: 100)
+        }
+        #expect(pages.count == filters.count)
+        let first = [Query.preferIndexes()]
         let plans = try await ProductionPlan.plans(of: pages, after: first, in: database)
         for (filter, plan) in zip(filters, plans) {
             #expect(!plan.text.contains("Seq Scan"), "\(plan.text)")

@@ -70,10 +70,12 @@ import Testing
     @Test("Large tables are sampled on the workers, too") func largeTablesAreSampled() async throws {
         guard let database = try await Self.make() else { return }
         let scope = try await database.scope()
-        let (counts, statistics) = (CountStatements(scope: scope), StatisticsStatements(scope: scope))
+        let sample: QueryValues = ["percent": 12.5, "scope": scope.id]
+        let ages: QueryValues = ["ages": RegistryStatistics.ageLimits]
+        let steps: QueryValues = ["step": Duration.seconds(60), "since": Date.distantPast, "are_common": true]
         let sampled = [
-            counts.activities(percent: 12.5), counts.tokens(percent: 12.5),
-            statistics.sampledEvents(areCommon: true, since: .distantPast, step: .seconds(60), percent: 12.5),
+            Query("counts.count-activities")(sample + ages), Query("counts.count-tokens")(sample + ages),
+            Query("counts.count-events")(sample + steps),
         ]
         try await database.pool.withSession { session in
             for statement in sampled { _ = try session.execute(statement).count }
@@ -101,7 +103,8 @@ import Testing
         let migrator = SchemaMigrator(pool: database.pool)
         #expect(try await database.condition().missingTables == [])
         let undo = [
-            "DROP VIEW deliverable_activities, deliverable_installation_tokens",
+            "DROP VIEW deliverable_activities, deliverable_installation_tokens, purgeable_tokens",
+            "DROP VIEW activity_explanations, installation_token_explanations",
             "DROP VIEW explained_activities, explained_installation_tokens", "DROP FUNCTION activity_state",
             "DROP TABLE counts, erasures",
         ]

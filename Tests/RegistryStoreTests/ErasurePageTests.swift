@@ -49,7 +49,7 @@ import Testing
     @Test("An activity of very many events is erased in pages") func eventsGoInPages() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (database, scope) = (activity.database, activity.scope)
-        let size = ErasureStatements.eventPageSize
+        let size = Erasure.eventPageSize
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
         try await Self.addEvents(2 * size, of: activity.id, in: database, scope)
         let counts = try await database.registry.erase(.alias(Self.alias), in: scope, by: "admin")
@@ -66,7 +66,7 @@ import Testing
     func repetitionGoesOn() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (database, scope) = (activity.database, activity.scope)
-        let size = ErasureStatements.eventPageSize
+        let size = Erasure.eventPageSize
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
         try await Self.addEvents(2 * size, of: activity.id, in: database, scope)
         let last = try await activity.count("SELECT max(event_number) FROM events WHERE type = 'rotated'")
@@ -99,7 +99,7 @@ import Testing
     {
         let phone = try await TestInstallation.make(0xE7)
         let (database, scope) = (phone.database, phone.scope)
-        let size = ErasureStatements.eventPageSize
+        let size = Erasure.eventPageSize
         try await phone.put([Self.alias], at: .minutesAgo(5))
         try await Self.addEvents(2 * size, ofInstallation: phone.hash, in: database, scope)
         let counts = try await database.registry.erase(.alias(Self.alias), in: scope, by: "admin")
@@ -114,7 +114,7 @@ import Testing
     func valuesOfAnInstallationGoInPages() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let (database, scope) = (phone.database, phone.scope)
-        let size = SweepStatements.tokenPageSize
+        let size = Registry.tokenPageSize
         let count = size + 5
         try await phone.put([Self.alias], at: .minutesAgo(5))
         try await phone.register(1, at: .minutesAgo(5))

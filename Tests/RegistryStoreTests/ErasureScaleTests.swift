@@ -61,8 +61,8 @@ import Testing
         let phone = try await Self.hash(1000, in: meter)
         let other = try await Self.hash(2000, in: meter)
         for subject in [ErasureSubject.installation(phone), .subject("user-900")] {
-            let statement = try #require(ErasureStatements(subject: subject, scope: scope).redact(limit: 500))
-            let first = [AuditEventStatements.preferIndexes]
+            let statement = try #require(subject.findEvents(limit: 500, in: scope))
+            let first = [Query.preferIndexes()]
             let plan = try await ProductionPlan.plans(of: [statement], after: first, in: meter.database)[0]
             print("figure: redaction among \(count) events: \(plan.pages) pages")
             #expect(plan.asksSummary, "\(plan.text)")

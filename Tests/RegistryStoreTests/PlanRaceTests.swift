@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 import TestSupport
 import Testing
 
@@ -66,7 +67,7 @@ import Testing
     @Test("A planner that comes a moment later waits for the other's commit, and then has no lease")
     func aMomentLaterThereIsNoLease() async throws {
         let plan = try await TestPlan.make()
-        let held = try await HeldTransaction(Self.take(in: plan), in: plan.database, commits: true)
+        let held = try await HeldTransaction(Self.insertion(in: plan), in: plan.database, commits: true)
         async let step = plan.step()
         try await held.waitUntilSomebodyWaits()
         try await held.release()
@@ -77,16 +78,28 @@ import Testing
     @Test("Without the constraint two planners start one activity") func withoutTheConstraintTwoStart() async throws {
         let plan = try await TestPlan.make()
         try await plan.database.run("ALTER TABLE start_leases DROP CONSTRAINT start_leases_pkey")
-        let held = try await HeldTransaction(Self.take(in: plan).withoutConflicts, in: plan.database, commits: true)
-        let statement = Self.take(in: plan).withoutConflicts
-        let rows = try await plan.database.pool.withSession { try $0.execute(statement).decode(PlanRow.columns) }
-        #expect(rows.map(\.ruling) == [.start] && rows[0].lease != nil)
+        let held = try await HeldTransaction(Self.insertion(in: plan), in: plan.database, commits: true)
+        _ = try await plan.start()
         try await held.release()
         #expect(try await plan.leaseCount() == 2)
     }
 
-    private static func take(in plan: TestPlan) -> SQL {
-        PlanStatements(request: plan.request(), scope: plan.scope, who: "test").take([plan.phone.hash.bytes], after: 0)
+    /// The lease that another planner takes.
+    private static func insertion(in plan: TestPlan) throws -> SQL {
+        let now = Timestamp(.minutesAgo(0))
+        var changes = LeaseChanges(now: now, scope: plan.scope, who: "test")
+        let lease = Lease(
+            installation: plan.phone.hash,
+            alias: plan.order,
+            id: LeaseID(stored: [UInt8](repeating: 7, count: 16)),
+            planID: nil,
+            attributesType: TestInstallation.types[0],
+            leasedAt: now,
+            leasedUntil: now + .seconds(3600),
+            attempts: [now]
+        )
+        changes.write(lease, nil, subject: nil)
+        return try #require(changes.statements.first)
     }
 
     /// The entries that planners get who ask at the same moment.

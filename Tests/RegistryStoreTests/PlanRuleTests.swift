@@ -79,6 +79,22 @@ import Testing
         #expect(try await plan.step() == .alert(.noUpdateToken, .sample(21)))
     }
 
+    @Test func `Rule 1: an activity without a token is reached by the channel of the alias`()
+        async throws
+    {
+        let plan = try await TestPlan.make()
+        let channel = try BroadcastChannel(id: "dHN0LXNyY2gtY2hubA==", storagePolicy: .none)
+        _ = try await plan.database.registry.put(channel, for: plan.order, in: plan.scope, by: "sender")
+        _ = try await plan.start()
+        try await plan.register(token: nil)
+        for _ in 1...2 {
+            #expect(try await plan.step() == .none(.channel))
+            try await plan.database.run("UPDATE activities SET created_at = earlier(created_at, '61 seconds')")
+        }
+        try await plan.register(token: 11)
+        #expect(try await plan.step().updated?.token == .sample(11))
+    }
+
     @Test("Rule 1: an activity whose token is dead is not started again") func aDeadTokenStartsNothing() async throws {
         let plan = try await TestPlan.make()
         try await plan.register(token: 11, at: .minutesAgo(2))

@@ -65,16 +65,25 @@ private struct SampledQuery: Sendable {
 
     var name: String { query.name }
 
-    var readsManyRows: Bool {
+    var readsManyRows: Bool { section.contains("Reads many rows") }
+
+    /// The setting of a query that says that it runs after it.
+    private var setting: [SQL] {
+        section.contains("after events.prefer-indexes") ? [Query("events.prefer-indexes")()] : []
+    }
+
+    /// The query with its comment.
+    private var section: String {
         let files = QueryFiles.files.map { String(decoding: $0.content, as: UTF8.self) }
         let section = files.lazy.compactMap { $0.components(separatedBy: "-- name: \(name)\n").dropFirst().first }.first
-        return section?.components(separatedBy: "-- name: ")[0].contains("Reads many rows") ?? false
+        return section?.components(separatedBy: "-- name: ")[0] ?? ""
     }
 
     /// Prepares the query, and makes its plan.
     func prepare(_ session: borrowing PostgresSession) throws {
+        let values = try values(session)
         _ = try session.execute("PREPARE \(unescaped: preparedName) AS \(unescaped: query.text)")
-        _ = try session.execute("EXPLAIN EXECUTE \(unescaped: preparedName) \(unescaped: try values(session))")
+        _ = try session.pipeline(setting + ["EXPLAIN EXECUTE \(unescaped: preparedName) \(unescaped: values)"])
     }
 
     /// Runs the query by its plan. One that the samples make fail shows its plan alone.
@@ -93,7 +102,7 @@ private struct SampledQuery: Sendable {
             return try await database.pool.withSession { session in
                 let values = try values(session)
                 return try session.transaction { transaction -> ProductionPlan in
-                    _ = try transaction.execute("SET LOCAL statement_timeout = 0")
+                    _ = try transaction.pipeline(["SET LOCAL statement_timeout = 0"] + setting)
                     let explain: SQL = """
                         EXPLAIN \(unescaped: options) EXECUTE \(unescaped: preparedName) \(unescaped: values)
                         """

@@ -100,23 +100,29 @@ import Testing
         let database = try await TestDatabase.make(requestTimeout: .seconds(300))
         let scope = try await database.scope()
         try await PlanFilling.fill(database, scope)
-        let search = SearchStatements(scope: scope, limit: 100)
-        let lists = OverviewStatements(scope: scope)
-        let life = ActivityLifeStatements(id: .sample("activity-77"), scope: scope)
         let ways: [ActivitySearch] = [
             .id("activity-77"), .alias(kind: nil, value: "77"), .alias(kind: "orderId", value: "77"),
             .fingerprint([1, 2, 3, 4]), .installation([1, 2, 3]), .running, .over,
         ]
+        let values: QueryValues = ["scope": scope.id]
+        let page = values + ["limit": 50]
+        let (prefix, last): ([UInt8], [UInt8]) = ([1, 2, 3, 4], [1, 2, 3, 5])
+        let life = values + ["id": "activity-77"]
         let lookups = [
-            search.installations([1, 2, 3, 4]), search.installations(under: .sample("orderId", "77")), life.life,
-            life.retired, lists.isUsed, lists.installations(after: (.now, []), limit: 50),
-            lists.channels(after: ("a", "b"), limit: 50), SweepStatements(scope: scope).overdue(limit: 1000),
+            Query("audit.find-installations")(page + ["first": prefix, "last": last]),
+            Query("audit.find-installations-of-alias")(page + ["kind": "orderId", "value": "77"]),
+            Query("audit.read-activity")(life),
+            Query("audit.read-former-tokens")(life + ["most_searched": 10_000, "limit": 100]),
+            Query("audit.is-used")(values),
+            Query("audit.list-installations")(page + ["touched_at": Date.now, "installation": [UInt8]()]),
+            Query("audit.list-channels")(page + ["kind": "a", "value": "b"]),
+            Query("sweep.count-overdue")(["scope": scope.id, "limit": 1000]),
         ]
         var quarantined = StaleFilter()
         quarantined.reason = .quarantined
         let stale = TokenKind.all.map { StaleStatements(kind: $0, filter: quarantined, scope: scope) }
         let statements: [SQL] =
-            ways.map(search.activities) + lookups
+            ways.map { $0.query(limit: 100, in: scope) } + lookups
             + stale.flatMap { [$0.page(after: 0, through: .max, limit: 100), $0.counts(after: 0, through: .max)] }
         for plan in try await ProductionPlan.plans(of: statements, in: database) {
             #expect(plan.wholeReads.filter { $0 != "channels" } == [], "\(plan.statement)\n\(plan.text)")

@@ -205,7 +205,8 @@ import Testing
         changes.eventRetention = .seconds(30 * 86_400)
         _ = try await database.registry.put(changes, for: bundleID, by: "test")
         #expect(try await database.registry.renewEventPartitions().made == 3)
-        #expect(try await database.registry.read { try $0.execute(EventPartitionStatements.missing).count } == 0)
+        let days: QueryValues = ["retentions": [Duration.seconds(30 * 86_400)], "days_ahead": 3]
+        #expect(try await database.registry.read { try $0.run("partitions.find-missing", days).count } == 0)
         #expect(try await database.count("SELECT count(*) FROM events_default") == 3)
     }
 
@@ -213,8 +214,8 @@ import Testing
     @Test("Partitions are changed by one command at a time") func partitionsAreChangedByOneCommandAtATime() async throws
     {
         let database = try await TestDatabase.make()
-        let name = "events_20300101"
-        let commands = EventPartitionStatements.making(name) + EventPartitionStatements.dropping(name)
+        let partition = EventPartition(name: "events_20300101")
+        let commands = partition.creation + partition.removal
         try await database.pool.withSession { session in
             try session.transaction { transaction in
                 for command in commands { _ = try transaction.execute("\(unescaped: command)") }

@@ -20,12 +20,13 @@ import Testing
         // Exact it would be exactly that.
         #expect((count * 8 / 10...count * 12 / 10).contains(active) && active != count, "\(active)")
         #expect(counts.isEstimated && counts[.tokens(.update, .current)] == active)
-        let statements = CountStatements(scope: scope)
-        for statement in [statements.activities(percent: 1), statements.tokens(percent: 1)] {
+        let sample: QueryValues = ["ages": RegistryStatistics.ageLimits, "percent": 1.0, "scope": scope.id]
+        for statement in [Query("counts.count-activities")(sample), Query("counts.count-tokens")(sample)] {
             let plan = try await ProductionPlan.plan(of: statement, in: database)
             #expect(plan.text.contains("Sample Scan") && plan.wholeReads == [], "\(plan.text)")
         }
-        let lag = try await ProductionPlan.plan(of: TotalStatements.sweepLag(of: nil), in: database)
+        let read = Query("counts.read-sweep-lag")(["scope": scope.id])
+        let lag = try await ProductionPlan.plan(of: read, in: database)
         #expect(!lag.wholeReads.contains("activities"), "\(lag.text)")
     }
 
@@ -51,7 +52,7 @@ import Testing
         }
         func estimate() async throws -> Double {
             try await database.pool.withSession {
-                try $0.execute(TableSample.rows(of: "activities"))[0].decode(Double.self)
+                try TableSizes.rows(of: "activities", holding: scope.id, $0)
             }
         }
         #expect(try await (5000...80_000).contains(estimate()))

@@ -66,7 +66,7 @@ import Testing
     @Test("A plan goes on behind those that run no more, too") func planGoesOn() async throws {
         let plan = try await TestPlan.make()
         // They have expired, and nobody has written it down yet.
-        let crowd = 1...(PlanStatements.mostBearers + 500)
+        let crowd = 1...(PlanUnit.mostBearers + 500)
         try await plan.database.addActivities(crowd, under: plan.order, at: .minutesAgo(600), in: plan.scope)
         try await plan.register(token: 11)
         var (position, tokens, pages) = (PlanPosition?.some(.start), [PushToken](), 0)

@@ -1,9 +1,55 @@
--- Every primary key and unique constraint contains scope_id, and every hot statement names it: the same schema runs on one
--- Postgres and, distributed by scope_id, on Citus. Text keys are compared byte by byte.
+-- The schema of the push-token registry. The migrations have one subject each: read them in their order. A released migration is
+-- never changed; a change of the schema is a new file.
 --
--- A plan that was made while a table was empty takes all indexes that begin with the scope for equally good, and would walk
--- through all of the scope by any of them. So an index that is not the primary key begins with the column that tells rows apart,
--- or it is partial: only statements that name its condition use it.
+-- Tables
+--   apps                     An app's settings.
+--   scopes                   An app has two scopes, sandbox and production. Every row of the other tables belongs to a scope.
+--   deleted_apps             Apps whose rows are being deleted.
+--   api_keys                 Digests of API keys, with their roles.
+--   installations            An app on a phone: its user, its profile, its last full state and its last log-out.
+--   installation_aliases     The aliases of installations, to find installations by them.
+--   activities               A Live Activity, its token included. The tombstone of an ended activity is the same row.
+--   activity_aliases         The aliases of activities, to find activities by them.
+--   alias_identities         Activities that are known by a name and an owner only.
+--   token_kinds              The kinds of push tokens, and their rules.
+--   token_values             Everything known about a token's value, whichever activity or installation has it.
+--   installation_tokens      Start, device and widget tokens: a row for each slot of an installation.
+--   quarantine_guards        The burst guards of feedback.
+--   events, events_default   The audit trail, which is the change feed as well, partitioned by the day on which events are dropped.
+--   channels                 Broadcast channels of aliases.
+--   channel_quotas           Locks for changes of an app's channels.
+--   start_leases             The right of a sender to start an activity on a phone.
+--   erasures                 Salted digests of erased names.
+--   counts                   Counts by kind and state, for metrics and charts.
+--   schema_migrations        The migrations that were applied.
+--
+-- Views
+--   deliverable_activities, deliverable_installation_tokens            The rows whose tokens senders get. Nothing else decides that.
+--   explained_activities, explained_installation_tokens                All rows, with the reason why senders do not get a token.
+--   activity_explanations, installation_token_explanations             The same for the audit, with the time of the reason.
+--   purgeable_tokens                                                   The tokens that an admin may purge.
+--
+-- How a token flows. A registration locks its activity and the token's value, decides in Swift (RegistryRules), and writes the
+-- activity, its changed aliases, the value's owner and an event in one transaction. Reports from APNs, registrations of other
+-- activities and installations, releases and purges change a value under the same locks. Each of them computes anew why the token is
+-- withheld, and stores the reason with the activity or the token slot. So resolve reads an alias's rows and the deliverable
+-- activities, and no value. Full states and log-outs write no activity: their times are compared when an activity is read.
+-- A sweep records what expired, and deletes tombstones and values after their retention.
+--
+-- No foreign keys. A value outlives its activity, because a late claim must lose to a later one. An erasure and the sweep delete in
+-- pages, in an order that keeps races decided. The rows that belong together are written by one transaction under the locks of
+-- their owner, and a foreign key would lock parents in an order of its own.
+--
+-- Citus. Every primary key and unique constraint contains scope_id, and every hot query names it: the same schema runs on one
+-- Postgres and, distributed by scope_id, on Citus. Text keys are compared byte by byte (COLLATE "C").
+--
+-- Plans. The service's connections plan a query once, without its values (plan_cache_mode = force_generic_plan), sometimes while the
+-- tables are almost empty. Such a plan takes all indexes that begin with the scope for equally good, and would walk through all of
+-- the scope by any of them. QueryPlanTests finds such plans. These precautions avoid them:
+--   - An index that is not the primary key begins with the column that tells rows apart, or it is partial with a condition that is
+--     always true: only queries that name the condition use it.
+--   - Several rows are looked up one by one (LATERAL with LIMIT 1), where a join would read all rows of the scope.
+--   - Locked rows are written by their place (ctid), with the scope as a numeric, so that no index is used instead.
 
 CREATE TYPE apns_environment AS ENUM ('sandbox', 'production');
 

@@ -18,8 +18,11 @@ CREATE TABLE installations (
     -- activities, too, so full_state_at is never before it.
     removed_at timestamptz,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT installations_pkey PRIMARY KEY (scope_id, installation_hash)
+    CONSTRAINT installations_pkey PRIMARY KEY (installation_hash, scope_id)
 ) WITH (fillfactor = 80);
+
+-- Exports, searches and the sweep go through a scope's installations in the order of their hashes.
+CREATE INDEX installations_in_order ON installations (scope_id, installation_hash) WHERE installation_hash > '';
 
 -- The sweep finds installations that were silent for long, and lists begin with those heard of last.
 CREATE INDEX installations_touched ON installations (scope_id, touched_at, installation_hash)

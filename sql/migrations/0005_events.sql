@@ -60,5 +60,6 @@ CREATE TYPE event_write AS (
     aliases jsonb,
     token_fingerprint bytea,
     token_kind text,
-    attributes_type text
+    attributes_type text,
+    lease_id bytea
 );

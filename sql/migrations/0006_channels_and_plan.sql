@@ -47,8 +47,6 @@ CREATE TABLE start_leases (
     retry_at timestamptz,
     -- When its holder gave it back: nothing was sent.
     released_at timestamptz,
-    -- The last registration of an activity that has the alias on the installation, as the last planner saw it.
-    registered_at timestamptz,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT start_leases_pkey PRIMARY KEY (installation_hash, scope_id, kind, value),
     -- Feedback and giving back name a lease by its id.
@@ -59,6 +57,25 @@ CREATE TABLE start_leases (
         (failed_at IS NULL) = (retry_at IS NULL) AND (failed_at IS NULL) = (failure IS NULL)
     )
 ) WITH (fillfactor = 80);
+
+-- A lease, as a unit of work writes it.
+CREATE TYPE start_lease_write AS (
+    -- The ctid of the locked row.
+    place text,
+    installation_hash bytea,
+    kind text,
+    value text,
+    attributes_type text,
+    lease_id bytea,
+    plan_id text,
+    leased_at timestamptz,
+    leased_until timestamptz,
+    attempted_at timestamptz[],
+    failed_at timestamptz,
+    failure text,
+    retry_at timestamptz,
+    released_at timestamptz
+);
 
 -- An erasure and the audit find the leases of an alias.
 CREATE INDEX start_leases_of_alias ON start_leases (value, kind, scope_id, installation_hash);

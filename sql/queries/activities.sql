@@ -2,8 +2,9 @@
 
 -- name: activities.lock
 -- Locks activities in the order of their ids. Index: activities_pkey.
-SELECT a.ctid::text AS place, a.activity_key, a.activity_id, a.installation_hash, a.subject, a.attributes_type, a.frequent_pushes_enabled,
-    a.starts_at, a.started_at, a.expires_at, a.ended_at, a.end_reason::text, a.expiry_recorded_at, a.last_observed_at,
+SELECT a.ctid::text AS place, a.activity_key, a.activity_id, a.installation_hash, a.subject, a.attributes_type,
+    a.frequent_pushes_enabled, a.starts_at, a.started_at, a.expires_at, a.ended_at, a.end_reason::text,
+    a.expiry_recorded_at, a.last_observed_at,
     a.aliases, a.aliases_observed_at, a.metadata, a.metadata_observed_at,
     a.token, a.token_digest, a.token_observed_at, a.token_claimed_at, a.confirmed_at, a.withheld, a.revision
 FROM activities a
@@ -21,20 +22,33 @@ WHERE v.scope_id = :scope AND v.token_digest = ANY(:digests)
 ORDER BY v.token_digest
 FOR UPDATE;
 
--- name: activities.read-installations
--- Reads the installations that requests name or activities have. They need no lock: full states and log-outs are compared
--- when an activity is read. Each is a lookup of its own: by a plan from a time when the table was small, a list of hashes would read
--- all installations of the scope. Indexes: installations_pkey, activities_pkey.
-SELECT i.installation_hash, i.full_state_at, i.removed_at
-FROM unnest(:hashes::bytea[] || ARRAY(
-    SELECT a.installation_hash FROM activities a WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
-)) AS named (hash)
-CROSS JOIN LATERAL (
-    SELECT its.installation_hash, its.full_state_at, its.removed_at
-    FROM installations its
-    WHERE its.scope_id = :scope AND its.installation_hash = named.hash
-    LIMIT 1
-) AS i;
+-- name: activities.read-context
+-- Reads, after all locks, the same as activities.read-clock, with a row for each installation that requests name or activities
+-- have. Installations need no lock: full states and log-outs are compared when an activity is read. Each is a lookup of its own:
+-- by a plan from a time when the table was small, a list of hashes would read all installations of the scope.
+-- Indexes: apps_pkey, erasures_recent, activities_pkey, installations_pkey.
+SELECT clock_timestamp() AS now,
+    coalesce((
+        SELECT e.erased_at
+        FROM erasures e
+        WHERE e.scope_id = :scope AND e.erased_at > '-infinity'
+        ORDER BY e.erased_at DESC
+        LIMIT 1
+    ) > now() - app.tombstone_retention, false) AS has_erasures,
+    i.installation_hash, i.full_state_at, i.removed_at
+FROM apps app
+LEFT JOIN (
+    unnest(:hashes::bytea[] || ARRAY(
+        SELECT a.installation_hash FROM activities a WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
+    )) AS named (hash)
+    CROSS JOIN LATERAL (
+        SELECT its.installation_hash, its.full_state_at, its.removed_at
+        FROM installations its
+        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
+        LIMIT 1
+    ) AS i
+) ON true
+WHERE app.app_id = :app;
 
 -- name: activities.read-clock
 -- Reads the time after all locks, and whether recent erasures must be checked. No row: the app was deleted.
@@ -144,7 +158,7 @@ WHERE v.ctid = n.place::tid AND v.scope_id = :scope::bigint::numeric;
 -- name: activities.insert-events
 INSERT INTO events (
     scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint, token_kind,
-    attributes_type
+    attributes_type, lease_id
 )
 SELECT :scope, (now() + :retention)::date + 1, n.*
 FROM unnest(:rows::event_write[]) AS n;

@@ -10,10 +10,10 @@ FOR UPDATE;
 -- name: name-only.insert-identity
 -- An identity that another session inserted meanwhile is a unique violation: the transaction starts again.
 INSERT INTO alias_identities (scope_id, alias, owner, activity_id, ended_at, touched_at)
-VALUES (:scope, :alias, :owner, :activity, :ended_at, greatest(clock_timestamp(), :starts_at::timestamptz));
+VALUES (:scope, :alias, :owner, :activity, :ended_at, :touched_at);
 
 -- name: name-only.update-identity
 -- Index: alias_identities_pkey.
 UPDATE alias_identities i
-SET activity_id = :activity, ended_at = :ended_at, touched_at = greatest(clock_timestamp(), :starts_at::timestamptz)
+SET activity_id = :activity, ended_at = :ended_at, touched_at = :touched_at
 WHERE i.scope_id = :scope AND i.alias = :alias AND i.owner = :owner;

@@ -15,7 +15,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// Nil for a statement that is compared by its text.
     let identity: Identity?
 
-    /// The shared part of all statements of a query or a template, which are prepared once, whatever the values are.
+    /// The shared part of all statements of a query, which are prepared once, whatever the values are.
     final class Identity: Sendable {
         let text: String
         let pieces: [String]
@@ -86,12 +86,6 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
             pieces.append("")
         }
 
-        /// Binds an encoded value as the next parameter.
-        public mutating func appendInterpolation(value: PostgresParameter) {
-            parameters.append(value)
-            pieces.append("")
-        }
-
         /// Inserts text unchanged: for identifiers and keywords of our own, never for input.
         public mutating func appendInterpolation(unescaped text: String) {
             pieces[pieces.count - 1] += text
@@ -126,17 +120,5 @@ public struct PostgresParameter: Sendable, Hashable {
         var buffer: [UInt8] = []
         value.encode(into: &buffer)
         bytes = buffer
-    }
-
-    private init(type: PostgresType, bytes: [UInt8]) {
-        self.type = type
-        self.bytes = bytes
-    }
-
-    /// A parameter that is never sent: it represents a value in the sample of a ``SQLTemplate``.
-    ///
-    /// - Parameter number: different for each value.
-    public static func sample(_ number: Int, _ type: PostgresType) -> PostgresParameter {
-        PostgresParameter(type: type, bytes: Array("sample \(number)".utf8))
     }
 }

@@ -1,6 +1,6 @@
 /// The facts of an activity that never change while it runs: for each, the first value given stays.
 ///
-/// A new one needs a property, a line in each of the two methods here, and one in the store's list of their columns.
+/// A new one needs a property, a line in each of the three methods here, and one in each method of the store's extension.
 package struct ActivityFacts: Sendable, Hashable {
     package var attributesType: AttributesType?
     /// ActivityKit's `frequentPushesEnabled`; nil if the app never said.
@@ -16,6 +16,12 @@ package struct ActivityFacts: Sendable, Hashable {
             ? json.optionalString("attributesType").map { AttributesType(stored: UTF8Text($0)) }
             : json.optionalString("attributesType", AttributesType.init)
         frequentPushesEnabled = json.optionalBool("frequentPushesEnabled")
+    }
+
+    /// Keeps the first value received of each fact (R6).
+    package mutating func keepFirst(_ new: ActivityFacts) {
+        attributesType = attributesType ?? new.attributesType
+        frequentPushesEnabled = frequentPushesEnabled ?? new.frequentPushesEnabled
     }
 
     package func writeMembers(to json: inout JSONWriter) {

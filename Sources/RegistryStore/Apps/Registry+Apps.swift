@@ -8,7 +8,7 @@ extension Registry {
     package func app(_ bundleID: BundleID) async throws -> App? { try await appLookups.find(bundleID) }
 
     package func apps() async throws -> [App] {
-        try await read { session in try session.execute(AppStatements.apps).decode(App.columns) }
+        try await read { session in try session.run(.listApps).decode(App.self) }
     }
 
     /// - Throws: `invalidRequest` if tombstones would not outlive activities by an hour.
@@ -20,15 +20,17 @@ extension Registry {
         try await makeEventPartition(of: bundleID, retention: changes.eventRetention)
         return try await write { session in
             try session.transaction { transaction in
-                let put = try transaction.execute(AppStatements.put(changes, for: bundleID))[0]
-                let (id, isNew) = try put.decode(Int64.self, Bool.self)
-                let scopes = isNew ? [AppStatements.makeScopes(ofApp: id)] : []
-                let event = EventStatements.aboutApp(isNew ? "app-created" : "app-changed", bundleID, by: who)
-                let results = try transaction.pipeline(
-                    scopes + [AppStatements.apps([bundleID]), event],
-                    finishing: true
-                )
-                return (try results[scopes.count][0].decode(App.columns), isNew)
+                let new = try transaction.run(.insertApp, changes.values(for: bundleID, else: AppSettings()))
+                    .decode { try $0["app_id"] as Int64 }.first
+                let change =
+                    new.map { Query.insertScopes(["app": $0]) } ?? Query.updateApp(changes.values(for: bundleID))
+                let event = App.event(new == nil ? "app-changed" : "app-created", bundleID, by: who)
+                let find = Query.findApps(["bundle_ids": [bundleID.rawValue]])
+                let apps = try transaction.pipeline([change, find, event], finishing: true)[1].decode(App.self)
+                guard let app = apps.first else {
+                    throw Problem(.unavailable, "The app was deleted meanwhile. Send the same request again.")
+                }
+                return (app, new != nil)
             }
         }
     }
@@ -40,108 +42,73 @@ extension Registry {
         if let retention = changes.eventRetention { try await makeEventPartition(of: bundleID, retention: retention) }
         return try await write { session in
             try session.pipeline([
-                AppStatements.change(changes, of: bundleID), AppStatements.apps([bundleID]),
-                EventStatements.aboutApp("app-changed", bundleID, by: who),
-            ])[1].decode(App.columns).first
+                Query.updateApp(changes.values(for: bundleID)),
+                Query.findApps(["bundle_ids": [bundleID.rawValue]]), App.event("app-changed", bundleID, by: who),
+            ])[1].decode(App.self).first
         }
+    }
+}
+
+extension AppChanges {
+    /// The values of a query that writes an app. A missing one is the default's, or null without defaults.
+    fileprivate func values(for bundleID: BundleID, else defaults: AppSettings? = nil) -> QueryValues {
+        [
+            "bundle_id": bundleID.rawValue, "name": name,
+            "activity_lifetime": activityLifetime ?? defaults?.activityLifetime,
+            "tombstone_retention": tombstoneRetention ?? defaults?.tombstoneRetention,
+            "event_retention": eventRetention ?? defaults?.eventRetention,
+            "alias_rules": (aliasRules ?? defaults?.aliasRules).map(Self.json),
+            "jwt": jwt.map { JSONB(JSONValue.object($0).canonicalBytes) },
+        ]
+    }
+
+    private static func json(_ rules: [UTF8Text: AliasRule]) -> JSONB {
+        let words = rules.map { ($0.key.string, JSONValue.string($0.value.rawValue)) }
+        return JSONB(JSONValue.object(JSONObject(words)).canonicalBytes)
     }
 }
 
 extension App {
     static func find(_ session: borrowing PostgresSession, _ names: [BundleID]) throws -> [App?] {
-        let apps = try session.execute(AppStatements.apps(names)).decode(App.columns)
+        let apps = try session.run(.findApps, ["bundle_ids": names.map(\.rawValue)]).decode(App.self)
         let byName = Dictionary(apps.map { ($0.bundleID, $0) }) { first, _ in first }
         return names.map { byName[$0] }
     }
-}
 
-enum AppStatements {
-    static func apps(_ bundleIDs: [BundleID]) -> SQL {
-        "SELECT \(App.columns) FROM apps stored WHERE stored.bundle_id = ANY(\(bundleIDs.map(\.rawValue)))"
-    }
-
-    static var apps: SQL { "SELECT \(App.columns) FROM apps stored ORDER BY stored.bundle_id" }
-
-    /// Null keeps the stored value. Returns the app's id, and whether it is new: it then needs its scopes.
-    static func put(_ changes: AppChanges, for bundleID: BundleID) -> SQL {
-        let defaults = AppSettings()
-        return """
-            INSERT INTO apps AS stored (
-                bundle_id, name, activity_lifetime, tombstone_retention, event_retention, alias_rules, jwt
-            )
-            VALUES (\(bundleID.rawValue), \(changes.name),
-                \(changes.activityLifetime ?? defaults.activityLifetime),
-                \(changes.tombstoneRetention ?? defaults.tombstoneRetention),
-                \(changes.eventRetention ?? defaults.eventRetention), coalesce(\(rules(changes)), '{}'), \(jwt(changes)))
-            ON CONFLICT (bundle_id) DO UPDATE SET \(sql: assignments(changes)), updated_at = excluded.updated_at
-            RETURNING stored.app_id, stored.xmax = 0
-            """
-    }
-
-    static func change(_ changes: AppChanges, of bundleID: BundleID) -> SQL {
-        """
-        UPDATE apps AS stored SET \(sql: assignments(changes)), updated_at = now()
-        WHERE stored.bundle_id = \(bundleID.rawValue)
-        """
-    }
-
-    static func makeScopes(ofApp id: Int64) -> SQL {
-        "INSERT INTO scopes (app_id, environment) VALUES (\(id), 'sandbox'), (\(id), 'production')"
-    }
-
-    private static func assignments(_ changes: AppChanges) -> SQL {
-        """
-        name = coalesce(\(changes.name), stored.name),
-        activity_lifetime = coalesce(\(changes.activityLifetime), stored.activity_lifetime),
-        tombstone_retention = coalesce(\(changes.tombstoneRetention), stored.tombstone_retention),
-        event_retention = coalesce(\(changes.eventRetention), stored.event_retention),
-        alias_rules = coalesce(\(rules(changes)), stored.alias_rules),
-        jwt = coalesce(\(jwt(changes)), stored.jwt)
-        """
-    }
-
-    private static func rules(_ changes: AppChanges) -> JSONB? {
-        changes.aliasRules.map { rules in
-            let words = rules.map { ($0.key.string, JSONValue.string($0.value.rawValue)) }
-            return JSONB(JSONValue.object(JSONObject(words)).canonicalBytes)
-        }
-    }
-
-    private static func jwt(_ changes: AppChanges) -> JSONB? {
-        changes.jwt.map { JSONB(JSONValue.object($0).canonicalBytes) }
+    /// Writes an event in each of the app's scopes.
+    fileprivate static func event(_ type: String, _ bundleID: BundleID, by who: UTF8Text) -> SQL {
+        Query.insertAppEvents(["type": type, "who": who, "bundle_id": bundleID.rawValue])
     }
 }
 
-extension App {
-    static let columns = Columns(
-        .one("stored.app_id"),
-        Columns(scopeID(in: .sandbox), scopeID(in: .production), as: ScopeIDs.init),
-        Columns(.one("stored.bundle_id"), as: { BundleID(stored: $0) }),
-        settings,
-        .one("stored.created_at"),
-        .one("stored.updated_at"),
-        as: App.init
-    )
-
-    /// A lookup of its own: joined, all scopes would be read by a plan from a time with few.
-    private static func scopeID(in environment: APNSEnvironment) -> Columns<Int64> {
-        .one(
-            """
-            (SELECT s.scope_id FROM scopes s
-            WHERE s.app_id = stored.app_id AND s.environment = '\(environment.rawValue)')
-            """
+extension App: DecodableRow {
+    package init(row: NamedRow) throws {
+        let jwt: JSONB? = try row["jwt"]
+        self.init(
+            id: try row["app_id"],
+            scopeIDs: ScopeIDs(sandbox: try row["sandbox"], production: try row["production"]),
+            bundleID: BundleID(stored: try row["bundle_id"]),
+            settings: AppSettings(
+                name: try row["name"],
+                activityLifetime: try row["activity_lifetime"],
+                tombstoneRetention: try row["tombstone_retention"],
+                eventRetention: try row["event_retention"],
+                aliasRules: try AliasRule.rules(try row["alias_rules"]),
+                jwt: try jwt.map(JSONObject.init(jsonb:))
+            ),
+            createdAt: try row["created_at"],
+            updatedAt: try row["updated_at"]
         )
     }
+}
 
-    private static let settings = Columns(
-        .one("stored.name"),
-        .one("stored.activity_lifetime"),
-        .one("stored.tombstone_retention"),
-        .one("stored.event_retention"),
-        Columns(.one("stored.alias_rules"), as: AliasRule.rules),
-        Columns(.one("stored.jwt"), as: { (jwt: JSONB?) in try jwt.map(JSONObject.init(jsonb:)) }),
-        as: AppSettings.init
-    )
+extension Query {
+    fileprivate static let findApps: Query = "apps.find"
+    fileprivate static let listApps: Query = "apps.list"
+    fileprivate static let insertApp: Query = "apps.insert"
+    fileprivate static let insertScopes: Query = "apps.insert-scopes"
+    fileprivate static let updateApp: Query = "apps.update"
+    fileprivate static let insertAppEvents: Query = "apps.insert-events"
 }
 
 extension JSONObject {
@@ -154,7 +121,7 @@ extension JSONObject {
 }
 
 extension AliasRule {
-    @Sendable fileprivate static func rules(_ stored: JSONB) throws -> [UTF8Text: AliasRule] {
+    fileprivate static func rules(_ stored: JSONB) throws -> [UTF8Text: AliasRule] {
         Dictionary(
             uniqueKeysWithValues: try JSONObject(jsonb: stored).compactMap { member in
                 guard case .string(let word) = member.value, let rule = AliasRule(rawValue: word) else { return nil }

@@ -7,23 +7,21 @@ package struct StoredKey: Sendable, Hashable {
     package let digest: [UInt8]
 }
 
-extension StoredKey {
-    static let columns = Columns(record, .one("stored.secret_digest"), as: StoredKey.init)
-
-    private static let record = Columns(
-        Columns(.one("stored.key_id"), as: id),
-        .one("stored.app_id"),
-        Columns(.one("app.bundle_id"), as: { (id: String?) in id.map(BundleID.init(stored:)) }),
-        .one("stored.name"),
-        .one("stored.created_at"),
-        .one("stored.expires_at"),
-        .one("stored.last_used_at"),
-        .one("stored.revoked_at"),
-        as: APIKeyRecord.init
-    )
-
-    @Sendable private static func id(_ stored: String) throws -> APIKeyID {
-        guard let id = try? APIKeyID(stored) else { throw UnreadableRow(detail: "an API key's id is not one") }
-        return id
+extension StoredKey: DecodableRow {
+    package init(row: NamedRow) throws {
+        guard let id = try? APIKeyID(try row["key_id"] as String) else {
+            throw UnreadableRow(detail: "an API key's id is not one")
+        }
+        let record = APIKeyRecord(
+            id: id,
+            appID: try row["app_id"],
+            app: try (row["bundle_id"] as String?).map(BundleID.init(stored:)),
+            name: try row["name"],
+            createdAt: try row["created_at"],
+            expiresAt: try row["expires_at"],
+            lastUsedAt: try row["last_used_at"],
+            revokedAt: try row["revoked_at"]
+        )
+        self.init(record: record, digest: try row["secret_digest"])
     }
 }

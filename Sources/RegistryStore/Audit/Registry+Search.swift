@@ -21,11 +21,13 @@ extension Registry {
         limit: Int,
         in scope: Scope
     ) async throws -> [AliasExplanation.Activity] {
-        let statements = SearchStatements(scope: scope, limit: limit)
-        return try await read { session in
+        try await read { session in
             var known: Set<Int64> = []
-            return try session.pipeline(searches.map(statements.activities)).flatMap { result in
-                try result.decode(AliasExplanation.Activity.columns)
+            return try session.pipeline(searches.map { $0.query(limit: limit, in: scope) }).flatMap { result in
+                // Those that are not closed first, the newest of them first.
+                try result.decode(AliasExplanation.Activity.self).sorted { one, other in
+                    one.isClosed == other.isClosed ? one.key > other.key : other.isClosed
+                }
             }.filter { known.insert($0.key).inserted }
         }
     }
@@ -36,110 +38,52 @@ extension Registry {
         limit: Int,
         in scope: Scope
     ) async throws -> [InstallationHash] {
-        try await findInstallations(SearchStatements(scope: scope, limit: limit).installations(prefix))
+        try await findInstallations(.findInstallations, ["scope": scope.id, "limit": limit] + .digests(prefix))
     }
 
     /// Installations whose start and device tokens are found under an alias.
     package func findInstallations(under alias: Alias, limit: Int, in scope: Scope) async throws -> [InstallationHash] {
-        let statements = SearchStatements(scope: scope, limit: limit)
-        return try await findInstallations(statements.installations(under: alias))
+        try await findInstallations(
+            .findInstallationsOfAlias,
+            ["scope": scope.id, "kind": alias.kind, "value": alias.value, "limit": limit]
+        )
     }
 
-    private func findInstallations(_ statement: SQL) async throws -> [InstallationHash] {
+    private func findInstallations(_ query: Query, _ values: QueryValues) async throws -> [InstallationHash] {
         try await read { session in
-            try session.execute(statement).decode(InstallationHash.self)
+            try session.run(query, values).decode { try $0["installation_hash"] }
         }
     }
 }
 
-/// The statements that find activities and installations, each by an index.
-struct SearchStatements {
-    let scope: Scope
-    let limit: Int
-
-    private static let isOver = "(s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL)"
-
-    /// The activities that are found, with why each is handed out or not. Those that are not over come first, the
-    /// newest of them first.
-    func activities(_ search: ActivitySearch) -> SQL {
-        """
-        \(sql: ExplainStatements.activities(among: "(\(sql: candidates(search)) LIMIT \(limit))", in: scope))
-        ORDER BY al.ended, al.activity_key DESC
-        """
-    }
-
-    /// Activities as ``ExplainStatements/activities(_:among:in:)`` takes them.
-    func candidates(_ search: ActivitySearch) -> SQL {
-        switch search {
-        case .id(let id): "\(sql: activities) AND s.activity_id = \(id)"
-        case .alias(let kind?, let value): "\(sql: aliases) AND s.value = \(value) AND s.kind = \(kind)"
-        case .alias(nil, let value): "\(sql: aliases) AND s.value = \(value)"
-        case .fingerprint(let prefix): "\(sql: holders) AND \(sql: Self.begins("v.token_digest", prefix))"
-        case .installation(let prefix):
-            """
-            \(sql: activities) AND s.ended_at IS NULL AND s.installation_hash IS NOT NULL
-                AND \(sql: Self.begins("s.installation_hash", prefix))
-            """
-        case .running:
-            """
-            \(sql: activities) AND s.ended_at IS NULL AND s.expiry_recorded_at IS NULL AND s.expires_at > now()
-            ORDER BY s.expires_at DESC
-            """
-        case .over: "\(sql: activities) AND \(unescaped: Self.isOver) ORDER BY s.expires_at DESC"
+extension ActivitySearch {
+    func query(limit: Int, in scope: Scope) -> SQL {
+        let values: QueryValues = ["scope": scope.id, "limit": limit]
+        return switch self {
+        case .id(let id): Query.findByID(["scope": scope.id, "id": id])
+        case .alias(let kind, let value): Query.findByAlias(values + ["value": value, "kind": kind])
+        case .fingerprint(let prefix): Query.findByFingerprint(values + .digests(prefix))
+        case .installation(let prefix): Query.findByInstallation(values + .digests(prefix))
+        case .running: Query.findRunning(values)
+        case .over: Query.findClosed(values)
         }
     }
+}
 
-    private var activities: SQL {
-        """
-        SELECT s.activity_key, \(unescaped: Self.isOver) AS ended FROM activities s
-        WHERE \(sql: scope.contains("s"))
-        """
+extension QueryValues {
+    /// The range of the digests that begin with some bytes; digests have 32 bytes.
+    fileprivate static func digests(_ prefix: [UInt8]) -> QueryValues {
+        ["first": prefix, "last": prefix + [UInt8](repeating: 0xFF, count: max(0, 32 - prefix.count))]
     }
+}
 
-    private var aliases: SQL {
-        """
-        SELECT s.activity_key, s.ended FROM activity_aliases s WHERE \(sql: scope.contains("s"))
-        """
-    }
-
-    private var holders: SQL {
-        """
-        SELECT s.activity_key, \(unescaped: Self.isOver) AS ended FROM token_values v
-        CROSS JOIN LATERAL (
-            SELECT * FROM activities own WHERE \(sql: scope.contains("own"))
-                AND own.activity_id = v.activity_id LIMIT 1
-        ) AS s
-        WHERE \(sql: scope.contains("v"))
-        """
-    }
-
-    /// A digest begins with some bytes; digests have 32 of them.
-    private static func begins(_ column: String, _ prefix: [UInt8]) -> SQL {
-        let last = prefix + [UInt8](repeating: 0xFF, count: max(0, 32 - prefix.count))
-        return "\(unescaped: column) >= \(prefix) AND \(unescaped: column) <= \(last)"
-    }
-
-    /// Installations whose hash, or one of whose tokens' digests, has this prefix.
-    func installations(_ prefix: [UInt8]) -> SQL {
-        """
-        (SELECT i.installation_hash FROM installations i
-        WHERE \(sql: scope.contains("i")) AND \(sql: Self.begins("i.installation_hash", prefix)) LIMIT \(limit))
-        UNION
-        (SELECT r.installation_hash FROM installation_tokens r
-        WHERE \(sql: scope.contains("r")) AND NOT r.has_one_owner AND \(sql: Self.begins("r.token_digest", prefix))
-        LIMIT \(limit))
-        UNION
-        (SELECT v.installation_hash FROM token_values v
-        WHERE \(sql: scope.contains("v")) AND v.installation_hash IS NOT NULL AND \(sql: Self.begins("v.token_digest", prefix))
-        LIMIT \(limit))
-        LIMIT \(limit)
-        """
-    }
-
-    func installations(under alias: Alias) -> SQL {
-        """
-        SELECT al.installation_hash FROM installation_aliases al
-        WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value) LIMIT \(limit)
-        """
-    }
+extension Query {
+    fileprivate static let findByID: Query = "audit.find-by-id"
+    fileprivate static let findByAlias: Query = "audit.find-by-alias"
+    fileprivate static let findByFingerprint: Query = "audit.find-by-fingerprint"
+    fileprivate static let findByInstallation: Query = "audit.find-by-installation"
+    fileprivate static let findRunning: Query = "audit.find-running"
+    fileprivate static let findClosed: Query = "audit.find-closed"
+    fileprivate static let findInstallations: Query = "audit.find-installations"
+    fileprivate static let findInstallationsOfAlias: Query = "audit.find-installations-of-alias"
 }

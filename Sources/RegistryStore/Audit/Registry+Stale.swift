@@ -35,7 +35,7 @@ extension Registry {
             var found: [StaleToken] = []
             try search.run(session) { statements, start, end in
                 let page = statements.page(after: start, through: end, limit: limit + 1 - found.count)
-                found += try session.execute(page).decode(StaleToken.columns(of: statements.kind))
+                found += try session.execute(page).decode(statements.token)
                 return found.count <= limit
             }
             guard found.count > limit else { return AuditPage(items: found, next: search.next) }
@@ -58,10 +58,10 @@ extension Registry {
             var search = StaleSearch(filter: filter, scope: scope, position: .start, searchTime: time)
             var counts = StaleCounts()
             try search.run(session) { statements, start, end in
-                for row in try session.execute(statements.counts(after: start, through: end)).rows {
-                    let (reasons, count) = try row.decode([String].self, Int.self)
-                    counts.add(count, of: statements.kind, for: StaleReason.read(reasons))
+                let found = try session.execute(statements.counts(after: start, through: end)).decode { row in
+                    (reasons: try statements.reasons(row), count: try row["count"] as Int)
                 }
+                for (reasons, count) in found { counts.add(count, of: statements.kind, for: reasons) }
                 return true
             }
             counts.isComplete = search.next == nil
@@ -85,27 +85,12 @@ extension Registry {
             let page = try await staleTokens(filter, after: start, limit: Self.purgePageSize, in: scope)
             for (kind, tokens) in Dictionary(grouping: page.items, by: \.kind) {
                 let stale = StaleStatements(kind: kind, filter: filter, scope: scope)
-                purged += try await purge(tokens.map(\.number), PurgeStatements(stale: stale, who: who))
+                let numbers = tokens.map(\.number)
+                purged += try await purge(numbers, of: kind, remaining: stale.remaining(numbers), in: scope, by: who)
             }
             position = page.next
         }
         return purged
-    }
-
-    private func purge(_ numbers: [Int64], _ statements: PurgeStatements) async throws -> Int {
-        try await write { session in
-            try session.transaction { transaction in
-                let locked = try transaction.pipeline(
-                    statements.locks(numbers) + [statements.stale.remaining(numbers)]
-                )
-                let remaining = try locked[locked.count - 1].decode(Int64.self)
-                let results = try transaction.pipeline(
-                    remaining.isEmpty ? [] : statements.purge(remaining),
-                    finishing: true
-                )
-                return results.last?.affectedRows ?? 0
-            }
-        }
     }
 }
 
@@ -155,8 +140,9 @@ private struct StaleSearch {
         _ session: borrowing PostgresSession
     ) throws -> (end: Int64, isLast: Bool) {
         guard !statements.isIndexed else { return (.max, true) }
-        let row = try session.execute(statements.range(after: position.number))[0]
-        let (end, count) = try row.decode(Int64?.self, Int.self)
-        return (end ?? position.number, count < StaleStatements.rangeSize)
+        let size = StaleStatements.rangeSize
+        let find = NumberRange.find(of: statements.kind, after: position.number, size: size, in: scope)
+        let range = try session.execute(find).decode(NumberRange.self)[0]
+        return (range.last ?? position.number, range.count < size)
     }
 }

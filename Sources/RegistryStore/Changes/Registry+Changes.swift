@@ -35,19 +35,19 @@ extension Registry {
             }
             let start = max(position.low, position.page?.last ?? 0)
             let end = start + Self.mostChangeNumbers
-            let page = ChangeStatements.page(
-                since: position.since.snapshot,
-                until: upper.snapshot,
-                after: start,
+            let page = Query.readChanges([
+                "scope": scope.id,
+                "after": start,
                 // The last part may see numbers drawn since.
-                through: end < upper.number ? end : .max,
-                limit: limit,
-                in: scope
-            )
+                "through": end < upper.number ? end : .max,
+                "since": position.since.snapshot.text,
+                "until": upper.snapshot.text,
+                "limit": limit,
+            ])
             // Read after the page, to report events that the page lacks because they were dropped.
-            let results = try session.pipeline([page, ChangeStatements.lastDropped(of: scope.app)])
-            let events = try results[0].decode(ChangeEvent.columns)
-            let dropped = try results[1].decode(Int64.self).first ?? 0
+            let results = try session.pipeline([page, Query.readLastDropped(["app": scope.app.id])])
+            let events = try results[0].decode(ChangeEvent.self)
+            let dropped = try results[1].decode { try $0["events_dropped_to"] as Int64 }.first ?? 0
             guard dropped <= position.since.number else { throw Problem.feedExpired }
             let changes = events.compactMap(Change.init)
             guard events.count == limit, let last = events.last else {
@@ -79,7 +79,7 @@ extension Registry {
         _ moment: ChangePosition.Moment,
         _ session: borrowing PostgresSession
     ) throws -> ChangePosition.Mark {
-        let text = try session.execute(ChangeStatements.mark)[0].decode(String.self)
+        let text = try session.execute(Query.readMark())[0].decode(String.self)
         guard let transaction = UInt64(text) else { throw UnreadableRow(detail: "the transaction id \(text)") }
         return ChangePosition.Mark(transaction: transaction, number: moment.number)
     }
@@ -89,7 +89,7 @@ extension Registry {
     static func moment(
         _ session: borrowing PostgresSession
     ) throws -> (database: ChangePosition.Database, moment: ChangePosition.Moment) {
-        let results = try session.pipeline([ChangeStatements.lastNumber, ChangeStatements.moment])
+        let results = try session.pipeline([Query.readLastNumber(), Query.readMoment()])
         let number = try results[0][0].decode(Int64.self)
         let (text, time, isFlushed, system, oid, table, timeline) = try results[1][0].decode(
             String.self,
@@ -103,7 +103,7 @@ extension Registry {
         guard let snapshot = TransactionSnapshot(text), let timeline = UInt32(timeline, radix: 16) else {
             throw UnreadableRow(detail: "the snapshot \(text) on timeline \(timeline)")
         }
-        if !isFlushed { _ = try session.execute(ChangeStatements.flush) }
+        if !isFlushed { _ = try session.execute(Query.flush()) }
         if session.isDistributed { try PreparedTransactions.wait(session) }
         return (
             ChangePosition.Database(
@@ -144,4 +144,13 @@ extension Problem {
         The position is older than the app keeps events. Ask for a position without `after`, list anew, and follow from there.
         """
     )
+}
+
+extension Query {
+    fileprivate static let readLastNumber: Query = "changes.read-last-number"
+    fileprivate static let readMoment: Query = "changes.read-moment"
+    fileprivate static let flush: Query = "changes.flush"
+    fileprivate static let readMark: Query = "changes.read-mark"
+    fileprivate static let readLastDropped: Query = "changes.read-last-dropped"
+    fileprivate static let readChanges: Query = "changes.read-page"
 }

@@ -61,13 +61,17 @@ package struct Counts: Sendable, Hashable {
     }
 }
 
-extension Counts {
-    /// Reads a row of a statement of ``CountStatements``.
-    init(_ row: PostgresRow) throws {
-        let (countedAt, isEstimated, ages) = try row.decode(Date.self, Bool.self, JSONB.self)
-        self.init(countedAt: countedAt, isEstimated: isEstimated, ages: try Self.ages(stored: ages))
+extension Counts: DecodableRow {
+    package init(row: NamedRow) throws {
+        self.init(
+            countedAt: try row["counted_at"],
+            isEstimated: try row["is_estimated"],
+            ages: try Self.ages(stored: try row["ages"])
+        )
     }
+}
 
+extension Counts {
     /// Leaves out unknown groups, because a later version may store more.
     static func ages(stored json: JSONB) throws -> [Group: [Int]] {
         guard let value = JSONValue(stored: json.bytes) else { throw UnreadableRow(detail: "counts are not JSON") }

@@ -10,8 +10,8 @@ extension Registry {
         let counts = try await counts(in: scope)
         return try await read { session in
             var statistics = RegistryStatistics(counts, window: window)
-            try statistics.countEvents(StatisticsStatements(scope: scope), session)
-            try statistics.readTokenCounts(CountStatements(scope: scope), session)
+            try statistics.countEvents(in: scope, session)
+            try statistics.readTokenCounts(in: scope, session)
             return statistics
         }
     }
@@ -28,27 +28,33 @@ extension RegistryStatistics {
         tokens = counts.tokens
     }
 
-    fileprivate mutating func countEvents(
-        _ statements: StatisticsStatements,
-        _ session: borrowing PostgresSession
-    ) throws {
-        let start = computedAt.addingTimeInterval(-Double(window.components.seconds))
-        let step = step
-        func read(_ row: PostgresRow) throws -> ((step: Date, type: String), Int) {
-            let (step, type, count) = try row.decode(Date.self, String.self, Int.self)
-            return ((step, type), count)
+    /// The approximate limit of rows of `events` in a sample.
+    private static let sampleSize = 100_000
+    /// The limit of rare events that are counted one by one.
+    private static let mostRareEvents = 200_000
+
+    private struct Events: DecodableRow {
+        let step: Date
+        let type: String
+
+        init(row: NamedRow) throws {
+            step = try row["step"]
+            type = try row["type"]
         }
-        let scope = statements.scope
-        let sample = try TableSample("events", size: StatisticsStatements.sampleSize, of: scope, session)
-        var groups = try session.execute(statements.rareEvents(since: start, step: step)).rows.map(read)
-        let areRareMany = groups.map(\.1).reduce(0, +) >= StatisticsStatements.mostRareEvents
+    }
+
+    /// Events of rare types are found by an index of their own, unless they are many.
+    fileprivate mutating func countEvents(in scope: Scope, _ session: borrowing PostgresSession) throws {
+        let start = computedAt.addingTimeInterval(-Double(window.components.seconds))
+        let values: QueryValues = ["step": step, "scope": scope.id, "since": start]
+        let sample = try TableSample("events", size: Self.sampleSize, of: scope, session)
+        var groups = try session.run(.countRareEvents, values + ["limit": Self.mostRareEvents])
+            .decode { (try Events(row: $0), count: try $0["count"] as Int) }
+        let areRareMany = groups.map(\.count).reduce(0, +) >= Self.mostRareEvents
         if areRareMany { groups = [] }
         for areCommon in areRareMany ? [true, false] : [true] {
-            let sampled = try sample.count(
-                session,
-                { statements.sampledEvents(areCommon: areCommon, since: start, step: step, percent: $0) },
-                read
-            )
+            let sampled: (groups: [(Events, count: Int)], isEstimated: Bool) =
+                try sample.count(.countEvents, values + ["are_common": areCommon], session)
             groups += sampled.groups
             isEstimated = isEstimated || sampled.isEstimated
         }
@@ -57,16 +63,19 @@ extension RegistryStatistics {
         steps = counts.sorted { $0.key < $1.key }.map { Step(start: $0.key, counts: $0.value) }
     }
 
-    fileprivate mutating func readTokenCounts(
-        _ statements: CountStatements,
-        _ session: borrowing PostgresSession
-    ) throws {
+    fileprivate mutating func readTokenCounts(in scope: Scope, _ session: borrowing PostgresSession) throws {
         // A column of a chart may begin before its window, and shows what was counted shortly before it.
         let start = computedAt.addingTimeInterval(-Double((window + step + Self.tokenCountValidity).components.seconds))
-        tokenCounts = try session.execute(statements.history(since: start)).rows.map { row in
-            let counts = try Counts(row)
+        let stored = try session.run(.readCounts, ["scope": scope.id, "since": start]).decode(Counts.self)
+        tokenCounts = stored.map { counts in
             let current = counts.tokens.filter { $0.count > 0 }.map { ($0.kind.name, $0.count) }
             return Step(start: counts.countedAt, counts: Dictionary(uniqueKeysWithValues: current))
         }
     }
+}
+
+extension Query {
+    fileprivate static let countEvents: Query = "counts.count-events"
+    fileprivate static let countRareEvents: Query = "counts.count-rare-events"
+    fileprivate static let readCounts: Query = "counts.read-since"
 }

@@ -22,33 +22,35 @@ extension Registry {
     ///
     /// - Throws: `unavailable`, also while an earlier request does not end.
     package func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
-        let statements = ErasureStatements(subject: subject, scope: scope)
+        let erasure = Erasure(subject: subject, scope: scope)
         try await write { session in
-            let results = try session.pipeline([statements.remember, Refusal.facts(ofApp: scope.app.id)])
+            let results = try session.pipeline([erasure.remember([subject.name]), Refusal.facts(ofApp: scope.app.id)])
             guard results[0].affectedRows > 0 else { throw try Refusal.problem(results[1]) }
         }
         try await waitForWriters()
-        let event = EventStatements.insertion(
-            "SELECT 'erased' AS type, \(sql: EventStatements.columns(ofAliases: "NULL::jsonb"))",
-            by: who,
-            in: scope
-        )
+        let event = Query.insertErasureEvent([
+            "scope": scope.id, "retention": scope.app.settings.eventRetention, "who": who,
+        ])
         var counts = ErasureCounts()
         let pages =
-            try await inPages(&counts, [event]) { try Self.deleteActivities(statements, $0, $1) }
-            + inPages(&counts, [event]) { try Self.deleteInstallations(statements, $0, $1) }
+            try await inPages(&counts, [event], erasure.deleteActivities)
+            + inPages(&counts, [event], erasure.deleteInstallations)
         // Followers of the feed list anew after each event: first when all is deleted, and again when the trail that
         // they may have to read is redacted.
         if pages > 1 { _ = try await write { try $0.execute(event).affectedRows } }
-        if let search = statements.identities(limit: Self.identityPageSize) {
-            _ = try await inPages(&counts) { try Self.deleteIdentities(search, scope, $1) }
+        if let lock = subject.lockIdentities(limit: Self.identityPageSize, in: scope) {
+            _ = try await inPages(&counts) { _, session in try erasure.deleteIdentities(lock, session) }
         }
-        counts.records += try await write { session in
-            let rest = statements.deleteRest
-            return rest.isEmpty ? 0 : try session.pipeline(rest).map(\.affectedRows).reduce(0, +)
+        if case .alias(let alias) = subject {
+            let key: QueryValues = ["scope": scope.id, "kind": alias.kind, "value": alias.value]
+            counts.records += try await write { try $0.run(.deleteChannel, key).affectedRows }
+            // The leases on installations that do not bear the alias; the others went with their installations.
+            let leases = Query.deleteLeasesOfAlias(key + ["limit": Erasure.pageSize])
+            while case let count = try await write({ try $0.execute(leases).affectedRows }), count > 0 {
+                counts.records += count
+            }
         }
-        counts.records += try await eraseLeases(statements)
-        let redacted = try await redactEvents(statements)
+        let redacted = try await redactEvents(erasure)
         counts.events += redacted
         if pages == 0 || redacted > 0 { _ = try await write { try $0.execute(event).affectedRows } }
         return counts
@@ -56,10 +58,9 @@ extension Registry {
 
     /// Waits until every request sees all commits: from then on, rows deleted because of it stay deleted.
     func waitForWriters() async throws {
-        let time = try await read { try $0.execute("SELECT clock_timestamp()")[0].decode(Date.self) }
+        let time = try await read { try $0.run(.readErasureClock).decode { try $0["now"] as Timestamp }[0] }
         let deadline = ContinuousClock.now + .seconds(10)
-        let statement = ErasureStatements.writers(before: time)
-        while try await read({ try $0.execute(statement)[0].decode(Int.self) }) > 0 {
+        while try await read({ try $0.run(.countWriters, ["time": time]).readCount() }) > 0 {
             guard ContinuousClock.now < deadline else {
                 throw Problem(.unavailable, "A request that began before does not end. Send the same request again.")
             }
@@ -67,13 +68,8 @@ extension Registry {
         }
     }
 
-    /// Activities and leases per transaction, kept low to stay below the statement timeout.
-    private static let erasurePageSize = 500
-    /// Lower, because the summary of the audit trail is read for each.
-    private static let installationPageSize = 50
-    /// Lower, because each may remember hundreds of registrations.
+    /// Low, because each may remember hundreds of registrations.
     static let identityPageSize = 50
-    private static let redactionPageSize = 10_000
 
     /// Runs page after page, each a transaction, until none is found.
     ///
@@ -96,97 +92,163 @@ extension Registry {
         return pages
     }
 
-    private static func deleteActivities(
-        _ statements: ErasureStatements,
-        _ event: [SQL],
-        _ session: borrowing PostgresSession
-    ) throws -> ErasureCounts? {
-        try session.transaction { transaction in
-            let search = statements.activities(limit: Self.erasurePageSize)
-            let ids = try transaction.execute(search).decode(ActivityID.self)
-            guard !ids.isEmpty else { return nil }
-            let sweep = SweepStatements(scope: statements.scope)
-            let parts = [statements.redactEvents(of: ids), sweep.deleteValues(of: ids)]
-            let sizes: [Int] = try transaction.pipeline(parts).map { try $0[0].decode(Int.self) }
-            let isLast = Self.isLast(events: sizes[0]) && Self.isLast(tokens: sizes[1])
-            let end = isLast ? statements.forget(ids) + sweep.delete(ids) : statements.withhold(ids)
-            _ = try transaction.pipeline(event + end, finishing: true)
-            return ErasureCounts(activities: isLast ? ids.count : 0, events: sizes[0])
-        }
-    }
-
-    private static func isLast(events count: Int) -> Bool { count < ErasureStatements.eventPageSize }
-    /// For a page of values, tokens or leases.
-    private static func isLast(tokens count: Int) -> Bool { count < SweepStatements.tokenPageSize }
-
-    private static func deleteInstallations(
-        _ statements: ErasureStatements,
-        _ event: [SQL],
-        _ session: borrowing PostgresSession
-    ) throws -> ErasureCounts? {
-        try session.transaction { transaction in
-            let search = statements.installations(limit: Self.installationPageSize)
-            let hashes = try transaction.execute(search).decode([UInt8].self)
-            guard !hashes.isEmpty else { return nil }
-            let parts = [AuditEventStatements.preferIndexes] + statements.delete(installations: hashes)
-            let results = try transaction.pipeline(parts)
-            // Before them come the results of the setting and of the tombstones.
-            let (page, values) = try results[2][0].decode(Int.self, Int.self)
-            let (tokens, leases) = (results[3].affectedRows, results[4].affectedRows)
-            let events = try results[5][0].decode(Int.self)
-            let isLast = Self.isLast(events: events) && [page, tokens, leases].allSatisfy(Self.isLast(tokens:))
-            let end = isLast ? InstallationSweepStatements(scope: statements.scope).delete(hashes) : []
-            let deleted = try transaction.pipeline(event + end, finishing: true).suffix(end.count)
-            let records = values + tokens + leases + deleted.map(\.affectedRows).reduce(0, +)
-            return ErasureCounts(records: records, events: events)
-        }
-    }
-
-    /// The identities of the subject that no erased activity had.
-    private static func deleteIdentities(
-        _ search: SQL,
-        _ scope: Scope,
-        _ session: borrowing PostgresSession
-    ) throws -> ErasureCounts? {
-        try session.transaction { transaction in
-            let identities = try transaction.execute(search).decode(UTF8Text.self, UTF8Text.self)
-            guard !identities.isEmpty else { return nil }
-            let deletion = SweepStatements(scope: scope).deleteIdentities(identities)
-            let deleted = try transaction.pipeline([deletion], finishing: true)
-            return ErasureCounts(records: deleted.map(\.affectedRows).reduce(0, +))
-        }
-    }
-
-    /// The leases of an alias on installations that do not bear it; the others went with their installations.
-    private func eraseLeases(_ statements: ErasureStatements) async throws -> Int {
-        guard case .alias(let alias) = statements.subject else { return 0 }
-        let page = LeaseStatements.deletion(of: alias, limit: Self.erasurePageSize, in: statements.scope)
+    private func redactEvents(_ erasure: Erasure) async throws -> Int {
         var total = 0
-        while case let count = try await write({ try $0.execute(page).affectedRows }), count > 0 { total += count }
-        return total
-    }
-
-    private func redactEvents(_ statements: ErasureStatements) async throws -> Int {
-        var total = 0
-        if let next = statements.redact(limit: ErasureStatements.eventPageSize) {
-            let page = [AuditEventStatements.preferIndexes, next]
-            while case let count = try await write({ try $0.pipeline(page)[1][0].decode(Int.self) }), count > 0 {
-                total += count
-            }
-        }
-        guard case .alias(let alias) = statements.subject else { return total }
+        while case let count = try await write({ try erasure.redactEvents($0) }), count > 0 { total += count }
+        guard case .alias(let alias) = erasure.subject else { return total }
         var next = Int64?.some(0)
         while let number = next {
-            let page = ErasureStatements.redact(
-                alias,
-                after: number,
-                limit: Self.redactionPageSize,
-                in: statements.scope
-            )
-            let (last, count) = try await write { try $0.execute(page)[0].decode(Int64?.self, Int.self) }
+            let (last, count) = try await write { try erasure.redactEvents(with: alias, after: number, $0) }
             total += count
             next = last
         }
         return total
     }
+}
+
+/// The pages of an erasure.
+struct Erasure: Sendable {
+    let subject: ErasureSubject
+    let scope: Scope
+
+    /// Activities and leases per transaction, kept low to stay below the statement timeout.
+    fileprivate static let pageSize = 500
+    /// Lower, because the summary of the audit trail is read for each.
+    private static let installationPageSize = 50
+    /// Low, because each event is looked up in all days of the trail.
+    static let eventPageSize = 2000
+    /// The events that are searched for an alias.
+    private static let searchedPageSize = 10_000
+
+    func remember(_ names: [UTF8Text]) -> SQL {
+        Query.rememberErasures(["scope": scope.id, "names": names, "app": scope.app.id])
+    }
+
+    // MARK: Activities
+
+    /// Tombstones without names stay. If one transaction cannot finish, the activities' tokens are withheld from its
+    /// commit on, and requests about them are refused; their rows stay because the rest is found by them.
+    func deleteActivities(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
+        try session.transaction { transaction in
+            let lock = subject.lockActivities(limit: Self.pageSize, in: scope)
+            let ids = try transaction.execute(lock).decode { try $0["activity_id"] as ActivityID }
+            guard !ids.isEmpty else { return nil }
+            let results = try transaction.pipeline([
+                Query.findEventsOfActivities(["scope": scope.id, "ids": ids, "limit": Self.eventPageSize]),
+                Registry.deleteValues(of: ids, in: scope),
+            ])
+            let events = try Self.eventNumbers(results[0])
+            let values = try results[1].readCount()
+            let isLast = events.count < Self.eventPageSize && values < Registry.tokenPageSize
+            let activities: QueryValues = ["scope": scope.id, "ids": ids]
+            let end =
+                isLast
+                ? [Query.deleteIdentitiesOfActivities(activities + ["kind": Alias.liveActivityKind])]
+                    + Registry.deleteActivities(ids, in: scope)
+                : [Query.withholdActivities(activities)]
+            let tombstones = remember(ids.map(Erasures.name(of:)))
+            _ = try transaction.pipeline(event + redact(events) + [tombstones] + end, finishing: true)
+            return ErasureCounts(activities: isLast ? ids.count : 0, events: events.count)
+        }
+    }
+
+    // MARK: Installations
+
+    /// Leaves tombstones for installations, and deletes a page of their data. The installations stay until no data is
+    /// left, which is found by them; from the first page on, their tokens are withheld.
+    func deleteInstallations(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
+        try session.transaction { transaction in
+            let lock = subject.lockInstallations(limit: Self.installationPageSize, in: scope)
+            let hashes = try transaction.execute(lock).decode { try $0["installation_hash"] as InstallationHash }
+            guard !hashes.isEmpty else { return nil }
+            let bytes = hashes.map(\.bytes)
+            let tokens: QueryValues = ["scope": scope.id, "hashes": bytes, "limit": Registry.tokenPageSize]
+            let events: QueryValues = ["scope": scope.id, "hashes": bytes, "limit": Self.eventPageSize]
+            let results = try transaction.pipeline([
+                remember(hashes.map { ErasureSubject.installation($0).name }),
+                Query.deleteInstallationValues(tokens), Query.deleteTokens(tokens), Query.deleteLeases(tokens),
+                Query.preferIndexes(), Query.findEventsOfInstallations(events),
+            ])
+            let (page, values): (Int, Int) = try results[1].decode { try ($0["page_size"], $0["changes"]) }[0]
+            let (tokenCount, leases) = (results[2].affectedRows, results[3].affectedRows)
+            let numbers = try Self.eventNumbers(results[5])
+            let isLast =
+                numbers.count < Self.eventPageSize
+                && [page, tokenCount, leases].allSatisfy { $0 < Registry.tokenPageSize }
+            let end = isLast ? Registry.deleteInstallations(bytes, in: scope) : []
+            let deleted = try transaction.pipeline(event + redact(numbers) + end, finishing: true).suffix(end.count)
+            let records = values + tokenCount + leases + deleted.map(\.affectedRows).reduce(0, +)
+            return ErasureCounts(records: records, events: numbers.count)
+        }
+    }
+
+    // MARK: Identities
+
+    /// The identities of the subject that no erased activity had.
+    func deleteIdentities(_ lock: SQL, _ session: borrowing PostgresSession) throws -> ErasureCounts? {
+        try session.transaction { transaction in
+            let places = try transaction.execute(lock).decode { try $0["place"] as String }
+            guard !places.isEmpty else { return nil }
+            let deletion = Query.deleteIdentities(["scope": scope.id, "places": places])
+            return ErasureCounts(records: try transaction.pipeline([deletion], finishing: true)[0].affectedRows)
+        }
+    }
+
+    // MARK: Events
+
+    private static func eventNumbers(_ result: PostgresResult) throws -> [Int64] {
+        try result.decode { try $0["event_number"] }
+    }
+
+    private func redact(_ numbers: [Int64]) -> [SQL] {
+        numbers.isEmpty ? [] : [Query.redactEvents(["scope": scope.id, "numbers": numbers])]
+    }
+
+    /// Redacts a page of the events that name the subject itself.
+    ///
+    /// - Returns: the number of redacted events.
+    func redactEvents(_ session: borrowing PostgresSession) throws -> Int {
+        guard let find = subject.findEvents(limit: Self.eventPageSize, in: scope) else { return 0 }
+        return try session.transaction { transaction in
+            let found = try transaction.pipeline([Query.preferIndexes(), find])[1]
+            let numbers = try Self.eventNumbers(found)
+            _ = try transaction.pipeline(redact(numbers), finishing: true)
+            return numbers.count
+        }
+    }
+
+    /// Removes an alias from a page of events.
+    ///
+    /// - Returns: the last event's number, nil after the last page, and the number of redacted events.
+    func redactEvents(
+        with alias: Alias,
+        after number: Int64,
+        _ session: borrowing PostgresSession
+    ) throws -> (last: Int64?, count: Int) {
+        try session.transaction { transaction in
+            let page: QueryValues = ["after": number, "limit": Self.searchedPageSize]
+            let names: QueryValues = ["kind": alias.kind, "value": alias.value, "scope": scope.id]
+            let (last, numbers): (Int64?, [Int64]?) = try transaction.run(.findEventsOfAlias, names + page)
+                .decode { try ($0["last"], $0["numbers"]) }[0]
+            _ = try transaction.pipeline(redact(numbers ?? []), finishing: true)
+            return (last, numbers?.count ?? 0)
+        }
+    }
+}
+
+extension Query {
+    fileprivate static let rememberErasures: Query = "erasure.remember"
+    fileprivate static let readErasureClock: Query = "erasure.read-clock"
+    fileprivate static let countWriters: Query = "erasure.count-writers"
+    fileprivate static let insertErasureEvent: Query = "erasure.insert-event"
+    fileprivate static let withholdActivities: Query = "erasure.withhold"
+    fileprivate static let deleteIdentitiesOfActivities: Query = "erasure.delete-identities-of-activities"
+    fileprivate static let deleteInstallationValues: Query = "erasure.delete-values"
+    fileprivate static let deleteTokens: Query = "erasure.delete-tokens"
+    fileprivate static let deleteLeases: Query = "erasure.delete-leases"
+    fileprivate static let deleteLeasesOfAlias: Query = "erasure.delete-leases-of-alias"
+    fileprivate static let deleteIdentities: Query = "erasure.delete-identities"
+    fileprivate static let findEventsOfActivities: Query = "erasure.find-events-of-activities"
+    fileprivate static let findEventsOfAlias: Query = "erasure.find-events-of-alias"
+    fileprivate static let redactEvents: Query = "erasure.redact-events"
 }

@@ -3,8 +3,12 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-struct ExportedActivity {
-    private let answer: ActivityAnswer
+struct ExportedActivity: DecodableRow {
+    private let id: ActivityID
+    private let state: ActivityState
+    private let endReason: EndReason?
+    private let endedAt: Date?
+    private let observedAt: Date?
     /// Only while it is deliverable.
     private let token: PushToken?
     private let tokenObservedAt: Date?
@@ -14,60 +18,44 @@ struct ExportedActivity {
     /// The name's own row has the end, in a part of its own.
     private let isEndNoted: Bool
     /// The facts without a time, and the start for which it was scheduled.
-    private let facts: ActivityRegistration
+    private var facts = ActivityRegistration(token: nil)
     private let aliases: Stamped<AliasSet>?
     private let metadata: Stamped<Metadata>?
 
-    private var id: ActivityID { answer.activityID }
-
-    /// The columns of an explained activity `r`, and of its identity `n`.
-    static let columns = Columns(
-        ActivityAnswer.columns(of: "r"),
-        .one("CASE WHEN r.reason IS NULL THEN r.token END"),
-        .one("r.token_observed_at"),
-        .one("r.started_at"),
-        .one("n.alias"),
-        .one("coalesce(n.ended_at >= r.ended_at, false)"),
-        Columns(
-            .one("r.installation_hash"),
-            .one("r.subject"),
-            .one("r.starts_at"),
-            ActivityFacts.columns(of: "r"),
-            as: { (installation: InstallationHash?, subject: UTF8Text?, startsAt: Date?, facts: ActivityFacts) in
-                var registration = ActivityRegistration(token: nil)
-                (registration.installation, registration.subject) = (installation, subject)
-                (registration.startsAt, registration.facts) = (startsAt, facts)
-                return registration
-            }
-        ),
-        stamped("aliases", AliasSet.init(stored:)),
-        stamped("metadata", Metadata.init(stored:)),
-        as: ExportedActivity.init
-    )
-
     /// An error ends the export: a file that silently lacks a value would count as complete.
-    private static func stamped<Value>(
-        _ name: String,
-        _ read: @escaping @Sendable (JSONB) throws -> Value
-    ) -> Columns<Stamped<Value>?> {
-        Columns(
-            .one("r.\(name)"),
-            .one("r.\(name)_observed_at"),
-            as: { (json: JSONB?, time: Timestamp?) in
-                try json.map { Stamped(try read($0), observedAt: time ?? .distantPast) }
-            }
-        )
+    init(row: NamedRow) throws {
+        id = try row["activity_id"]
+        state = try row["state"]
+        endReason = try row["end_reason"]
+        endedAt = try row["ended_at"]
+        observedAt = try row["observed_at"]
+        token = try row["token"]
+        tokenObservedAt = try row["token_observed_at"]
+        startedAt = try row["started_at"]
+        name = try row["name"]
+        isEndNoted = try row["is_end_noted"]
+        facts.installation = try row["installation_hash"]
+        facts.subject = try row["subject"]
+        facts.startsAt = try row["starts_at"]
+        facts.facts.attributesType = try row["attributes_type"]
+        facts.facts.frequentPushesEnabled = try row["frequent_pushes_enabled"]
+        aliases = try (row["aliases"] as JSONB?).map {
+            Stamped(try AliasSet(stored: $0), observedAt: try row["aliases_observed_at"] ?? .distantPast)
+        }
+        metadata = try (row["metadata"] as JSONB?).map {
+            Stamped(try Metadata(stored: $0), observedAt: try row["metadata_observed_at"] ?? .distantPast)
+        }
     }
 
     /// The records from which another registry reproduces the row: a registration for each time at which a current value
     /// was given, mostly one.
     var records: [TransferRecord] {
-        switch answer.state {
+        switch state {
         case .expired, .dismissed: return []
         case .ended:
-            guard let endedAt = answer.endedAt, !isUnnamed else { return [] }
+            guard let endedAt, !isUnnamed else { return [] }
             if let name { return isEndNoted ? [] : [.namedEnd(name, facts.owner, at: endedAt)] }
-            return [.end(id, answer.reason.flatMap(EndReason.init) ?? .ended, at: endedAt)]
+            return [.end(id, endReason ?? .ended, at: endedAt)]
         case .active: break
         }
         guard let name else { return registrations.map { .activity(id, $0) } }
@@ -85,7 +73,7 @@ struct ExportedActivity {
     private var isUnnamed: Bool { tokenObservedAt == nil && aliases == nil && id.isServerMade }
 
     private var registrations: [ActivityRegistration] {
-        let base = tokenObservedAt ?? answer.observedAt ?? startedAt
+        let base = tokenObservedAt ?? observedAt ?? startedAt
         var parts: [Date: ActivityRegistration] = [:]
         func add(at time: Date, _ change: (inout ActivityRegistration) -> Void) {
             var part = parts[time] ?? ActivityRegistration(token: nil)
@@ -111,27 +99,19 @@ struct ExportedActivity {
     private func time(of time: Timestamp, _ base: Date) -> Date { time == .distantPast ? base : time.date }
 }
 
-struct ExportedInstallation {
+struct ExportedInstallation: DecodableRow {
     let hash: InstallationHash
     private let removedAt: Date?
     private let subject: (value: UTF8Text?, time: Date?)
     private let aliases: (value: AliasSet?, time: Date?)
     private let metadata: (value: Metadata?, time: Date?)
 
-    static let columns = Columns(
-        .one("r.installation_hash"),
-        .one("r.removed_at"),
-        timed("subject") { (subject: UTF8Text?) in subject },
-        timed("aliases") { (json: JSONB?) in try json.map(AliasSet.init(stored:)) },
-        timed("metadata") { (json: JSONB?) in try json.map(Metadata.init(stored:)) },
-        as: ExportedInstallation.init
-    )
-
-    private static func timed<Stored: PostgresDecodable & Sendable, Value>(
-        _ name: String,
-        _ read: @escaping @Sendable (Stored) throws -> Value
-    ) -> Columns<(value: Value, time: Date?)> {
-        Columns(.one("r.\(name)"), .one("r.\(name)_observed_at"), as: { (value: try read($0), time: $1) })
+    init(row: NamedRow) throws {
+        hash = try row["installation_hash"]
+        removedAt = try row["removed_at"]
+        subject = (try row["subject"], try row["subject_observed_at"])
+        aliases = (try (row["aliases"] as JSONB?).map(AliasSet.init(stored:)), try row["aliases_observed_at"])
+        metadata = (try (row["metadata"] as JSONB?).map(Metadata.init(stored:)), try row["metadata_observed_at"])
     }
 
     /// Its log-out, and a profile for each time at which a current value was given.
@@ -148,19 +128,11 @@ struct ExportedInstallation {
 }
 
 extension TransferRecord {
-    static func columns(of kind: TokenKind) -> Columns<TransferRecord> {
-        Columns(
-            .one("r.installation_hash"),
-            .one("r.attributes_type"),
-            .one("r.token"),
-            .one("r.observed_at"),
-            as: { (installation: InstallationHash, type: AttributesType, token: PushToken, observedAt: Date) in
-                .token(
-                    kind == .start ? .start(type) : .only(kind),
-                    installation,
-                    TokenRegistration(token: token, observedAt: observedAt)
-                )
-            }
+    init(_ kind: TokenKind, _ row: NamedRow) throws {
+        let (installation, type): (InstallationHash, AttributesType) = (
+            try row["installation_hash"], try row["attributes_type"]
         )
+        let registration = TokenRegistration(token: try row["token"], observedAt: try row["observed_at"])
+        self = .token(kind == .start ? .start(type) : .only(kind), installation, registration)
     }
 }

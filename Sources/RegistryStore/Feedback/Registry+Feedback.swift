@@ -14,8 +14,10 @@ extension Registry {
         let failures = reports.failedLeases
         // Each is a transaction and a unit of work: one that Postgres ends for a deadlock is retried alone.
         if !failures.isEmpty {
-            let fail = LeaseStatements(scope: scope, who: who).fail(failures)
-            try await write { _ = try $0.pipeline(fail) }
+            let unit = LeaseUnit(scope: scope, who: who)
+            try await write { session in
+                try session.transaction { transaction, _ in try unit.fail(failures, in: transaction) }
+            }
         }
         let unit = FeedbackUnit(
             reports: reports.map { TokenReport($0, digest: TokenDigest($0.token)) },
@@ -36,13 +38,12 @@ extension Registry {
 extension [FeedbackReport] {
     /// The leases whose start pushes failed, each once, with APNs's first reason. A success frees none: the activity's
     /// token has yet to come.
-    fileprivate var failedLeases: [(lease: LeaseID, reason: UTF8Text)] {
-        var known: Set<LeaseID> = []
-        return compactMap { report in
-            guard let lease = report.leaseID, report.verdict != .delivered, known.insert(lease).inserted else {
-                return nil
-            }
-            return (lease, "\(report.status)\(report.reason.map { " \($0)" } ?? "")")
+    fileprivate var failedLeases: [LeaseID: UTF8Text] {
+        var failures: [LeaseID: UTF8Text] = [:]
+        for report in self where report.verdict != .delivered {
+            guard let lease = report.leaseID, failures[lease] == nil else { continue }
+            failures[lease] = "\(report.status)\(report.reason.map { " \($0)" } ?? "")"
         }
+        return failures
     }
 }

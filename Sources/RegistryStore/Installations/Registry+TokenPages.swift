@@ -34,61 +34,28 @@ extension Registry {
         limit: Int,
         in scope: Scope
     ) async throws -> [ResolvedToken] {
-        let statement = TokenResolveStatements.page(
-            of: alias,
-            kind,
-            attributesType: attributesType,
-            after: position,
-            limit: limit,
-            in: scope
+        let readTokens = Query.readAliasTokens(
+            alias.values(in: scope) + [
+                "token_kind": kind.name, "attributes_type": attributesType, "installation": position.installation,
+                "type": position.type, "limit": limit,
+            ]
         )
-        return try await read { try $0.execute(statement).decode(ResolvedToken.columns(of: kind)) }
+        return try await read { session in
+            try session.execute(readTokens).decode { row in
+                let type: UTF8Text = try row["attributes_type"]
+                return ResolvedToken(
+                    kind: kind,
+                    token: try row["token"],
+                    installation: try row["installation_hash"],
+                    attributesType: kind.holder == .attributesType ? type : nil,
+                    observedAt: try row["observed_at"],
+                    confirmedAt: try row["confirmed_at"]
+                )
+            }
+        }
     }
 }
 
-/// All read the view that decides which tokens may be handed out.
-enum TokenResolveStatements {
-    /// One page of an alias, in the order of (installation's hash, attributes type), neither of which ever changes.
-    ///
-    /// This is the order of the alias's index, so the cost of a page does not depend on the size of the crowd; by the
-    /// tokens' own numbers, each page would sort the whole crowd. `OFFSET 0` keeps the planner from joining the crowd
-    /// before it takes the page.
-    static func page(
-        of alias: Alias,
-        _ kind: TokenKind,
-        attributesType: AttributesType?,
-        after position: TokenPosition,
-        limit: Int,
-        in scope: Scope
-    ) -> SQL {
-        let filter: SQL = attributesType.map { "cur.attributes_type = \($0.rawValue)" } ?? "true"
-        return """
-            SELECT c.* FROM installation_aliases al CROSS JOIN LATERAL (
-                SELECT \(ResolvedToken.columns(of: kind))
-                FROM deliverable_installation_tokens cur
-                WHERE \(sql: scope.contains("cur"))
-                    AND cur.installation_hash = al.installation_hash AND cur.kind = \(kind.name) AND \(sql: filter)
-                OFFSET 0
-            ) AS c
-            WHERE \(sql: scope.contains("al"))
-                AND al.kind = \(alias.kind) AND al.value = \(alias.value)
-                AND al.installation_hash >= \(position.installation)
-                AND (al.installation_hash, c.attributes_type) > (\(position.installation), \(position.type))
-            ORDER BY al.installation_hash, c.attributes_type LIMIT \(limit)
-            """
-    }
-}
-
-extension ResolvedToken {
-    static func columns(of kind: TokenKind) -> Columns<ResolvedToken> {
-        Columns(
-            .constant(kind),
-            .one("cur.token"),
-            .one("cur.installation_hash"),
-            Columns(.one("cur.attributes_type"), as: { kind.holder == .attributesType ? $0 : nil }),
-            .one("cur.observed_at"),
-            .one("cur.confirmed_at"),
-            as: ResolvedToken.init
-        )
-    }
+extension Query {
+    fileprivate static let readAliasTokens: Query = "resolve.read-tokens"
 }

@@ -94,8 +94,9 @@ private struct NameOnlyUnit {
         let result = rows.answer(request.registration) { erasures.concern(0, observedAt: $0) }
         // A rejected registration leaves no trace.
         guard rows.isChanged else { return result }
-        try write(identity, startsAt: request.registration.startsAt, transaction)
-        try rows.write(in: scope, transaction, isLast: true)
+        // The identity of a scheduled activity is kept until then.
+        let write = write(identity, touchedAt: max(rows.now, request.registration.startsAt ?? rows.now))
+        try rows.write(in: scope, transaction, isLast: true, and: [write])
         return result
     }
 
@@ -112,8 +113,7 @@ private struct NameOnlyUnit {
         }
         let unit = EndUnit(scope: scope, reason: reason, observedAt: observedAt, who: who, claimant: claimant)
         if let ended { _ = try unit.apply(to: [ended], &rows, transaction) }
-        try write(identity, startsAt: nil, transaction)
-        try rows.write(in: scope, transaction, isLast: true)
+        try rows.write(in: scope, transaction, isLast: true, and: [write(identity, touchedAt: rows.now)])
     }
 
     // MARK: The identity's row
@@ -127,23 +127,12 @@ private struct NameOnlyUnit {
         return (known?.identity ?? NameIdentity(activityID: nil, endedAt: nil), known == nil)
     }
 
-    /// - Parameter startsAt: the identity of a scheduled activity is kept until then.
-    private func write(
-        _ identity: Identity,
-        startsAt: Timestamp?,
-        _ transaction: borrowing PostgresTransaction
-    ) throws {
+    private func write(_ identity: Identity, touchedAt: Timestamp) -> SQL {
         let query: Query = identity.isNew ? .insertIdentity : .updateIdentity
-        _ = try transaction.execute(
-            query([
-                "scope": scope.id,
-                "alias": alias,
-                "owner": owner.stored,
-                "activity": identity.value.activityID,
-                "ended_at": identity.value.endedAt,
-                "starts_at": startsAt,
-            ])
-        )
+        return query([
+            "scope": scope.id, "alias": alias, "owner": owner.stored, "activity": identity.value.activityID,
+            "ended_at": identity.value.endedAt, "touched_at": touchedAt,
+        ])
     }
 
     private struct IdentityRow: DecodableRow {

@@ -1,70 +1,60 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 extension Registry {
     private static let explainedLeases = 50
 
     /// Most recent first.
     package func leases(of installation: InstallationHash, in scope: Scope) async throws -> [ExplainedLease] {
-        let statement = ExplainedLeaseStatements(scope: scope).leases(of: installation, limit: Self.explainedLeases)
-        return try await read { try $0.execute(statement).decode(ExplainedLease.columns) }
-    }
-}
-
-struct ExplainedLeaseStatements {
-    let scope: Scope
-
-    func leases(of installation: InstallationHash, limit: Int) -> SQL {
-        leases(
-            """
-            SELECT * FROM start_leases its
-            WHERE \(sql: scope.contains("its")) AND its.installation_hash = \(installation.bytes)
-            ORDER BY its.leased_at DESC LIMIT \(limit)
-            """
-        )
-    }
-
-    func leases(of alias: Alias, limit: Int) -> SQL {
-        leases(
-            """
-            SELECT * FROM start_leases its
-            WHERE \(sql: scope.contains("its")) AND its.kind = \(alias.kind) AND its.value = \(alias.value)
-            ORDER BY its.installation_hash LIMIT \(limit)
-            """
-        )
-    }
-
-    private func leases(_ rows: SQL) -> SQL {
-        """
-        SELECT \(ExplainedLease.columns) FROM (\(sql: rows)) AS l
-        \(sql: PlanStatements.bearing("l.installation_hash", "l.kind", "l.value", in: scope))
-        ORDER BY l.leased_at DESC, l.installation_hash
-        """
+        let list = Query.listLeasesOfInstallation([
+            "scope": scope.id, "installation": installation, "limit": Self.explainedLeases,
+        ])
+        return try await read { session in try ExplainedLease.explain(session.execute(list), in: scope, session) }
     }
 }
 
 extension ExplainedLease {
-    private static let rules = LeaseRules(row: "l", now: "now()", registeredAt: "bearing.registered_at", plan: "NULL")
+    static func list(of alias: Alias, limit: Int, in scope: Scope) -> SQL {
+        Query.listLeasesOfAlias(["scope": scope.id, "kind": alias.kind, "value": alias.value, "limit": limit])
+    }
 
-    /// The columns of the row `l` of `start_leases`, and of `bearing`, the facts about its alias on its installation.
-    static let columns = Columns(
-        .one("l.lease_id"),
-        Columns(.one("l.kind"), .one("l.value"), as: { Alias(checkedKind: $0, value: $1) }),
-        .one("l.installation_hash"),
-        .one("l.attributes_type"),
-        .one("l.plan_id"),
-        .raw(
-            """
-            CASE WHEN \(rules.isAnswered) THEN 'registered' WHEN l.released_at IS NOT NULL THEN 'released'
-                WHEN l.failed_at IS NOT NULL THEN 'failed' WHEN l.leased_until > now() THEN 'live' ELSE 'expired' END
-            """
-        ),
-        .one("l.leased_at"),
-        .one("l.leased_until"),
-        .one(LeaseRules.attempt(of: "l", before: "l.leased_at")),
-        .one("l.failure"),
-        .one("l.retry_at"),
-        as: ExplainedLease.init
-    )
+    /// Explains listed leases by the registrations of their activities, the most recent lease first.
+    static func explain(
+        _ list: PostgresResult,
+        in scope: Scope,
+        _ session: borrowing PostgresSession
+    ) throws -> [ExplainedLease] {
+        let leases = try list.decode(Lease.self)
+        guard !leases.isEmpty else { return [] }
+        let results = try session.pipeline([
+            Query.readActivities(of: leases.map { ($0.installation, $0.alias) }, in: scope),
+            Query.readClock(["scope": scope.id, "app": scope.app.id]),
+        ])
+        let now = try Clock(results[1]).now
+        return try results[0].decode { row in
+            ExplainedLease(leases[try row["position"] - 1], registeredAt: try row["registered_at"], at: now)
+        }.sorted { ($1.leasedAt, $0.installation) < ($0.leasedAt, $1.installation) }
+    }
+
+    private init(_ lease: Lease, registeredAt: Timestamp?, at now: Timestamp) {
+        self.init(
+            id: lease.id,
+            alias: lease.alias,
+            installation: lease.installation,
+            attributesType: lease.attributesType.rawValue,
+            planID: lease.planID,
+            state: lease.state(registeredAt: registeredAt, at: now),
+            leasedAt: lease.leasedAt.date,
+            leasedUntil: lease.leasedUntil.date,
+            attempt: lease.attempt,
+            failure: lease.failure?.reason,
+            retryAt: lease.failure?.retryAt.date
+        )
+    }
+}
+
+extension Query {
+    fileprivate static let listLeasesOfInstallation: Query = "plan.list-leases-of-installation"
+    fileprivate static let listLeasesOfAlias: Query = "plan.list-leases-of-alias"
 }

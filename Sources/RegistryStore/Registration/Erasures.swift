@@ -60,10 +60,10 @@ struct Erasures {
 extension Registration {
     fileprivate var erasableNames: [UTF8Text] {
         var names = [Erasures.name(of: id)]
-        if let installation = body.installation { names.append(ErasureStatements.name(of: installation)) }
-        if let subject = body.subject { names.append(ErasureStatements.name(ofSubject: subject)) }
+        if let installation = body.installation { names.append(ErasureSubject.installation(installation).name) }
+        if let subject = body.subject { names.append(ErasureSubject.subject(subject).name) }
         let aliases = body.aliases ?? body.defaultAliases
-        return names + (aliases?.aliases ?? []).map { ErasureStatements.name(of: $0) }
+        return names + (aliases?.aliases ?? []).map { ErasureSubject.alias($0).name }
     }
 }
 

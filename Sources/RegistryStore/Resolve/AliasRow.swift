@@ -3,53 +3,52 @@ import PostgresDriver
 import RegistryCore
 
 /// A row of an alias: its activity's key, and the activity unless its token is withheld.
-struct AliasRow {
+struct AliasRow: DecodableRow {
     let key: Int64
     let activity: ResolvedActivity?
 
-    static let columns = Columns(sql: ResolvedActivity.names(of: "c", key: "al.activity_key")) { row in
-        try AliasRow(key: row.next(), facts: facts, &row)
+    init(row: NamedRow) throws {
+        key = try row["activity_key"]
+        let id: ActivityID? = try row["activity_id"]
+        activity = id == nil ? nil : try ResolvedActivity(row: row)
     }
+}
 
-    /// After the position of a request `q`.
-    static let positioned = columns.positioned
-
-    private static let facts = ActivityFacts.columns(of: "c")
-
-    /// The columns of an activity. All are null if there is none; all but its key if its token is withheld.
-    static func optional(of row: String, key: String) -> Columns<AliasRow?> {
-        let facts = ActivityFacts.columns(of: row)
-        return Columns(sql: ResolvedActivity.names(of: row, key: key)) { row in
-            let key: Int64? = try row.next()
-            let found = try AliasRow(key: key ?? 0, facts: facts, &row)
-            return key == nil ? nil : found
-        }
-    }
-
-    private init(key: Int64, facts: Columns<ActivityFacts>, _ row: inout RowReader) throws {
-        self.key = key
-        let (id, token, installation): (ActivityID?, PushToken?, InstallationHash?) = try (
-            row.next(), row.next(), row.next()
+extension ResolvedActivity: DecodableRow {
+    package init(row: NamedRow) throws {
+        self.init(
+            key: try row["activity_key"],
+            activityID: try row["activity_id"],
+            token: try row["token"],
+            installation: try row["installation_hash"],
+            facts: try ActivityFacts(row: row),
+            startedAt: try row["started_at"],
+            startsAt: try row["starts_at"],
+            observedAt: try row["token_observed_at"],
+            confirmedAt: try row["confirmed_at"],
+            expiresAt: try row["expires_at"],
+            revision: try row["revision"]
         )
-        let facts = try row.next(facts)
-        let (startedAt, startsAt, observedAt): (Date?, Date?, Date?) = try (row.next(), row.next(), row.next())
-        let (confirmedAt, expiresAt, revision): (Date?, Date?, Int?) = try (row.next(), row.next(), row.next())
-        guard let id, let token, let startedAt, let observedAt, let confirmedAt, let expiresAt, let revision else {
-            activity = nil
-            return
-        }
-        activity = ResolvedActivity(
-            key: key,
-            activityID: id,
-            token: token,
-            installation: installation,
-            facts: facts,
-            startedAt: startedAt,
-            startsAt: startsAt,
-            observedAt: observedAt,
-            confirmedAt: confirmedAt,
-            expiresAt: expiresAt,
-            revision: revision
+    }
+}
+
+extension ActivityRecord: DecodableRow {
+    package init(row: NamedRow) throws {
+        let state = try ActivityState(stored: row["state"] as String)
+        var answer = ActivityAnswer(activityID: try row["activity_id"], state: state, revision: try row["revision"])
+        answer.endedAt = try row["ended_at"]
+        answer.observedAt = try row["observed_at"]
+        answer.confirmedAt = try row["confirmed_at"]
+        answer.expiresAt = try row["expires_at"]
+        answer.reason =
+            state == .active ? try row["reason"] : try row["end_reason"] ?? (state == .dismissed ? nil : state.rawValue)
+        self.init(
+            answer: answer,
+            token: try row["token"],
+            installation: try row["installation_hash"],
+            facts: try ActivityFacts(row: row),
+            startedAt: try row["started_at"],
+            startsAt: try row["starts_at"]
         )
     }
 }

@@ -76,24 +76,33 @@ private struct LargeAlias: Sendable {
         _ prepare: @escaping @Sendable ([ResolvedActivity]) -> Content
     ) async throws -> FoundRange<Content> {
         let isDense = end - start <= Int64(rangeSize) * Self.sparseness
-        let range =
-            isDense
-            ? ResolveStatements.denseRange(of: alias, after: start, through: end, in: scope)
-            : ResolveStatements.range(of: alias, after: start, through: end, in: scope)
+        let read: Query = isDense ? .readDenseRange : .readRange
+        let range = read(alias.values(in: scope) + ["after": start, "last": end])
         let bound = end == .max ? [] : [self.end(ofRange: 2, after: end)]
         return try await registry.read { session in
             let results = try session.pipeline([range] + bound)
-            let activities = try results[0].decode(ResolvedActivity.columns)
+            let activities = try results[0].decode(ResolvedActivity.self)
             let later = try bound.isEmpty ? .max : Self.end(results[1])
             return FoundRange(index: index, content: prepare(activities), endOfTheOneAfterNext: later)
         }
     }
 
     private func end(ofRange position: Int, after key: Int64) -> SQL {
-        ResolveStatements.key(of: alias, after: key, count: position * rangeSize, in: scope)
+        Query.findKey(alias.values(in: scope) + ["after": key, "skipped": position * rangeSize - 1])
     }
 
     private static func end(_ result: PostgresResult) throws -> Int64 {
         try result.rows.first?.decode(Int64.self) ?? .max
     }
+}
+
+extension Alias {
+    /// The parameters of queries about an alias.
+    func values(in scope: Scope) -> QueryValues { ["scope": scope.id, "kind": kind, "value": value] }
+}
+
+extension Query {
+    fileprivate static let findKey: Query = "resolve.find-key"
+    fileprivate static let readRange: Query = "resolve.read-range"
+    fileprivate static let readDenseRange: Query = "resolve.read-dense-range"
 }

@@ -56,8 +56,8 @@ extension Registry {
         var rows = rows
         while rows.isShort, rest > 0, let last = rows.last {
             let limit = min(1000, rest)
-            let statement = ResolveStatements.page(of: alias, after: last, limit: limit, in: scope)
-            let more = try await read { try $0.execute(statement).decode(AliasRow.columns) }
+            let readPage = Query.readPage(alias.values(in: scope) + ["after": last, "limit": limit])
+            let more = try await read { try $0.execute(readPage).decode(AliasRow.self) }
             rows.add(more, isEnd: more.count < limit)
             rest -= limit
         }
@@ -129,7 +129,13 @@ extension Registry {
 
     /// Running or not; nil if it is not known.
     package func activity(_ id: ActivityID, in scope: Scope) async throws -> ActivityRecord? {
-        let statement = ResolveStatements.activity(id, in: scope)
-        return try await read { session in try session.execute(statement).decode(ActivityRecord.columns).first }
+        try await read { session in
+            try session.run(.readActivity, ["scope": scope.id, "id": id]).decode(ActivityRecord.self).first
+        }
     }
+}
+
+extension Query {
+    static let readPage: Query = "resolve.read-page"
+    fileprivate static let readActivity: Query = "resolve.read-activity"
 }

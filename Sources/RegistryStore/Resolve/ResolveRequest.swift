@@ -25,13 +25,7 @@ struct ResolveRequest: Sendable {
                     requests in
                     let (limit, scope) = (requests[0].limit, requests[0].scope)
                     guard requests.count > 1 else {
-                        let input = ResolveTemplates.Input(
-                            aliases: [requests[0].alias],
-                            limit: limit + 1,
-                            limitOfAll: limit + 1,
-                            scope: scope
-                        )
-                        return [.success(try find(ResolveTemplates.one.statements(of: input), limit: limit, session))]
+                        return [.success(try find(requests[0].alias, after: 0, limit: limit, in: scope, session))]
                     }
                     let most = requests.count * (limit + 1)
                     return try find(requests.map(\.alias), limit: limit, most: most, in: scope, session).rows
@@ -48,26 +42,18 @@ struct ResolveRequest: Sendable {
         in scope: Scope,
         _ session: borrowing PostgresSession
     ) throws -> AliasRows {
-        try find(
-            [
-                ResolveStatements.page(of: alias, after: key, limit: limit + 1, in: scope),
-                ResolveStatements.channels(of: [alias], in: scope),
-            ],
-            limit: limit,
-            session
-        )
+        let results = try session.pipeline([
+            Query.readPage(alias.values(in: scope) + ["after": key, "limit": limit + 1]),
+            readChannels([alias], in: scope),
+        ])
+        var found = AliasRows(limit: limit)
+        for row in try results[0].decode(AliasRow.self) { found.add(row) }
+        found.channels = try results[1].decode(BroadcastChannel.self)
+        return found
     }
 
-    private static func find(
-        _ statements: [SQL],
-        limit: Int,
-        _ session: borrowing PostgresSession
-    ) throws -> AliasRows {
-        let results = try session.pipeline(statements)
-        var found = AliasRows(limit: limit)
-        for row in try results[0].decode(AliasRow.columns) { found.add(row) }
-        found.channels = try results[1].byPosition(of: 1, BroadcastChannel.positioned)[0]
-        return found
+    private static func readChannels(_ aliases: [Alias], in scope: Scope) -> SQL {
+        Query.readChannels(["kinds": aliases.map(\.kind), "values": aliases.map(\.value), "scope": scope.id])
     }
 
     /// The first rows of each of many aliases.
@@ -83,31 +69,27 @@ struct ResolveRequest: Sendable {
         in scope: Scope,
         _ session: borrowing PostgresSession
     ) throws -> (rows: [AliasRows], complete: Int) {
-        let input = ResolveTemplates.Input(aliases: aliases, limit: limit + 1, limitOfAll: most + 1, scope: scope)
-        let results = try session.pipeline(ResolveTemplates.many.statements(of: input))
+        let results = try session.pipeline([
+            Query.readPages([
+                "kinds": aliases.map(\.kind), "values": aliases.map(\.value), "scope": scope.id, "limit": limit + 1,
+                "most": most + 1,
+            ]),
+            readChannels(aliases, in: scope),
+        ])
         var rows = [AliasRows](repeating: AliasRows(limit: limit), count: aliases.count)
-        for (position, row) in try results[0].decode(AliasRow.positioned) { rows[position - 1].add(row) }
+        for (position, row) in try results[0].decode({ (try $0["position"] as Int, try AliasRow(row: $0)) }) {
+            rows[position - 1].add(row)
+        }
         let last = results[0].count > most ? rows.lastIndex { $0.last != nil } : nil
-        for (position, channel) in try results[1].decode(BroadcastChannel.positioned) {
+        for (position, channel) in try results[1].decode({ (try $0["position"] as Int, try BroadcastChannel(row: $0)) })
+        {
             rows[position - 1].channels.append(channel)
         }
         return (rows, complete: last ?? aliases.count)
     }
 }
 
-/// A value and its position in the request, counted from 1.
-typealias Positioned<Value> = (position: Int, value: Value)
-
-extension Columns where Value: Sendable {
-    var positioned: Columns<Positioned<Value>> {
-        Columns<Positioned<Value>>(sql: "q.position, \(sql)") { row in try (row.next(), row.next(self)) }
-    }
-}
-
-extension PostgresResult {
-    func byPosition<Value: Sendable>(of count: Int, _ columns: Columns<Positioned<Value>>) throws -> [[Value]] {
-        var found = [[Value]](repeating: [], count: count)
-        for (position, value) in try decode(columns) { found[position - 1].append(value) }
-        return found
-    }
+extension Query {
+    fileprivate static let readPages: Query = "resolve.read-pages"
+    fileprivate static let readChannels: Query = "resolve.read-channels"
 }

@@ -14,19 +14,7 @@ struct RowLocks {
     ///
     /// - Throws: `unknownApp`.
     func take(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
-        let locked = try transaction.pipeline([
-            lockActivities(in: scope), lockValues(in: scope), readTimes(in: scope), Self.readClock(in: scope),
-        ])
-        let clock = try Clock(locked[3])
-        return LockedRows(
-            now: clock.now,
-            hasErasures: clock.hasErasures,
-            lifetime: scope.app.settings.activityLifetime,
-            lockedIDs: ids,
-            activities: try locked[0].decode(Activity.self),
-            values: try locked[1].decode(TokenValue.self),
-            times: try InstallationTimes.dictionary(locked[2])
-        )
+        try rows(transaction.pipeline(locks(in: scope) + [readContext(in: scope)])[...], in: scope)
     }
 
     /// Locks the rows of a request about an installation as well.
@@ -37,44 +25,49 @@ struct RowLocks {
         in scope: Scope,
         _ transaction: borrowing PostgresTransaction
     ) throws -> LockedRows {
-        let locked = try transaction.pipeline(
-            [installation.lockInstallation(in: scope), lockActivities(in: scope), lockValues(in: scope)]
-                + [installation.lockSlots(in: scope)] + SlotHolders.lock(digests, in: scope)
-                + [readTimes(in: scope), Erasures.find(installation.names, in: scope), Self.readClock(in: scope)]
+        let locks = locks(in: scope)
+        let results = try transaction.pipeline(
+            [installation.lockInstallation(in: scope)] + locks + [installation.lockSlots(in: scope)]
+                + SlotHolders.lock(digests, in: scope)
+                + [Erasures.find(installation.names, in: scope), readContext(in: scope)]
         )
-        let clock = try Clock(locked[8])
-        let holders = try SlotHolders(locked[4...5])
+        let slots = 1 + locks.count
+        let holders = try SlotHolders(results[slots + 1...slots + 2])
+        var rows = try rows(results[1..<slots] + results.suffix(1), in: scope)
+        rows.installations = InstallationRows(
+            installations: try results[0].decode(Installation.self),
+            slots: try results[slots].decode(InstallationToken.self) + holders.slots,
+            others: holders.installations,
+            erasedAt: try Erasures.last(results[slots + 3])
+        )
+        return rows
+    }
+
+    private func locks(in scope: Scope) -> [SQL] {
+        let lock = Query.lockActivities(["scope": scope.id, "ids": ids.sorted()])
+        guard !digests.isEmpty else { return [lock] }
+        return [lock, Query.lockValues(["scope": scope.id, "digests": digests.sorted().map(\.bytes)])]
+    }
+
+    private func readContext(in scope: Scope) -> SQL {
+        Query.readContext([
+            "scope": scope.id, "hashes": installations.map(\.bytes), "ids": ids.sorted(), "app": scope.app.id,
+        ])
+    }
+
+    /// - Parameter results: of ``locks(in:)`` and ``readContext(in:)``.
+    private func rows(_ results: ArraySlice<PostgresResult>, in scope: Scope) throws -> LockedRows {
+        let (activities, context) = (results[results.startIndex], results[results.endIndex - 1])
+        let clock = try Clock(context)
         return LockedRows(
             now: clock.now,
             hasErasures: clock.hasErasures,
             lifetime: scope.app.settings.activityLifetime,
             lockedIDs: ids,
-            activities: try locked[1].decode(Activity.self),
-            values: try locked[2].decode(TokenValue.self),
-            times: try InstallationTimes.dictionary(locked[6]),
-            installations: InstallationRows(
-                installations: try locked[0].decode(Installation.self),
-                slots: try locked[3].decode(InstallationToken.self) + holders.slots,
-                others: holders.installations,
-                erasedAt: try Erasures.last(locked[7])
-            )
+            activities: try activities.decode(Activity.self),
+            values: digests.isEmpty ? [] : try results[results.startIndex + 1].decode(TokenValue.self),
+            times: try InstallationTimes.dictionary(context)
         )
-    }
-
-    private func lockActivities(in scope: Scope) -> SQL {
-        Query.lockActivities(["scope": scope.id, "ids": ids.sorted()])
-    }
-
-    private func lockValues(in scope: Scope) -> SQL {
-        Query.lockValues(["scope": scope.id, "digests": digests.sorted().map(\.bytes)])
-    }
-
-    private func readTimes(in scope: Scope) -> SQL {
-        Query.readInstallations(["scope": scope.id, "hashes": installations.map(\.bytes), "ids": ids.sorted()])
-    }
-
-    private static func readClock(in scope: Scope) -> SQL {
-        Query.readClock(["scope": scope.id, "app": scope.app.id])
     }
 }
 
@@ -90,8 +83,8 @@ struct InstallationLocks {
         installation = request.installation
         self.includesSlots = includesSlots
         names =
-            [ErasureStatements.name(of: request.installation)] + aliases.map { ErasureStatements.name(of: $0) }
-            + (request.claimant.subject.map { [ErasureStatements.name(ofSubject: $0)] } ?? [])
+            [ErasureSubject.installation(request.installation).name] + aliases.map { ErasureSubject.alias($0).name }
+            + (request.claimant.subject.map { [ErasureSubject.subject($0).name] } ?? [])
     }
 
     func lockInstallation(in scope: Scope) -> SQL {
@@ -207,7 +200,7 @@ struct Clock: DecodableRow {
 extension Query {
     static let lockActivities: Query = "activities.lock"
     static let lockValues: Query = "activities.lock-values"
-    fileprivate static let readInstallations: Query = "activities.read-installations"
+    fileprivate static let readContext: Query = "activities.read-context"
     static let readClock: Query = "activities.read-clock"
     fileprivate static let lockInstallation: Query = "installations.lock"
     fileprivate static let lockSlots: Query = "installations.lock-slots"

@@ -75,7 +75,7 @@ extension Query {
     fileprivate static let insertAliases: Query = "activities.insert-aliases"
     fileprivate static let insertValues: Query = "activities.insert-values"
     fileprivate static let updateValues: Query = "activities.update-values"
-    fileprivate static let insertEvents: Query = "activities.insert-events"
+    static let insertEvents: Query = "activities.insert-events"
     fileprivate static let updateWithholding: Query = "feedback.update-withholding"
     fileprivate static let insertReportedValues: Query = "feedback.insert-values"
     fileprivate static let updateReportedValues: Query = "feedback.update-values"
@@ -91,8 +91,7 @@ private struct ActivityWrite: PostgresComposite {
         columns.append(activity.id)
         columns.append(activity.installation)
         columns.append(activity.subject)
-        columns.append(activity.facts.attributesType)
-        columns.append(activity.facts.frequentPushesEnabled)
+        activity.facts.encode(into: &columns)
         columns.append(activity.startsAt)
         columns.append(activity.startedAt)
         columns.append(activity.expiresAt)
@@ -191,7 +190,7 @@ private struct TokenReportWrite: PostgresComposite {
 }
 
 /// `event_write` of the schema.
-private struct EventWrite: PostgresComposite {
+struct EventWrite: PostgresComposite {
     let event: NewAuditEvent
 
     func encode(into columns: inout CompositeWriter) {
@@ -204,6 +203,7 @@ private struct EventWrite: PostgresComposite {
         columns.append(event.tokenDigest.map { Array($0.bytes.prefix(4)) })
         columns.append(event.slot?.kind)
         columns.append(event.slot.flatMap { $0.attributesType == "" ? nil : $0.attributesType })
+        columns.append(event.leaseID)
     }
 }
 

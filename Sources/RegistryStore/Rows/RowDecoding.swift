@@ -12,8 +12,7 @@ extension Activity: DecodableRow {
         revision = try row["revision"]
         installation = try row["installation_hash"]
         subject = try row["subject"]
-        facts.attributesType = try row["attributes_type"]
-        facts.frequentPushesEnabled = try row["frequent_pushes_enabled"]
+        facts = try ActivityFacts(row: row)
         startsAt = try row["starts_at"]
         if let endedAt: Timestamp = try row["ended_at"] {
             end = End(at: endedAt, reason: try row["end_reason"])
@@ -68,24 +67,18 @@ extension TokenValue: DecodableRow {
 }
 
 extension InstallationTimes {
-    static func dictionary(_ result: PostgresResult) throws -> [InstallationHash: InstallationTimes] {
+    /// The installations of `activities.read-context`.
+    static func dictionary(_ context: PostgresResult) throws -> [InstallationHash: InstallationTimes] {
         var times: [InstallationHash: InstallationTimes] = [:]
-        for row in try result.decode(Row.self) { times[row.hash] = row.times }
+        for (hash, itsTimes) in try context.decode({ (try $0["installation_hash"] as InstallationHash?, try Self($0)) })
+        {
+            if let hash { times[hash] = itsTimes }
+        }
         return times
     }
 
     fileprivate init(_ row: NamedRow) throws {
         self.init(fullStateAt: try row["full_state_at"], loggedOutAt: try row["removed_at"])
-    }
-
-    private struct Row: DecodableRow {
-        let hash: InstallationHash
-        let times: InstallationTimes
-
-        init(row: NamedRow) throws {
-            hash = try row["installation_hash"]
-            times = try InstallationTimes(row)
-        }
     }
 }
 

@@ -34,20 +34,19 @@ package struct Migration: Sendable, Hashable {
     }
 }
 
-package struct AppliedMigration: Sendable, Hashable {
+package struct AppliedMigration: Sendable, Hashable, DecodableRow {
     package let version: Int
     package let name: String
     package let checksum: String
     /// Postgres's clock when it was applied.
     package let appliedAt: Date
 
-    static let columns = Columns(
-        .one("version"),
-        .one("name"),
-        .one("checksum"),
-        .one("applied_at"),
-        as: AppliedMigration.init
-    )
+    package init(row: NamedRow) throws {
+        version = try row["version"]
+        name = try row["name"]
+        checksum = try row["checksum"]
+        appliedAt = try row["applied_at"]
+    }
 }
 
 package struct SchemaStatus: Sendable, Hashable {

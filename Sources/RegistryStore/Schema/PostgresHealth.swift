@@ -46,44 +46,31 @@ package struct PostgresHealth: Sendable {
     package let migrations: [AppliedMigration]
 }
 
-extension PostgresHealth.Server {
-    static let columns = Columns(
-        .one("pg_postmaster_start_time()"),
-        .one("pg_database_size(current_database())"),
-        .one(
-            """
-            (SELECT max(clock_timestamp() - s.xact_start) FROM pg_stat_activity s
-                WHERE s.datname = current_database() AND s.state <> 'idle' AND s.pid <> pg_backend_pid())
-            """
-        ),
-        .one(
-            """
-            (SELECT count(*) FROM pg_stat_activity s
-                WHERE s.datname = current_database() AND s.wait_event_type = 'Lock')
-            """
-        ),
-        .one("d.blks_hit"),
-        .one("d.blks_read"),
-        .one("d.deadlocks"),
-        .one("d.xact_commit"),
-        .one("d.xact_rollback"),
-        .one("current_setting('synchronous_standby_names')"),
-        .one("(SELECT count(*) FROM pg_stat_replication r WHERE r.state = 'streaming')"),
-        as: PostgresHealth.Server.init
-    )
+extension PostgresHealth.Server: DecodableRow {
+    package init(row: NamedRow) throws {
+        startedAt = try row["started_at"]
+        size = try row["database_size"]
+        longestTransaction = try row["longest_transaction"]
+        waiting = try row["waiting_for_locks"]
+        blocksHit = try row["blks_hit"]
+        blocksRead = try row["blks_read"]
+        deadlocks = try row["deadlocks"]
+        commits = try row["xact_commit"]
+        rollbacks = try row["xact_rollback"]
+        synchronousStandbys = try row["synchronous_standbys"]
+        standbys = try row["standbys"]
+    }
 }
 
-extension PostgresHealth.Table {
-    /// The columns of a table `t`, all of its partitions together.
-    static let columns = Columns(
-        .one("t.name"),
-        .one("sum(t.rows)::bigint"),
-        .one("sum(t.dead)::bigint"),
-        .one("sum(t.size)::bigint"),
-        .one("max(t.vacuumed)"),
-        .one("max(t.analyzed)"),
-        as: PostgresHealth.Table.init
-    )
+extension PostgresHealth.Table: DecodableRow {
+    package init(row: NamedRow) throws {
+        name = try row["name"]
+        rows = try row["rows"]
+        deadRows = try row["dead"]
+        size = try row["size"]
+        vacuumedAt = try row["vacuumed"]
+        analyzedAt = try row["analyzed"]
+    }
 }
 
 extension Registry {
@@ -91,35 +78,23 @@ extension Registry {
         try await read { session in
             let condition = try DatabaseCondition(session)
             let results = try session.pipeline([
-                HealthStatements.server, HealthStatements.tables, HealthStatements.migrations,
+                Query.readServer(), Query.listTables(), Query.listMigrations(),
             ])
+            guard let server = try results[0].decode(PostgresHealth.Server.self).first else {
+                throw UnreadableRow(detail: "pg_stat_database lacks this database")
+            }
             return PostgresHealth(
                 condition: condition,
-                server: try results[0][0].decode(PostgresHealth.Server.columns),
-                tables: try results[1].decode(PostgresHealth.Table.columns),
-                migrations: try results[2].decode(AppliedMigration.columns)
+                server: server,
+                tables: try results[1].decode(),
+                migrations: try results[2].decode()
             )
         }
     }
 }
 
-/// They read Postgres's statistics and no table of ours.
-enum HealthStatements {
-    static let server: SQL = """
-        SELECT \(PostgresHealth.Server.columns) FROM pg_stat_database d WHERE d.datname = current_database()
-        """
-
-    static let tables: SQL = """
-        SELECT \(PostgresHealth.Table.columns)
-        FROM (
-            SELECT CASE WHEN c.relispartition THEN 'events' ELSE s.relname::text END AS name, s.n_live_tup AS rows,
-                s.n_dead_tup AS dead, pg_total_relation_size(s.relid) AS size,
-                greatest(s.last_vacuum, s.last_autovacuum) AS vacuumed,
-                greatest(s.last_analyze, s.last_autoanalyze) AS analyzed
-            FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid
-            WHERE s.schemaname = current_schema()
-        ) AS t GROUP BY t.name ORDER BY 4 DESC, 1
-        """
-
-    static let migrations: SQL = "SELECT \(AppliedMigration.columns) FROM schema_migrations ORDER BY version"
+extension Query {
+    fileprivate static let readServer: Query = "health.read-server"
+    fileprivate static let listTables: Query = "health.list-tables"
+    static let listMigrations: Query = "health.list-migrations"
 }

@@ -98,6 +98,6 @@ package struct SchemaMigrator: Sendable {
     private static func applied(_ session: borrowing PostgresSession) throws -> [AppliedMigration] {
         let exists = try session.execute("SELECT to_regclass('schema_migrations') IS NOT NULL")[0]
         guard try exists.decode(Bool.self) else { return [] }
-        return try session.execute(HealthStatements.migrations).decode(AppliedMigration.columns)
+        return try session.execute(Query.listMigrations()).decode()
     }
 }

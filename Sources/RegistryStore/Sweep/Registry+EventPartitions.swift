@@ -3,6 +3,9 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
+    /// Partitions are made this many days ahead: sweeps may fail as long before events go to the default partition.
+    private static let daysAhead = 3
+
     /// Makes the partitions for the next days' events, and drops those whose day has come.
     ///
     /// Any instance may run it at any time: an advisory lock makes the others skip it. A change blocked by a long
@@ -10,28 +13,25 @@ extension Registry {
     ///
     /// - Returns: the partitions made and dropped.
     package func renewEventPartitions() async throws -> (made: Int, dropped: Int) {
-        var dropped = 0
-        let past = try await read { try $0.execute(EventPartitionStatements.past).decode(String.self) }
-        for name in past {
-            for app in try await self.apps() {
-                for environment in APNSEnvironment.allCases {
-                    try await noteLoss(of: app.scopeIDs[environment], from: name)
-                }
-            }
-            if try await change(EventPartitionStatements.dropping(name)) { dropped += 1 }
+        let apps = try await apps()
+        let past = try await read { session in
+            try session.run(.findPastPartitions).decode { EventPartition(name: try $0["name"]) }
         }
         // Events that came before their partition are deleted row by row.
-        let scopes = try await read { session in
-            try session.execute(EventPartitionStatements.scopesWithPast).decode(Int64.self)
+        let strayed = try await read { session in
+            try session.run(.findScopesOfPastEvents).decode { try $0["scope_id"] as Int64 }
         }
-        for scope in scopes {
-            try await noteLoss(of: scope, from: "events_default")
-            while try await write({ try $0.execute(EventPartitionStatements.deletePast(of: scope)).affectedRows }) > 0 {
-            }
+        let losing = past.isEmpty ? [] : apps.flatMap { app in APNSEnvironment.allCases.map { app.scopeIDs[$0] } }
+        for scope in Set(losing + strayed) { try await recordLoss(of: scope) }
+        var dropped = 0
+        for partition in past where try await change(partition.removal) { dropped += 1 }
+        for scope in strayed {
+            while try await write({ try $0.run(.deletePastEvents, ["scope": scope]).affectedRows }) > 0 {}
         }
         // Last, because a large default partition is read for each: the deletion makes it smaller.
-        let missing = try await read { try $0.execute(EventPartitionStatements.missing).decode(String.self) }
-        return (try await makeEventPartitions(missing), dropped)
+        let retentions = apps.map(\.settings.eventRetention)
+        let missing = try await read { try EventPartition.findMissing(for: retentions, daysAhead: Self.daysAhead, $0) }
+        return (try await make(missing), dropped)
     }
 
     /// Makes the partition for an app's events of today, before the first of them is written: a day that began in the
@@ -39,33 +39,35 @@ extension Registry {
     ///
     /// - Parameter retention: the new retention of its events; nil to keep the current one.
     func makeEventPartition(of bundleID: BundleID, retention: Duration?) async throws {
-        let missing = EventPartitionStatements.missing(for: bundleID, retention: retention)
-        let names = try await read { session in
+        var settings = AppSettings()
+        if let retention {
+            settings.eventRetention = retention
+        } else if let app = try await app(bundleID) {
+            settings = app.settings
+        }
+        let retention = settings.eventRetention
+        let missing = try await read { session in
             do {
-                return try session.execute(missing).decode(String.self)
-            } catch let error as PostgresError where EventPartitionStatements.mayWait(error) {
+                return try EventPartition.findMissing(for: [retention], daysAhead: 0, session)
+            } catch let error as PostgresError where EventPartition.mayWait(error) {
                 // The default partition takes too long to read. The day's events go there.
                 return []
             }
         }
-        _ = try await makeEventPartitions(names)
+        _ = try await make(missing)
     }
 
-    private func makeEventPartitions(_ names: [String]) async throws -> Int {
+    private func make(_ partitions: [EventPartition]) async throws -> Int {
         var made = 0
-        for name in names where try await change(EventPartitionStatements.making(name)) { made += 1 }
+        for partition in partitions where try await change(partition.creation) { made += 1 }
         return made
     }
 
     /// Stores the number up to which events of a scope are dropped, before they are.
-    private func noteLoss(of scope: Int64, from partition: String) async throws {
+    private func recordLoss(of scope: Int64) async throws {
         try await write { session in
-            do {
-                let last = try session.execute(EventPartitionStatements.lastPast(of: scope, in: partition))[0]
-                guard let number = try last.decode(Int64?.self) else { return }
-                _ = try session.execute(EventPartitionStatements.noting(number, lostTo: scope))
-            } catch let error as PostgresError where error.sqlState == "42P01" {
-            }
+            let last: Int64? = try session.run(.readLastPastEvent, ["scope": scope]).decode { try $0["last"] }[0]
+            if let last { _ = try session.run(.recordLoss, ["last": last, "scope": scope]) }
         }
     }
 
@@ -74,119 +76,63 @@ extension Registry {
         try await write { session in
             do {
                 return try session.transaction { transaction in
-                    let isOurs = try transaction.execute(EventPartitionStatements.lock)[0].decode(Bool.self)
+                    let isOurs: Bool = try transaction.run(.lockPartitions).decode { try $0["is_ours"] }[0]
                     guard isOurs else { return false }
                     for command in commands { try transaction.simple(command) }
                     return true
                 }
-            } catch let error as PostgresError where EventPartitionStatements.mayWait(error) {
+            } catch let error as PostgresError where EventPartition.mayWait(error) {
                 return false
             }
         }
     }
 }
 
-/// One partition for each day on which its events may be dropped.
-enum EventPartitionStatements {
-    /// Partitions are made this many days ahead: sweeps may fail as long before events go to the default partition.
-    private static let daysAhead = 3
+/// A partition of the audit trail, for the events that may be dropped on one day.
+struct EventPartition: Sendable, Hashable {
+    /// `events_20270131`, for example.
+    let name: String
 
-    /// The lock for changing partitions, held until the end of the transaction.
-    static let lock: SQL =
-        "SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::oid::int)"
-
-    /// Names of partitions for the coming days' events: each app's retention needs its own days.
-    static let missing: SQL = missing("SELECT a.event_retention FROM apps a", daysAhead: daysAhead)
-
-    /// The partition for an app's events of today, whether or not the app exists.
-    static func missing(for bundleID: BundleID, retention: Duration?) -> SQL {
-        missing(
-            """
-            SELECT coalesce(\(retention), (SELECT a.event_retention FROM apps a WHERE a.bundle_id = \(bundleID.rawValue)),
-                \(AppSettings().eventRetention))
-            """,
-            daysAhead: 0
-        )
+    /// Missing partitions for events of today and the coming days.
+    fileprivate static func findMissing(
+        for retentions: [Duration],
+        daysAhead: Int,
+        _ session: borrowing PostgresSession
+    ) throws -> [EventPartition] {
+        try session.run(.findMissingPartitions, ["retentions": retentions, "days_ahead": daysAhead])
+            .decode { EventPartition(name: try $0["name"]) }
     }
-
-    /// A day with events that came before its partition stays in the default one.
-    private static func missing(_ retentions: SQL, daysAhead: Int) -> SQL {
-        """
-        WITH begun AS MATERIALIZED (SELECT DISTINCT e.drop_on FROM events_default e)
-        SELECT wanted.name FROM (
-            SELECT DISTINCT days.day, 'events_' || to_char(days.day, 'YYYYMMDD') AS name
-            FROM (\(sql: retentions)) AS kept (event_retention)
-            CROSS JOIN generate_series(0, \(unescaped: "\(daysAhead)")) AS ahead (days)
-            CROSS JOIN LATERAL (SELECT (now() + kept.event_retention)::date + 1 + ahead.days AS day) AS days
-        ) AS wanted
-        WHERE to_regclass(wanted.name) IS NULL AND wanted.day NOT IN (SELECT b.drop_on FROM begun b)
-        ORDER BY wanted.name
-        """
-    }
-
-    static let past: SQL = """
-        SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = 'events'::regclass AND c.relname ~ '^events_[0-9]{8}$'
-            AND to_date(substr(c.relname, 8), 'YYYYMMDD') <= current_date
-        ORDER BY c.relname
-        """
 
     /// The wait for each lock of a change. Writers of events queue behind a drop: for a second, a fifth of a request's
     /// limit. Less is too little for Citus, whose transactions hold locks on dozens of shards for most of one.
     private static let lockTimeout = "SET LOCAL lock_timeout = '1s'"
 
-    /// The commands that make a partition, in the transaction that has the lock. Each is sent separately: Citus passes
-    /// a command's whole text to its other nodes.
-    static func making(_ name: String) -> [String] {
-        let day = name.suffix(8)
+    /// The commands that make it, in the transaction that has the lock. Each is sent separately: Citus passes a
+    /// command's whole text to its other nodes.
+    var creation: [String] {
+        let day = "to_date('\(name.suffix(8))', 'YYYYMMDD')"
         return [
-            lockTimeout,
-            "CREATE TABLE \(name) (LIKE events INCLUDING DEFAULTS INCLUDING CONSTRAINTS)",
-            """
-            ALTER TABLE events ATTACH PARTITION \(name) FOR VALUES FROM (to_date('\(day)', 'YYYYMMDD'))
-                TO (to_date('\(day)', 'YYYYMMDD') + 1)
-            """,
+            Self.lockTimeout, "CREATE TABLE \(name) (LIKE events INCLUDING DEFAULTS INCLUDING CONSTRAINTS)",
+            "ALTER TABLE events ATTACH PARTITION \(name) FOR VALUES FROM (\(day)) TO (\(day) + 1)",
         ]
     }
 
-    static func dropping(_ name: String) -> [String] { [lockTimeout, "DROP TABLE IF EXISTS \(name)"] }
-
-    /// The greatest number of a scope's events in a partition that may be dropped.
-    static func lastPast(of scope: Int64, in partition: String) -> SQL {
-        """
-        SELECT max(past.event_number) FROM \(unescaped: partition) past
-        WHERE past.scope_id = \(scope) AND past.drop_on <= current_date
-        """
-    }
-
-    static func noting(_ number: Int64, lostTo scope: Int64) -> SQL {
-        """
-        UPDATE apps a SET events_dropped_to = \(number) FROM scopes s
-        WHERE s.scope_id = \(scope) AND a.app_id = s.app_id AND a.events_dropped_to < \(number)
-        """
-    }
-
-    /// The scopes with events that came before their partition and may be dropped. Not from the table of scopes: root's
-    /// events have none there.
-    static let scopesWithPast: SQL = "SELECT DISTINCT scope_id FROM events_default WHERE drop_on <= current_date"
-
-    /// Deletes a page of a scope's events that came before their partition. By number, the order of the primary key: a
-    /// row's place does not show Citus the scope.
-    static func deletePast(of scope: Int64) -> SQL {
-        """
-        DELETE FROM events_default e WHERE e.scope_id = \(scope) AND e.drop_on <= current_date AND e.event_number <= (
-            SELECT max(page.event_number) FROM (
-                SELECT past.event_number FROM events_default past
-                WHERE past.scope_id = \(scope) AND past.drop_on <= current_date
-                ORDER BY past.event_number LIMIT 10000
-            ) AS page
-        )
-        """
-    }
+    /// The commands that drop it.
+    var removal: [String] { [Self.lockTimeout, "DROP TABLE IF EXISTS \(name)"] }
 
     /// Another session has the table, has made the partition, or wrote such events, or very many, into the default one:
     /// retry later.
     static func mayWait(_ error: PostgresError) -> Bool {
         ["55P03", "42P07", "23514", "40P01", "57014"].contains(error.sqlState ?? "")
     }
+}
+
+extension Query {
+    fileprivate static let lockPartitions: Query = "partitions.lock"
+    fileprivate static let findMissingPartitions: Query = "partitions.find-missing"
+    fileprivate static let findPastPartitions: Query = "partitions.find-past"
+    fileprivate static let findScopesOfPastEvents: Query = "partitions.find-scopes"
+    fileprivate static let readLastPastEvent: Query = "partitions.read-last-past"
+    fileprivate static let recordLoss: Query = "partitions.record-loss"
+    fileprivate static let deletePastEvents: Query = "partitions.delete-past"
 }

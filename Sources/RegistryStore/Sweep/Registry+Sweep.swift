@@ -32,10 +32,12 @@ package struct OverdueExpiry: Sendable, Hashable {
 extension Registry {
     /// Expired activities without a recorded expiry; nil if there are none.
     package func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
-        let statement = SweepStatements(scope: scope).overdue(limit: OverdueExpiry.countLimit)
-        return try await read { session in
-            let (count, first, now) = try session.execute(statement)[0].decode(Int.self, Date?.self, Date.self)
-            return first.map { OverdueExpiry(count: count, age: .seconds(now.timeIntervalSince($0))) }
+        try await read { session in
+            let overdue = try session.run(.countOverdue, ["scope": scope.id, "limit": OverdueExpiry.countLimit])
+            return try overdue.decode { row in
+                let (count, first, now): (Int, Date?, Date) = try (row["count"], row["first_at"], row["now"])
+                return first.map { OverdueExpiry(count: count, age: .seconds(now.timeIntervalSince($0))) }
+            }[0]
         }
     }
 
@@ -43,83 +45,127 @@ extension Registry {
     ///
     /// - Returns: the number of rows done; fewer than `limit` if there are no more, or others have them locked.
     package func sweep(_ task: SweepTask, limit: Int, in scope: Scope) async throws -> Int {
-        let statements = SweepStatements(scope: scope)
-        let installations = InstallationSweepStatements(scope: scope)
+        let settings = scope.app.settings
+        let page: QueryValues = ["scope": scope.id, "limit": limit]
+        let old = page + ["retention": settings.tombstoneRetention]
+        let silent =
+            page + ["event_retention": settings.eventRetention, "tombstone_retention": settings.tombstoneRetention]
         return try await write { session in
             switch task {
-            case .expiry:
-                try Self.sweep(statements.expired(limit: limit), session, consequences: statements.recordExpiry)
-            case .tombstones: try Self.sweepTombstones(statements, limit, session)
+            case .expiry: try Self.sweepExpiry(page, scope, session)
+            case .tombstones: try Self.sweepTombstones(old, limit: limit, scope, session)
             case .values:
                 try max(
-                    session.execute(statements.deleteUnclaimedValues(limit: limit)).affectedRows,
-                    session.execute(installations.deleteUnheldValues(limit: limit))[0].decode(Int.self)
+                    session.run(.deleteUnclaimedValues, old).affectedRows,
+                    session.run(.deleteUnheldValues, silent).readCount()
                 )
-            case .identities: try Self.sweepIdentities(statements, limit, session)
-            case .removals: try session.execute(installations.deleteRemovedTokens(limit: limit)).affectedRows
-            case .installations:
-                try Self.sweep(
-                    installations.emptyInstallations(from: (0..<32).map { _ in .random(in: 0...255) }, limit: limit),
-                    session,
-                    consequences: installations.delete
-                )
-            case .leases: try session.execute(LeaseStatements.sweep(limit: limit, in: scope)).affectedRows
+            case .identities:
+                try session.run(.deleteStaleIdentities, old + ["lifetime": settings.activityLifetime]).affectedRows
+            case .removals: try session.run(.deleteRemovedTokens, old).affectedRows
+            case .installations: try Self.sweepInstallations(silent, scope, session)
+            case .leases: try session.run(.sweepLeases, page).affectedRows
             }
         }
     }
 
-    private static func sweep<Key: PostgresDecodable & Sendable>(
-        _ search: SQL,
-        _ session: borrowing PostgresSession,
-        consequences: @escaping @Sendable ([Key]) -> [SQL]
+    /// Resolve no longer finds the aliases of the activities.
+    private static func sweepExpiry(
+        _ page: QueryValues,
+        _ scope: Scope,
+        _ session: borrowing PostgresSession
     ) throws -> Int {
         try session.transaction { transaction in
-            let ids = try transaction.execute(search).decode(Key.self)
-            _ = try transaction.pipeline(ids.isEmpty ? [] : consequences(ids), finishing: true)
+            let ids = try transaction.run(.lockExpired, page).decode { try $0["activity_id"] as ActivityID }
+            let expired: QueryValues = ["scope": scope.id, "ids": ids]
+            let event: QueryValues = [
+                "retention": scope.app.settings.eventRetention, "type": "expired", "who": "sweep",
+            ]
+            let changes = [
+                Query.recordExpiry(expired), Query.closeAliases(expired), Query.insertActivityEvents(expired + event),
+            ]
+            _ = try transaction.pipeline(ids.isEmpty ? [] : changes, finishing: true)
             return ids.count
         }
     }
 
     private static func sweepTombstones(
-        _ statements: SweepStatements,
-        _ limit: Int,
+        _ page: QueryValues,
+        limit: Int,
+        _ scope: Scope,
         _ session: borrowing PostgresSession
     ) throws -> Int {
         try session.transaction { transaction in
-            let ids = try transaction.execute(statements.tombstones(limit: limit)).decode(ActivityID.self)
+            let ids = try transaction.run(.lockTombstones, page).decode { try $0["activity_id"] as ActivityID }
+            guard !ids.isEmpty else { return 0 }
+            let values = try transaction.execute(deleteValues(of: ids, in: scope)).readCount()
+            let isLast = values < tokenPageSize
+            _ = try transaction.pipeline(isLast ? deleteActivities(ids, in: scope) : [], finishing: true)
             // The remaining activities go with the next page.
-            return try statements.delete(ids, [], transaction) ? ids.count : limit
+            return isLast ? ids.count : limit
         }
     }
 
-    private static func sweepIdentities(
-        _ statements: SweepStatements,
-        _ limit: Int,
+    /// The page begins anywhere.
+    private static func sweepInstallations(
+        _ page: QueryValues,
+        _ scope: Scope,
         _ session: borrowing PostgresSession
     ) throws -> Int {
         try session.transaction { transaction in
-            let search = statements.staleIdentities(limit: limit)
-            let identities = try transaction.execute(search).decode(UTF8Text.self, UTF8Text.self)
-            let deletions = identities.isEmpty ? [] : [statements.deleteIdentities(identities)]
+            let start = (0..<32).map { _ in UInt8.random(in: 0...255) }
+            let empty = try transaction.run(.lockEmptyInstallations, page + ["start": start])
+            let hashes = try empty.decode { try $0["installation_hash"] as [UInt8] }
+            let deletions = hashes.isEmpty ? [] : deleteInstallations(hashes, in: scope)
             _ = try transaction.pipeline(deletions, finishing: true)
-            return identities.count
+            return hashes.count
         }
     }
 }
 
-extension SweepStatements {
-    /// Deletes locked activities with all of their rows, as far as one transaction may, and finishes it.
-    ///
-    /// - Parameter first: statements that accompany the deletion of the activities themselves.
-    /// - Returns: whether they are gone; if not, a part of their values is.
-    func delete(_ ids: [ActivityID], _ first: [SQL], _ transaction: borrowing PostgresTransaction) throws -> Bool {
-        guard !ids.isEmpty else {
-            _ = try transaction.pipeline([], finishing: true)
-            return true
-        }
-        let values = try transaction.execute(deleteValues(of: ids))[0].decode(Int.self)
-        let isLast = values < Self.tokenPageSize
-        _ = try transaction.pipeline(isLast ? first + delete(ids) : [], finishing: true)
-        return isLast
+/// The deletion of locked rows, which erasures share.
+extension Registry {
+    /// Tokens per transaction: an activity that was rotated a million times is deleted in many.
+    static let tokenPageSize = 10_000
+
+    /// Deletes a page of the values of locked activities, and counts them.
+    static func deleteValues(of ids: [ActivityID], in scope: Scope) -> SQL {
+        Query.deleteValues(["scope": scope.id, "limit": tokenPageSize, "ids": ids])
     }
+
+    /// Deletes locked activities without values.
+    static func deleteActivities(_ ids: [ActivityID], in scope: Scope) -> [SQL] {
+        let activities: QueryValues = ["scope": scope.id, "ids": ids]
+        return [Query.deleteAliases(activities), Query.deleteActivities(activities)]
+    }
+
+    /// Deletes locked installations without tokens.
+    static func deleteInstallations(_ hashes: [[UInt8]], in scope: Scope) -> [SQL] {
+        let installations: QueryValues = ["scope": scope.id, "hashes": hashes]
+        return [Query.deleteInstallationAliases(installations), Query.deleteInstallations(installations)]
+    }
+}
+
+extension PostgresResult {
+    /// Reads the column `count` of the only row.
+    func readCount() throws -> Int { try decode { try $0["count"] as Int }[0] }
+}
+
+extension Query {
+    static let insertActivityEvents: Query = "sweep.insert-events"
+    fileprivate static let countOverdue: Query = "sweep.count-overdue"
+    fileprivate static let lockExpired: Query = "sweep.lock-expired"
+    fileprivate static let recordExpiry: Query = "sweep.record-expiry"
+    fileprivate static let closeAliases: Query = "sweep.close-aliases"
+    fileprivate static let lockTombstones: Query = "sweep.lock-tombstones"
+    fileprivate static let deleteValues: Query = "sweep.delete-values"
+    fileprivate static let deleteAliases: Query = "sweep.delete-aliases"
+    fileprivate static let deleteActivities: Query = "sweep.delete-activities"
+    fileprivate static let deleteUnclaimedValues: Query = "sweep.delete-unclaimed-values"
+    fileprivate static let deleteUnheldValues: Query = "sweep.delete-unheld-values"
+    fileprivate static let deleteStaleIdentities: Query = "sweep.delete-identities"
+    fileprivate static let deleteRemovedTokens: Query = "sweep.delete-removed-tokens"
+    fileprivate static let lockEmptyInstallations: Query = "sweep.lock-empty-installations"
+    fileprivate static let deleteInstallationAliases: Query = "sweep.delete-installation-aliases"
+    fileprivate static let deleteInstallations: Query = "sweep.delete-installations"
+    fileprivate static let sweepLeases: Query = "sweep.delete-leases"
 }

@@ -71,18 +71,6 @@ extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement 
 extension APNSEnvironment: PostgresEncodable {}
 extension BroadcastChannel.StoragePolicy: PostgresEncodable, PostgresDecodable {}
 
-extension Columns where Value: RawRepresentable & Sendable, Value.RawValue: PostgresDecodable & Sendable {
-    /// One column of a raw value; an unknown one throws ``UnreadableRow``.
-    static func raw(_ sql: String) -> Columns { Columns(sql: sql) { try Value(stored: $0.next()) } }
-}
-
-extension Columns {
-    static func raw<Wrapped: RawRepresentable & Sendable>(_ sql: String) -> Columns
-    where Value == Wrapped?, Wrapped.RawValue: PostgresDecodable & Sendable {
-        Columns(sql: sql) { try $0.next(as: Wrapped.RawValue?.self).map(Wrapped.init(stored:)) }
-    }
-}
-
 extension RawRepresentable {
     /// - Throws: ``UnreadableRow`` if there is no such case.
     init(stored raw: RawValue) throws {
@@ -91,12 +79,8 @@ extension RawRepresentable {
     }
 }
 
-extension Columns<[UInt8]?> {
-    static func json(_ sql: String) -> Columns {
-        Columns(.one(sql), as: { (json: JSONB?) in json?.bytes })
-    }
-}
-
+extension ActivityState: PostgresDecodable {}
+extension TokenVerdict: PostgresDecodable {}
 extension WithholdingReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
 extension EndReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
 extension NewAuditEvent.Kind: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}

@@ -116,14 +116,11 @@ def stream(bench, name):
 
 def copy(bench):
     """psql's COPY of what a page reads, without its end."""
-    def literal(parameter, app):
-        return {
-            # The first app's scope in production.
-            "scope": "2::bigint", "app": f"{app}::bigint", "kind": "'matchId'::text",
-            "value": "'m-1'::text", "after": "0::bigint", "limit": "NULL::bigint",
-        }.get(parameter["name"], "NULL")
-
-    query = statements.texts("resolve", 1, literal)[0]
+    query = statements.texts("resolve", {
+        # The first app's scope in production.
+        "scope": "2::bigint", "kind": "'matchId'::text", "value": "'m-1'::text", "after": "0::bigint",
+        "limit": "NULL::bigint", "kinds": "NULL::text[]", "values": "NULL::text[]",
+    })[0]
     command = f"COPY ({query}) TO STDOUT (FORMAT binary)"
     script = '"$0" -X -q "$1" -c "$2" | cat >/dev/null'
     environment = {**os.environ, "PGOPTIONS": "-c jit=off"}

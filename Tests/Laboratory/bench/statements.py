@@ -1,18 +1,42 @@
-"""The registry's own statements, and pgbench with them."""
+"""The registry's own queries of a resolve, and pgbench with them."""
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 
-from cluster import DIRECTORY, PUSHREG, tool
+from cluster import DIRECTORY, tool
+
+QUERIES = os.path.join(os.path.dirname(__file__), "../../../sql/queries/resolve.sql")
+# The queries of a request in their order.
+PATHS = {"resolve": ["read-page", "read-channels"]}
+
+
+def outline(path, name):
+    """A query with $1, $2, … for its parameters, and their names."""
+    with open(QUERIES, encoding="utf-8") as file:
+        text = file.read().split(f"-- name: resolve.{name}\n")[1].split(";")[0]
+    parameters = []
+
+    def place(match):
+        if match[1] not in parameters:
+            parameters.append(match[1])
+        return f"${parameters.index(match[1]) + 1}"
+
+    text = re.sub(r"(?<!:):([a-z_]+)", place, re.sub(r"--.*", "", text))
+    return {"path": path, "sql": text.strip(), "parameters": parameters}
+
+
+def outlines():
+    return [outline(path, name) for path, names in PATHS.items() for name in names]
 
 
 def statements():
-    """The path of a file that has them."""
+    """The path of a file that has them, a line of JSON each."""
     path = os.path.join(DIRECTORY, "statements.ndjson")
     with open(path, "w", encoding="utf-8") as file:
-        subprocess.run([PUSHREG, "statements"], check=True, stdout=file)
+        file.writelines(json.dumps(each) + "\n" for each in outlines())
     return path
 
 
@@ -22,38 +46,28 @@ EXPRESSIONS = {
     "scope": "1::bigint", "kind": "'orderId'::text", "value": "('o-' || :n::text)",
     "kinds": "ARRAY['orderId'::text]", "values": "ARRAY['o-' || :n::text]", "after": "0::bigint", "limit": "101::bigint",
 }
-ARRAYS = {1000: "boolean[]", 1001: "bytea[]", 1009: "text[]", 1185: "timestamptz[]", 3807: "jsonb[]"}
 
 
-def expression(parameter, app):
-    name = parameter["name"]
-    if name == "app":
-        return f"{app}::bigint"
-    return EXPRESSIONS.get(name) or f"ARRAY[NULL]::{ARRAYS[parameter['type']]}"
-
-
-def texts(path, app, substitute=expression):
+def texts(path, expressions=None):
     """The statements of a path with their parameters written into them."""
-    with open(statements(), encoding="utf-8") as lines:
-        outlines = [json.loads(line) for line in lines]
     result = []
-    for outline in outlines:
-        if outline["path"] == path:
-            text = outline["sql"]
-            for number in range(len(outline["parameters"]), 0, -1):
-                text = text.replace(f"${number}", substitute(outline["parameters"][number - 1], app))
+    for each in outlines():
+        if each["path"] == path:
+            text = each["sql"]
+            for number, name in reversed(list(enumerate(each["parameters"], 1))):
+                text = text.replace(f"${number}", (expressions or EXPRESSIONS)[name])
             result.append(text)
     return result
 
 
-def pgbench(database, path, seconds, clients, count=1_000_000, app=1):
+def pgbench(database, path, seconds, clients, count=1_000_000):
     """Transactions a second of a path's statements, each transaction in one round trip."""
     script = (
         "\\set n random(1, %d)\n"
         "\\startpipeline\n%s;\n\\endpipeline\n"
     )
     with tempfile.NamedTemporaryFile("w", suffix=".sql", dir=DIRECTORY) as file:
-        file.write(script % (count, ";\n".join(texts(path, app))))
+        file.write(script % (count, ";\n".join(texts(path))))
         file.flush()
         os.chmod(file.name, 0o644)
         output = subprocess.run(

@@ -44,6 +44,8 @@ package struct StartLease: Sendable, Hashable {
 package enum PlanReason: String, Sendable, Hashable, CaseIterable {
     /// The activity runs, and its first token has not come within the minute since it was heard of.
     case tokenPending = "token-pending"
+    /// The activity runs without a token, and the alias has a broadcast channel that reaches it.
+    case channel
     /// The activity runs, and there is no token of it that may be handed out.
     case noUpdateToken = "no-update-token"
     /// The user swiped it away.

@@ -204,7 +204,7 @@ func (work *work) keep() {
 			}
 			plan := call("POST", "plan", body)
 			for _, entry := range plan.Installations {
-				switch {
+				switch { // none with channel: only a push to the plan's channels reaches it
 				case entry.Action == "wait":
 					again = math.Min(again, clock(entry.RetryAt))
 				case entry.Action == "start" && wanted.Event == "end": // starts nothing, where a phone bears the alias itself

@@ -94,7 +94,7 @@ async function keep(work) {
         while (cursor !== undefined) {
             const to = wanted.event === "update" ? wanted.to : []
             const page = await call("POST", "plan", { alias, to, attributesType, planId, cursor })
-            for (const entry of page.installations) {
+            for (const entry of page.installations) { // none with channel: only a push to the plan's channels reaches it
                 const { action, token, retryAt } = entry
                 if (action === "wait") next = Math.min(next, clock(retryAt))
                 // An end starts nothing, where a phone bears the alias itself.

@@ -63,7 +63,7 @@ async def keep(work, tasks):  # pushes what is wanted of an alias to the phones 
                 "planId": plan, "cursor": page["nextCursor"], "attributesType": wanted["attributesType"],
                 "alias": wanted["alias"], "to": wanted["to"] if wanted["event"] == "update" else []})
             again = min([again] + [clock(entry["retryAt"]) for entry in page["installations"] if entry["action"] == "wait"])
-            for entry in page["installations"]:
+            for entry in page["installations"]:  # `none` with `channel`: only a push to the plan's channels reaches it
                 if entry["action"] == "start" and wanted["event"] == "end":  # it starts nothing
                     await call("DELETE", "plan/leases/" + entry["leaseId"])
                 elif entry["action"] == "start" or entry["action"] == "update" and entry["token"] not in given:

@@ -181,7 +181,7 @@ final class Work {
                     case "start": run { try await $0.push(entry, plan, bodies[1], "start", alias, version) }
                     case "update" where work.version == version && work.given.insert(entry.token ?? "").inserted:
                         run { try await $0.push(entry, plan, bodies[0], event, alias, version) }
-                    default: break
+                    default: break  // none with channel: only a push to the plan's channels reaches it
                     }
                 }
                 cursor = plan.nextCursor

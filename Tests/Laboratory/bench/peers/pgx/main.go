@@ -13,20 +13,15 @@ import (
 	"flag"
 	"log"
 	"os"
-	"regexp"
-	"strconv"
 
 	"../peer"
 )
 
-// A statement of the registry: its text and what goes into each of its parameters.
+// A statement of the registry: its text and the names of its parameters.
 type statement struct {
-	Path       string `json:"path"`
-	SQL        string `json:"sql"`
-	Parameters []struct {
-		Name string `json:"name"`
-		Type int    `json:"type"`
-	} `json:"parameters"`
+	Path       string   `json:"path"`
+	SQL        string   `json:"sql"`
+	Parameters []string `json:"parameters"`
 }
 
 // values are a request's parameters by name.
@@ -34,25 +29,13 @@ type values map[string]interface{}
 
 func (s *statement) arguments(v values) []interface{} {
 	arguments := make([]interface{}, len(s.Parameters))
-	for index, parameter := range s.Parameters {
-		if value, ok := v[parameter.Name]; ok {
-			arguments[index] = value
-		} else {
-			arguments[index] = "{NULL}"
-		}
+	for index, name := range s.Parameters {
+		arguments[index] = v[name]
 	}
 	return arguments
 }
 
-var typeNames = map[int]string{
-	17: "bytea", 20: "bigint", 25: "text", 1186: "interval",
-	1000: "boolean[]", 1001: "bytea[]", 1009: "text[]", 1185: "timestamptz[]", 3807: "jsonb[]",
-}
-
-var placeholder = regexp.MustCompile(`\$[0-9]+`)
-
-// readStatements reads the lines of `pushreg statements`. The registry declares the types of parameters when it
-// prepares; pgx lets the server guess them, so they are written into the text.
+// readStatements reads a statement from each line.
 func readStatements(path string) (map[string][]*statement, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -67,10 +50,6 @@ func readStatements(path string) (map[string][]*statement, error) {
 		if err := json.Unmarshal(scanner.Bytes(), s); err != nil {
 			return nil, err
 		}
-		s.SQL = placeholder.ReplaceAllStringFunc(s.SQL, func(name string) string {
-			number, _ := strconv.Atoi(name[1:])
-			return name + "::" + typeNames[s.Parameters[number-1].Type]
-		})
 		all[s.Path] = append(all[s.Path], s)
 	}
 	return all, scanner.Err()
@@ -78,7 +57,7 @@ func readStatements(path string) (map[string][]*statement, error) {
 
 func main() {
 	database := flag.String("database", "", "connection string")
-	statements := flag.String("statements", "", "the output of pushreg statements")
+	statements := flag.String("statements", "", "a file of the registry's statements")
 	connections := flag.Int("connections", 16, "connections to Postgres")
 	flag.Parse()
 

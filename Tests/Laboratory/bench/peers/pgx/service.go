@@ -14,21 +14,19 @@ import (
 type service struct {
 	pool       *pgxpool.Pool
 	statements map[string][]*statement
-	app, scope int64
-	tombstones string
-	retention  string
+	scope      int64
 }
 
 func (s *service) readApp(ctx context.Context) error {
-	row := s.pool.QueryRow(ctx, `SELECT app.app_id, s.scope_id, app.tombstone_retention::text, app.event_retention::text
+	row := s.pool.QueryRow(ctx, `SELECT s.scope_id
 		FROM apps app JOIN scopes s ON s.app_id = app.app_id
 		WHERE app.bundle_id = 'com.example.food' AND s.environment = 'sandbox'`)
-	return row.Scan(&s.app, &s.scope, &s.tombstones, &s.retention)
+	return row.Scan(&s.scope)
 }
 
 // run sends the statements of a path in one round trip and one transaction.
 func (s *service) run(ctx context.Context, path string, v values) pgx.BatchResults {
-	v["app"], v["scope"], v["tombstoneRetention"], v["eventRetention"] = s.app, s.scope, s.tombstones, s.retention
+	v["scope"] = s.scope
 	batch := &pgx.Batch{}
 	for _, statement := range s.statements[path] {
 		batch.Queue(statement.SQL, statement.arguments(v)...)

@@ -1,0 +1,112 @@
+import RegistryCore
+
+/// The facts about an installation that decide a sender's plan, apart from the lease.
+package struct PlanFacts: Sendable, Hashable {
+    package let installation: InstallationHash
+    /// The newest running activity with the plan's alias.
+    package var running: RunningActivity?
+    /// The last registration of an activity with the alias.
+    package var registeredAt: Timestamp?
+    /// The user dismissed the newest activity with the alias.
+    package var wasDismissed = false
+    package var startToken: StartToken?
+    package var deviceToken: PushToken?
+
+    /// A deliverable start token of the plan's attributes type.
+    package struct StartToken: Sendable, Hashable {
+        package let token: PushToken
+        package let confirmedAt: Timestamp?
+
+        package init(token: PushToken, confirmedAt: Timestamp?) {
+            self.token = token
+            self.confirmedAt = confirmedAt
+        }
+    }
+
+    /// A running activity with the plan's alias.
+    package struct RunningActivity: Sendable, Hashable {
+        /// Nil without a deliverable token.
+        package let deliverable: ResolvedActivity?
+        /// Whether it has a token, deliverable or not.
+        package let hasToken: Bool
+        package let createdAt: Timestamp
+
+        package init(deliverable: ResolvedActivity?, hasToken: Bool, createdAt: Timestamp) {
+            self.deliverable = deliverable
+            self.hasToken = hasToken
+            self.createdAt = createdAt
+        }
+    }
+
+    package init(installation: InstallationHash) { self.installation = installation }
+}
+
+package enum PlanDecision: Sendable, Hashable {
+    case update(ResolvedActivity)
+    case wait(PlanReason, until: Timestamp)
+    /// The lease is as it is to be written.
+    case start(PushToken, Lease)
+    case alert(PlanReason, PushToken?)
+    case none(PlanReason)
+}
+
+extension PlanRequest {
+    /// Decides what to push to an installation, by the rules in the order of the guide for senders.
+    ///
+    /// - Parameters:
+    ///   - hasChannel: whether the alias has a broadcast channel.
+    ///   - newID: the id of a new lease.
+    package func decide(
+        _ phone: PlanFacts,
+        _ lease: Lease?,
+        hasChannel: Bool,
+        newID: @autoclosure () -> LeaseID,
+        at now: Timestamp
+    ) -> PlanDecision {
+        // 1. An activity with the alias runs.
+        if let activity = phone.running {
+            return activity.decide(deviceToken: phone.deviceToken, hasChannel: hasChannel, at: now)
+        }
+        // 2. The user dismissed it.
+        if phone.wasDismissed, !restartsDismissed { return .alert(.dismissed, phone.deviceToken) }
+        // 3. A lease is active. A registration frees it, and the same plan gets it again.
+        let isAnswered = lease?.isAnswered(by: phone.registeredAt) ?? false
+        let open = isAnswered ? nil : lease
+        let active = open.flatMap { $0.isActive(at: now) ? $0 : nil }
+        if let active, !active.belongs(to: planID) { return .wait(.leased, until: active.leasedUntil) }
+        // 4. The last start failed.
+        if let open, active == nil {
+            if open.isExhausted(at: now) { return .alert(.startFailed, phone.deviceToken) }
+            if let retryAt = open.failure?.retryAt, retryAt > now { return .wait(.backOff, until: retryAt) }
+        }
+        // 5. The start token is usable.
+        if let token = phone.startToken, let confirmedAt = token.confirmedAt, confirmedAt > now - maxStartTokenAge {
+            if let active { return .start(token.token, active) }
+            let taken = Lease(
+                for: self,
+                on: phone.installation,
+                after: lease,
+                isAnswered: isAnswered,
+                id: newID(),
+                at: now
+            )
+            return .start(token.token, taken)
+        }
+        // 6. There is a device token.
+        let reason: PlanReason = phone.startToken == nil ? .noStartToken : .startUnconfirmed
+        return phone.deviceToken.map { .alert(reason, $0) } ?? .none(reason)
+    }
+}
+
+extension PlanFacts.RunningActivity {
+    /// The time in which the first token is waited for.
+    private static let patience = Duration.seconds(60)
+
+    /// Decides what to push to a running activity.
+    package func decide(deviceToken: PushToken?, hasChannel: Bool, at now: Timestamp) -> PlanDecision {
+        if let deliverable { return .update(deliverable) }
+        if !hasToken, hasChannel { return .none(.channel) }
+        let end = createdAt + Self.patience
+        return end > now ? .wait(.tokenPending, until: end) : .alert(.noUpdateToken, deviceToken)
+    }
+}

@@ -1,0 +1,29 @@
+import PostgresDriver
+import RegistryCore
+
+/// The next range of the rows with tokens of a kind, in the order of their immutable numbers.
+struct NumberRange: DecodableRow {
+    /// Nil if there are no more rows.
+    let last: Int64?
+    let count: Int
+    let firstOfAll: Int64?
+    let lastOfAll: Int64?
+
+    init(row: NamedRow) throws {
+        last = try row["last"]
+        count = try row["count"]
+        firstOfAll = try row["first_of_all"]
+        lastOfAll = try row["last_of_all"]
+    }
+
+    static func find(of kind: TokenKind, after number: Int64, size: Int, in scope: Scope) -> SQL {
+        let values: QueryValues = ["scope": scope.id, "after": number, "size": size]
+        return kind.holder == .activity
+            ? Query.findActivityRange(values) : Query.findTokenRange(values + ["kind": kind.name])
+    }
+}
+
+extension Query {
+    fileprivate static let findActivityRange: Query = "audit.find-activity-range"
+    fileprivate static let findTokenRange: Query = "audit.find-token-range"
+}

@@ -1,0 +1,16 @@
+import PostgresDriver
+import RegistryCore
+
+extension ActivityFacts {
+    init(row: NamedRow) throws {
+        self.init()
+        attributesType = try row["attributes_type"]
+        frequentPushesEnabled = try row["frequent_pushes_enabled"]
+    }
+
+    /// Appends the columns in the order of `activity_write`.
+    func encode(into columns: inout CompositeWriter) {
+        columns.append(attributesType)
+        columns.append(frequentPushesEnabled)
+    }
+}

@@ -1,0 +1,67 @@
+import PostgresDriver
+import RegistryCore
+
+/// The sizes of tables. The coordinator of Citus has no rows of distributed tables, and asks the workers for the sizes of the
+/// shards that have a scope's rows.
+enum TableSizes {
+    /// The approximate number of rows of a table, partitions included.
+    ///
+    /// A worker that does not answer counts as empty: a read of its rows reports the failure.
+    static func rows(of table: String, holding scope: Int64, _ session: borrowing PostgresSession) throws -> Double {
+        guard session.isDistributed else {
+            return try session.run(.estimateRows, ["table": table]).decode { try $0["rows"] }[0]
+        }
+        let answer: SQL = """
+            SELECT coalesce(sum(answer.result::float8) FILTER (WHERE answer.success), 0)
+            FROM run_command_on_workers((SELECT format(\(rowQuestion), current_schema(), \(table), \(scope)::bigint))) AS answer
+            """
+        return try session.execute(answer)[0].decode(Double.self)
+    }
+
+    /// The pages of 8 KiB of a table or shard.
+    ///
+    /// - Throws: `unavailable` if a worker does not answer.
+    static func pages(of table: String, holding scope: Int64, _ session: borrowing PostgresSession) throws -> Int {
+        guard session.isDistributed else { return try session.run(.countPages, ["table": table]).readCount() }
+        let answer: SQL = """
+            SELECT coalesce(sum(answer.result::int8) FILTER (WHERE answer.success), 0)::int8, bool_and(answer.success)
+            FROM run_command_on_workers((SELECT format(\(pageQuestion), current_schema(), \(table), \(scope)::bigint))) AS answer
+            """
+        let (pages, isWhole) = try session.execute(answer)[0].decode(Int.self, Bool.self)
+        guard isWhole else { throw Problem(.unavailable, "A worker of Citus does not answer.") }
+        return pages
+    }
+
+    private static let pageQuestion = question(
+        "coalesce(sum(pg_relation_size(c.oid)), 0)::int8 / current_setting('block_size')::int8"
+    )
+
+    /// The same estimate as on one Postgres.
+    private static let rowQuestion = question(
+        """
+        coalesce(sum(pg_relation_size(c.oid)::float8
+            * CASE WHEN c.reltuples >= 0 AND c.relpages > 0
+                THEN greatest(c.reltuples, c.relpages)::float8 / c.relpages / current_setting('block_size')::float8
+                ELSE 1 / 300.0 END)::float8, 0)
+        """
+    )
+
+    /// A question about the shards `c`, as a format for the schema, the table and the scope.
+    private static func question(_ sum: String) -> String {
+        """
+        SELECT \(sum)
+        FROM (SELECT format('%%I.%%I', %1$L, %2$L)::regclass AS place) AS q
+        JOIN pg_dist_shard s ON s.logicalrelid = q.place
+            OR s.logicalrelid IN (SELECT p.relid FROM pg_partition_tree(q.place) p)
+        JOIN pg_class c ON c.oid = to_regclass(shard_name(s.logicalrelid, s.shardid))
+        WHERE c.relkind = 'r' AND coalesce(
+            worker_hash(%3$L::bigint) BETWEEN s.shardminvalue::int AND s.shardmaxvalue::int, true
+        )
+        """
+    }
+}
+
+extension Query {
+    fileprivate static let estimateRows: Query = "counts.estimate-rows"
+    fileprivate static let countPages: Query = "apps.count-pages"
+}

@@ -1,0 +1,144 @@
+import PostgresDriver
+import RegistryCore
+import RegistryRules
+
+extension Registry {
+    /// Purges tokens of one kind in one transaction.
+    ///
+    /// - Parameters:
+    ///   - numbers: the immutable numbers of the tokens, or of their activities.
+    ///   - remaining: finds the numbers that are still stale under the locks.
+    /// - Returns: the number of purged tokens.
+    func purge(
+        _ numbers: [Int64],
+        of kind: TokenKind,
+        remaining: SQL,
+        in scope: Scope,
+        by who: UTF8Text
+    ) async throws -> Int {
+        let purge = Purge(scope: scope, who: who)
+        return try await write { session in
+            try session.transaction { transaction in
+                kind.holder == .activity
+                    ? try purge.purgeActivities(numbers, remaining: remaining, transaction)
+                    : try purge.purgeTokens(numbers, of: kind, remaining: remaining, transaction)
+            }
+        }
+    }
+}
+
+private struct Purge {
+    let scope: Scope
+    let who: UTF8Text
+
+    private var event: QueryValues { ["retention": scope.app.settings.eventRetention, "who": who] }
+
+    private struct LockedActivity: DecodableRow {
+        let key: Int64
+        let id: ActivityID
+        let digest: TokenDigest?
+        let claimedAt: Timestamp?
+
+        init(row: NamedRow) throws {
+            key = try row["activity_key"]
+            id = try row["activity_id"]
+            digest = try (row["token_digest"] as [UInt8]?).map(TokenDigest.init(bytes:))
+            claimedAt = try row["token_claimed_at"]
+        }
+    }
+
+    /// A value that a purged activity owns, with the activity's claim.
+    private struct PurgedValue {
+        let value: TokenValue
+        let claimedAt: Timestamp
+    }
+
+    func purgeActivities(
+        _ keys: [Int64],
+        remaining: SQL,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> Int {
+        let locked = try transaction.run(.lockActivitiesOfKeys, ["scope": scope.id, "keys": keys])
+            .decode(LockedActivity.self)
+        let digests = locked.compactMap(\.digest).sorted().map(\.bytes)
+        let results = try transaction.pipeline([
+            Query.lockValues(["scope": scope.id, "digests": digests]), remaining,
+        ])
+        let stale = Set(try results[1].decode(Int64.self))
+        let activities = locked.filter { stale.contains($0.key) }
+        guard !activities.isEmpty else { return 0 }
+        let purged = Self.values(of: activities, among: try results[0].decode(TokenValue.self))
+        let holders = try withholdHolders(of: purged, transaction)
+        let ids: QueryValues = ["scope": scope.id, "ids": activities.map(\.id)]
+        let values: QueryValues = [
+            "places": purged.map(\.value.handle?.place), "claimed_at": purged.map(\.claimedAt), "scope": scope.id,
+        ]
+        let changes = [
+            Query.purgeValues(values), Query.insertActivityEvents(ids + event + ["type": "purged"]),
+            Query.purgeActivities(ids),
+        ]
+        return try transaction.pipeline(holders + changes, finishing: true).last?.affectedRows ?? 0
+    }
+
+    private static func values(of activities: [LockedActivity], among values: [TokenValue]) -> [PurgedValue] {
+        let claims = Dictionary(activities.map { ($0.id, $0) }) { first, _ in first }
+        return values.compactMap { value in
+            guard let activity = value.owner.flatMap({ claims[$0.activityID] }), activity.digest == value.digest else {
+                return nil
+            }
+            return activity.claimedAt.map { PurgedValue(value: value, claimedAt: $0) }
+        }
+    }
+
+    /// Withholds installations' tokens with an equal value, claimed no later than its death.
+    private func withholdHolders(
+        of purged: [PurgedValue],
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> [SQL] {
+        let values = Dictionary(uniqueKeysWithValues: purged.map { ($0.value.digest, $0) })
+        let shared = values.filter { $0.value.value.isOfInstallations }
+        guard !shared.isEmpty else { return [] }
+        let slots = try SlotHolders(transaction.pipeline(SlotHolders.lock(Set(shared.keys), in: scope))).slots
+        let withheld = slots.filter { slot in
+            guard let token = slot.token, let purged = values[token.digest] else { return false }
+            // A value that an installation owns is withheld from that one alone.
+            guard slot.hasOneOwner || purged.value.installation == nil else { return false }
+            return token.claimedAt <= max(purged.value.deadAt ?? purged.claimedAt, purged.claimedAt)
+        }
+        let deliverable = withheld.filter { $0.withheld == nil }
+        return insertEvents(about: deliverable.compactMap(\.handle?.place))
+            + [Query.withholdTokens(["scope": scope.id, "places": withheld.map(\.handle?.place)])]
+    }
+
+    private func insertEvents(about places: [String]) -> [SQL] {
+        places.isEmpty ? [] : [Query.insertTokenEvents(["scope": scope.id, "places": places] + event)]
+    }
+
+    func purgeTokens(
+        _ numbers: [Int64],
+        of kind: TokenKind,
+        remaining: SQL,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> Int {
+        let tokens: QueryValues = ["scope": scope.id, "kind": kind.name]
+        let results = try transaction.pipeline([
+            Query.lockInstallationsOfTokens(["numbers": numbers] + tokens), remaining,
+        ])
+        let stale = try results[1].decode(Int64.self)
+        guard !stale.isEmpty else { return 0 }
+        let places = try transaction.run(.lockTokens, ["numbers": stale] + tokens).decode { try $0["place"] as String }
+        let purge = Query.purgeTokens(["scope": scope.id, "places": places])
+        return try transaction.pipeline(insertEvents(about: places) + [purge], finishing: true).last?.affectedRows ?? 0
+    }
+}
+
+extension Query {
+    fileprivate static let lockActivitiesOfKeys: Query = "purge.lock-activities"
+    fileprivate static let withholdTokens: Query = "purge.withhold-tokens"
+    fileprivate static let purgeValues: Query = "purge.update-values"
+    fileprivate static let purgeActivities: Query = "purge.update-activities"
+    fileprivate static let lockInstallationsOfTokens: Query = "purge.lock-installations"
+    fileprivate static let lockTokens: Query = "purge.lock-tokens"
+    fileprivate static let insertTokenEvents: Query = "purge.insert-token-events"
+    fileprivate static let purgeTokens: Query = "purge.delete-tokens"
+}

@@ -1,0 +1,68 @@
+import RegistryCore
+import RegistryRules
+import Testing
+
+/// The ends of a lease. It is taken at minute 50.
+struct LeaseTests {
+    @Test(arguments: [
+        ([50], 1), ([40, 50], 5), ([30, 40, 50], 15), ([-1381, 40, 50], 5), ([-1400, -1399, -1398], 1),
+    ])
+    func `The pause after a failure depends on the attempts of a day`(_ attempts: [Int], _ pause: Int) throws {
+        var lease = PlanDecisionTests.lease(attempts: attempts)
+        #expect(lease.fail("503", at: Story.minute(60)) == true)
+        let failure = try #require(lease.failure)
+        #expect(failure.at == Story.minute(60) && failure.reason == "503")
+        #expect(failure.retryAt == Story.minute(60 + pause))
+        #expect(lease.leasedUntil == Story.minute(60))
+    }
+
+    @Test func `A failure counts once, and not after the lease was given back`() {
+        var failed = PlanDecisionTests.failedLease(attempts: [50])
+        let before = failed
+        #expect(failed.fail("500", at: Story.minute(60)) == false)
+        #expect(failed == before)
+        var released = PlanDecisionTests.lease()
+        #expect(released.release(at: Story.minute(55)) == true)
+        #expect(released.fail("500", at: Story.minute(60)) == false)
+        #expect(released.failure == nil)
+    }
+
+    @Test func `A failure after the lease's time counts`() {
+        var lease = PlanDecisionTests.lease()
+        #expect(lease.fail("503", at: Story.minute(120)) == true)
+        #expect(lease.leasedUntil == Story.minute(110))
+    }
+
+    @Test func `A lease that is given back was no attempt`() {
+        var lease = PlanDecisionTests.lease(attempts: [40, 50])
+        #expect(lease.release(at: Story.minute(60)) == true)
+        #expect(lease.attempts == [Story.minute(40)])
+        #expect(lease.releasedAt == Story.minute(60) && lease.leasedUntil == Story.minute(60))
+    }
+
+    @Test func `A lease that is over is not given back`() {
+        var expired = PlanDecisionTests.lease()
+        #expect(expired.release(at: Story.minute(110)) == false)
+        var failed = PlanDecisionTests.failedLease(attempts: [50])
+        #expect(failed.release(at: Story.minute(60)) == false)
+        var released = PlanDecisionTests.lease()
+        _ = released.release(at: Story.minute(55))
+        let before = released
+        #expect(released.release(at: Story.minute(60)) == false)
+        #expect(released == before && expired.attempts.count == 1 && failed.attempts.count == 1)
+    }
+
+    @Test func `The audit tells what became of a lease`() {
+        let now = Story.minute(60)
+        let (lease, failed) = (PlanDecisionTests.lease(), PlanDecisionTests.failedLease(attempts: [50]))
+        var released = lease
+        _ = released.release(at: now)
+        #expect(lease.state(registeredAt: nil, at: now) == .live)
+        #expect(lease.state(registeredAt: nil, at: Story.minute(110)) == .expired)
+        #expect(failed.state(registeredAt: Story.minute(50), at: now) == .failed)
+        #expect(released.state(registeredAt: nil, at: now) == .released)
+        for lease in [lease, failed, released] {
+            #expect(lease.state(registeredAt: Story.minute(51), at: now) == .registered)
+        }
+    }
+}

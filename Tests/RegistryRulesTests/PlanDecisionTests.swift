@@ -1,0 +1,225 @@
+import RegistryCore
+import RegistryRules
+import Testing
+
+/// The rules of a plan (section by section of the guide for senders), at minute 60.
+struct PlanDecisionTests {
+    private static let alias = Alias(checkedKind: "liveactivityId", value: "order-42")
+    private static let (start, device) = (PushToken(bytes: [1]), PushToken(bytes: [2]))
+    private static let newID = LeaseID(stored: [UInt8](repeating: 9, count: 16))
+
+    static func request(_ planID: UTF8Text? = nil) -> PlanRequest {
+        var request = PlanRequest(alias: alias, attributesType: AttributesType(stored: "Delivery"))
+        request.planID = planID
+        return request
+    }
+
+    /// The lease of plan-1, taken at a minute for an hour.
+    static func lease(at minute: Int = 50, attempts: [Int]? = nil) -> Lease {
+        Lease(
+            installation: .phone,
+            alias: alias,
+            id: LeaseID(stored: [UInt8](repeating: 1, count: 16)),
+            planID: "plan-1",
+            attributesType: AttributesType(stored: "Delivery"),
+            leasedAt: Story.minute(minute),
+            leasedUntil: Story.minute(minute + 60),
+            attempts: (attempts ?? [minute]).map(Story.minute)
+        )
+    }
+
+    static func failedLease(attempts: [Int], at minute: Int = 55) -> Lease {
+        var lease = lease(at: attempts.last ?? 50, attempts: attempts)
+        _ = lease.fail("503", at: Story.minute(minute))
+        return lease
+    }
+
+    /// A phone with both tokens, the start token confirmed an hour ago.
+    static func phone(_ change: (inout PlanFacts) -> Void = { _ in }) -> PlanFacts {
+        var phone = PlanFacts(installation: .phone)
+        phone.startToken = .init(token: start, confirmedAt: Story.minute(0))
+        phone.deviceToken = device
+        change(&phone)
+        return phone
+    }
+
+    private static func running(
+        since minute: Int = 10,
+        hasToken: Bool = false,
+        isDeliverable: Bool = false
+    ) -> PlanFacts.RunningActivity {
+        .init(deliverable: isDeliverable ? activity : nil, hasToken: hasToken, createdAt: Story.minute(minute))
+    }
+
+    private static let activity = ResolvedActivity(
+        key: 1,
+        activityID: "a",
+        token: PushToken(bytes: [3]),
+        startedAt: Story.minute(10).date,
+        observedAt: Story.minute(10).date,
+        confirmedAt: Story.minute(10).date,
+        expiresAt: Story.minute(490).date,
+        revision: 1
+    )
+
+    private static func decide(
+        _ phone: PlanFacts,
+        _ lease: Lease? = nil,
+        planID: UTF8Text? = "plan-2",
+        hasChannel: Bool = false,
+        at now: Timestamp = Story.minute(60),
+        _ change: (inout PlanRequest) -> Void = { _ in }
+    ) -> PlanDecision {
+        var request = request(planID)
+        change(&request)
+        return request.decide(phone, lease, hasChannel: hasChannel, newID: newID, at: now)
+    }
+
+    struct Case: CustomTestStringConvertible {
+        let name: String
+        var phone = PlanDecisionTests.phone()
+        var lease: Lease?
+        var hasChannel = false
+        let decision: PlanDecision
+        var testDescription: String { name }
+    }
+
+    /// Each row meets the conditions of all later rules, too.
+    static let cases = [
+        Case(
+            name: "1: a deliverable activity",
+            phone: phone { ($0.running, $0.wasDismissed) = (running(isDeliverable: true), true) },
+            lease: lease(),
+            hasChannel: true,
+            decision: .update(activity)
+        ),
+        Case(
+            name: "1: no token yet, with a channel",
+            phone: phone { ($0.running, $0.wasDismissed) = (running(), true) },
+            lease: lease(),
+            hasChannel: true,
+            decision: .none(.channel)
+        ),
+        Case(
+            name: "1: no token within the first minute",
+            phone: phone { ($0.running, $0.wasDismissed) = (running(since: 60), true) },
+            lease: lease(),
+            decision: .wait(.tokenPending, until: Story.minute(61))
+        ),
+        Case(
+            name: "1: no token after a minute",
+            phone: phone { ($0.running, $0.wasDismissed) = (running(since: 59), true) },
+            lease: lease(),
+            decision: .alert(.noUpdateToken, device)
+        ),
+        Case(
+            name: "1: a withheld token, with a channel",
+            phone: phone { $0.running = running(hasToken: true) },
+            hasChannel: true,
+            decision: .alert(.noUpdateToken, device)
+        ),
+        Case(
+            name: "2: dismissed",
+            phone: phone { $0.wasDismissed = true },
+            lease: lease(),
+            decision: .alert(.dismissed, device)
+        ),
+        Case(
+            name: "3: leased",
+            lease: lease(attempts: [0, 1, 50]),
+            decision: .wait(.leased, until: Story.minute(110))
+        ),
+        Case(
+            name: "4: three attempts",
+            lease: failedLease(attempts: [0, 1, 50], at: 59),
+            decision: .alert(.startFailed, device)
+        ),
+        Case(
+            name: "4: failed just now",
+            lease: failedLease(attempts: [50], at: 60),
+            decision: .wait(.backOff, until: Story.minute(61))
+        ),
+        Case(
+            name: "6: an old start token",
+            phone: phone { $0.startToken = .init(token: start, confirmedAt: Story.minute(60) - .seconds(14 * 86_400)) },
+            decision: .alert(.startUnconfirmed, device)
+        ),
+        Case(
+            name: "6: an old start token alone",
+            phone: phone { ($0.startToken, $0.deviceToken) = (.init(token: start, confirmedAt: nil), nil) },
+            decision: .none(.startUnconfirmed)
+        ),
+        Case(
+            name: "6: a device token alone",
+            phone: phone { $0.startToken = nil },
+            decision: .alert(.noStartToken, device)
+        ),
+        Case(
+            name: "6: no token",
+            phone: phone { ($0.startToken, $0.deviceToken) = (nil, nil) },
+            decision: .none(.noStartToken)
+        ),
+    ]
+
+    @Test(arguments: cases) func `The first rule that applies decides`(_ test: Case) {
+        #expect(Self.decide(test.phone, test.lease, hasChannel: test.hasChannel) == test.decision)
+    }
+
+    @Test func `Rule 5 takes a lease`() throws {
+        let lease = try #require(Self.decide(Self.phone()).lease)
+        #expect(lease.id == Self.newID && lease.planID == "plan-2" && lease.handle == nil)
+        #expect(lease.leasedAt == Story.minute(60) && lease.leasedUntil == Story.minute(120))
+        #expect(lease.attempts == [Story.minute(60)] && lease.attempt == 1)
+    }
+
+    @Test func `A dismissed activity is started again on request`() {
+        let phone = Self.phone { $0.wasDismissed = true }
+        #expect(Self.decide(phone) { $0.restartsDismissed = true }.lease != nil)
+    }
+
+    @Test func `A channel of the alias does not keep it from being started`() {
+        #expect(Self.decide(Self.phone(), hasChannel: true).lease != nil)
+    }
+
+    @Test func `An active lease is returned to its plan as it is, and to no plan without a name`() {
+        for attempts in [[50], [0, 1, 50]] {
+            let lease = Self.lease(attempts: attempts)
+            #expect(Self.decide(Self.phone(), lease, planID: "plan-1").lease == lease)
+        }
+        #expect(Self.decide(Self.phone(), Self.lease(), planID: nil).lease == nil)
+        let phone = Self.phone { $0.startToken = nil }
+        #expect(Self.decide(phone, Self.lease(), planID: "plan-1") == .alert(.noStartToken, Self.device))
+    }
+
+    @Test func `A registration after the lease frees it, and the attempts no longer count`() throws {
+        for known in [Self.lease(attempts: [0, 1, 50]), Self.failedLease(attempts: [0, 1, 50], at: 60)] {
+            var known = known
+            known.handle = RowHandle(place: "(0,1)")
+            #expect(Self.decide(Self.phone { $0.registeredAt = Story.minute(50) }, known).lease == nil)
+            let phone = Self.phone { $0.registeredAt = Story.minute(51) }
+            for planID: UTF8Text in ["plan-1", "plan-2"] {
+                let lease = try #require(Self.decide(phone, known, planID: planID).lease)
+                #expect(lease.id == Self.newID && lease.attempt == 1 && lease.handle == known.handle)
+            }
+        }
+    }
+
+    @Test func `A lease ends with its time, and its attempts count for a day`() throws {
+        let lease = Self.lease(at: 2, attempts: [0, 1, 2])
+        let end = Story.minute(62)
+        #expect(Self.decide(Self.phone(), lease, at: end - .microseconds(1)) == .wait(.leased, until: end))
+        #expect(Self.decide(Self.phone(), lease, at: end) == .alert(.startFailed, Self.device))
+        let dayLater = Story.minute(24 * 60)
+        #expect(Self.decide(Self.phone(), lease, at: dayLater - .microseconds(1)).lease == nil)
+        let next = try #require(Self.decide(Self.phone(), lease, at: dayLater).lease)
+        #expect(next.attempts == [1, 2, 24 * 60].map(Story.minute) && next.attempt == 3)
+        let last = try #require(Self.decide(Self.phone(), lease, at: dayLater + .seconds(60)).lease)
+        #expect(last.attempt == 2)
+    }
+}
+
+extension PlanDecision {
+    fileprivate var lease: Lease? {
+        if case .start(_, let lease) = self { lease } else { nil }
+    }
+}

@@ -1,0 +1,159 @@
+-- Counts of activities, tokens and events. Large tables are counted by a sample of their pages, the same pages each time, so that charts
+-- do not flicker: :percent of them, or all of the scope's rows by an index if it is 100. The condition on :percent also makes Citus pass
+-- it on.
+
+-- name: counts.count-activities
+-- Counts activities by state and age, and by the state and age of their token, which are null if the activity is over or has no token.
+-- Reads many rows. Indexes: activities_of_key, installations_pkey.
+SELECT s.state, width_bucket(now() - r.started_at, :ages::interval[]) AS age,
+    CASE WHEN s.state <> 'active' OR r.token IS NULL THEN NULL WHEN r.withheld IS NULL THEN 'current'
+        WHEN r.withheld = 'quarantined' THEN 'quarantined' ELSE 'withheld' END AS token_state,
+    CASE WHEN s.state = 'active' AND r.token IS NOT NULL
+        THEN width_bucket(now() - r.confirmed_at, :ages::interval[]) END AS token_age,
+    count(*) AS count
+FROM (
+    SELECT a.*
+    FROM activities a TABLESAMPLE SYSTEM (:percent::float8::real) REPEATABLE (7)
+    WHERE a.scope_id = :scope AND :percent < 100
+    UNION ALL
+    SELECT a.*
+    FROM activities a
+    WHERE a.scope_id = :scope AND a.activity_key > 0 AND :percent >= 100
+) AS r
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.full_state_at
+    FROM installations its
+    WHERE its.scope_id = :scope AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        r.ended_at, r.started_at, r.expires_at, r.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s
+GROUP BY 1, 2, 3, 4;
+
+-- name: counts.count-tokens
+-- Counts the tokens of installations by kind, state and age. Reads many rows. Index: installation_tokens_pkey.
+SELECT r.kind,
+    CASE WHEN r.withheld IS NULL THEN 'current' WHEN r.withheld = 'quarantined' THEN 'quarantined' ELSE 'withheld' END
+        AS state,
+    width_bucket(now() - r.confirmed_at, :ages::interval[]) AS age, count(*) AS count
+FROM (
+    SELECT t.*
+    FROM installation_tokens t TABLESAMPLE SYSTEM (:percent::float8::real) REPEATABLE (7)
+    WHERE t.scope_id = :scope AND :percent < 100
+    UNION ALL
+    SELECT t.*
+    FROM installation_tokens t
+    WHERE t.scope_id = :scope AND :percent >= 100
+) AS r
+WHERE r.token IS NOT NULL
+GROUP BY 1, 2, 3;
+
+-- name: counts.count-events
+-- Counts events by step and type: those of the types that most requests write, or all others. Reads many rows.
+-- Index: events_pkey.
+SELECT date_bin(:step::interval, r.recorded_at, '2020-01-01'::timestamptz) AS step, r.type, count(*) AS count
+FROM (
+    SELECT e.type, e.recorded_at
+    FROM events e TABLESAMPLE SYSTEM (:percent::float8::real) REPEATABLE (7)
+    WHERE e.scope_id = :scope AND e.recorded_at >= :since AND :percent < 100
+    UNION ALL
+    SELECT e.type, e.recorded_at
+    FROM events e
+    WHERE e.scope_id = :scope AND e.recorded_at >= :since AND :percent >= 100
+) AS r
+WHERE (r.type IN ('registered', 'rotated', 'ended', 'expired', 'dismissed')) = :are_common
+GROUP BY 1, 2;
+
+-- name: counts.count-rare-events
+-- Counts all events but those of the types that most requests write, up to a limit. Reads many rows. Index: events_rare.
+SELECT date_bin(:step::interval, r.recorded_at, '2020-01-01'::timestamptz) AS step, r.type, count(*) AS count
+FROM (
+    SELECT e.type, e.recorded_at
+    FROM events e
+    WHERE e.scope_id = :scope AND e.type NOT IN ('registered', 'rotated', 'ended', 'expired', 'dismissed')
+        AND e.recorded_at >= :since
+    LIMIT :limit
+) AS r
+GROUP BY 1, 2;
+
+-- name: counts.estimate-rows
+-- Estimates the rows of a table, partitions included: its current pages times the rows per page of the last ANALYZE, at least one.
+-- A table without ANALYZE is estimated by its size. So a table that was empty at its last ANALYZE is not taken for a small one.
+SELECT coalesce(sum(pg_relation_size(c.oid)::float8
+    * CASE WHEN c.reltuples >= 0 AND c.relpages > 0
+        THEN greatest(c.reltuples, c.relpages)::float8 / c.relpages / current_setting('block_size')::float8
+        ELSE 1 / 300.0 END)::float8, 0) AS rows
+FROM pg_class c
+WHERE c.relkind = 'r' AND c.oid = ANY(ARRAY(
+    SELECT :table::text::regclass::oid
+    UNION ALL
+    SELECT p.relid::oid FROM pg_partition_tree(:table::text::regclass) p
+));
+
+-- name: counts.insert
+-- Stores the counts of this minute, unless another instance was first. Index: counts_pkey.
+INSERT INTO counts (scope_id, counted_at, is_estimated, ages)
+VALUES (:scope, date_trunc('minute', now()), :is_estimated, :ages)
+ON CONFLICT DO NOTHING;
+
+-- name: counts.read-latest
+-- Index: counts_pkey.
+SELECT c.counted_at, c.is_estimated, c.ages, now() - c.counted_at AS age,
+    c.counted_at >= date_trunc('minute', now()) AS is_current
+FROM counts c
+WHERE c.scope_id = :scope
+ORDER BY c.counted_at DESC
+LIMIT 1;
+
+-- name: counts.read-since
+-- Index: counts_pkey.
+SELECT c.counted_at, c.is_estimated, c.ages
+FROM counts c
+WHERE c.scope_id = :scope AND c.counted_at >= :since
+ORDER BY c.counted_at;
+
+-- name: counts.thin-out
+-- Keeps the last row of every five minutes after an hour, the last row of every hour after 25 hours, and none after 31 days: charts
+-- show no more. Index: counts_pkey.
+DELETE FROM counts c
+WHERE c.scope_id = :scope AND (
+    c.counted_at < now() - interval '31 days'
+    OR c.counted_at < now() - interval '25 hours' AND EXISTS (
+        SELECT FROM counts later
+        WHERE later.scope_id = :scope AND later.counted_at > c.counted_at
+            AND later.counted_at < date_bin('1 hour', c.counted_at, '2020-01-01'::timestamptz) + interval '1 hour'
+    )
+    OR c.counted_at < now() - interval '1 hour' AND EXISTS (
+        SELECT FROM counts later
+        WHERE later.scope_id = :scope AND later.counted_at > c.counted_at
+            AND later.counted_at < date_bin('5 minutes', c.counted_at, '2020-01-01'::timestamptz) + interval '5 minutes'
+    )
+);
+
+-- name: counts.list-scopes
+-- The scopes of all apps, with the ages of the apps.
+SELECT s.scope_id, s.environment::text, now() - app.created_at AS age
+FROM scopes s
+JOIN apps app ON app.app_id = s.app_id
+ORDER BY s.scope_id;
+
+-- name: counts.read-sweep-lag
+-- Reads the time since the oldest expiry that no sweep has recorded. Index: activities_running.
+SELECT now() - a.expires_at AS lag
+FROM activities a
+WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
+ORDER BY a.expires_at
+LIMIT 1;
+
+-- name: counts.count-guards
+-- Counts the burst guards that are on. There is a row for each scope and kind at most.
+SELECT count(*) AS count
+FROM quarantine_guards g
+WHERE g.tripped_at IS NOT NULL AND g.reported_at > now() - :window::interval;
+
+-- name: counts.read-last-event
+-- Reads the last number that was given to an event.
+SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'event_number')::regclass), 0) AS last;

@@ -1,0 +1,291 @@
+-- Erasures delete in pages, each a transaction, until a page finds nothing. Rows that lead to others go last.
+
+-- name: erasure.remember
+-- Stores erased names as digests with the app's salt: earlier observations do not come back. No row if the app was deleted.
+-- Indexes: apps_pkey, erasures_pkey.
+INSERT INTO erasures AS stored (scope_id, erased_digest, erased_at)
+SELECT :scope, sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')), clock_timestamp()
+FROM apps app
+CROSS JOIN unnest(:names::text[]) AS named (name)
+WHERE app.app_id = :app
+ORDER BY 2
+ON CONFLICT (scope_id, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
+
+-- name: erasure.read-clock
+SELECT clock_timestamp() AS now;
+
+-- name: erasure.count-writers
+-- Counts writing transactions that began before a time: they may not have seen a commit. A statement locks its tables before it takes
+-- its snapshot, so a transaction with an older snapshot has the lock by now.
+SELECT count(*) AS count
+FROM pg_locks l
+JOIN pg_stat_activity s ON s.pid = l.pid
+WHERE l.locktype = 'relation' AND l.pid <> pg_backend_pid()
+    -- A unit of work that holds row locks has looked for erasures, and may not have written yet.
+    AND (l.mode = 'RowExclusiveLock'
+        OR (l.mode = 'RowShareLock' AND l.relation IN ('activities'::regclass, 'installations'::regclass)))
+    AND l.relation = ANY(ARRAY[
+        'activities', 'installations', 'alias_identities', 'token_values', 'channels', 'channel_quotas', 'start_leases',
+        'quarantine_guards', 'counts'
+    ]::regclass[]::oid[])
+    AND s.xact_start <= :time;
+
+-- name: erasure.insert-event
+INSERT INTO events (scope_id, drop_on, type, who)
+VALUES (:scope, (now() + :retention::interval)::date + 1, 'erased', :who);
+
+-- name: erasure.lock-activities-of-alias
+-- Locks a page of the activities that have an alias. Each is a lookup of its own.
+-- Indexes: activity_aliases_pkey, activities_of_key, activities_pkey.
+SELECT a.activity_id
+FROM activities a
+WHERE a.scope_id = :scope AND a.activity_id = ANY(ARRAY(
+    SELECT found.activity_id
+    FROM activity_aliases al
+    CROSS JOIN LATERAL (
+        SELECT its.activity_id
+        FROM activities its
+        WHERE its.scope_id = :scope AND its.activity_key = al.activity_key AND its.activity_key > 0
+        LIMIT 1
+    ) AS found
+    WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value
+    LIMIT :limit
+))
+ORDER BY a.activity_id
+FOR UPDATE;
+
+-- name: erasure.lock-activities-of-installation
+-- Indexes: activities_of_installation, activities_pkey.
+SELECT a.activity_id
+FROM activities a
+WHERE a.scope_id = :scope AND a.activity_id = ANY(ARRAY(
+    SELECT its.activity_id
+    FROM activities its
+    WHERE its.scope_id = :scope AND its.installation_hash = :installation
+    LIMIT :limit
+))
+ORDER BY a.activity_id
+FOR UPDATE;
+
+-- name: erasure.lock-activities-of-subject
+-- Indexes: activities_of_subject, activities_pkey.
+SELECT a.activity_id
+FROM activities a
+WHERE a.scope_id = :scope AND a.activity_id = ANY(ARRAY(
+    SELECT its.activity_id
+    FROM activities its
+    WHERE its.scope_id = :scope AND its.subject = :subject
+    LIMIT :limit
+))
+ORDER BY a.activity_id
+FOR UPDATE;
+
+-- name: erasure.withhold
+-- Withholds the tokens of locked activities that one transaction cannot delete. Index: activities_pkey.
+UPDATE activities a
+SET token = NULL, revision = a.revision + 1
+WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids) AND a.token IS NOT NULL;
+
+-- name: erasure.delete-identities-of-activities
+-- Deletes the identities of locked activities, which name an alias and an owner.
+-- Indexes: activities_pkey, alias_identities_pkey.
+DELETE FROM alias_identities d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT found.place
+    FROM activities a
+    CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> :kind) AS named
+    CROSS JOIN unnest(ARRAY[
+        'installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'
+    ]) AS owners (owner)
+    CROSS JOIN LATERAL (
+        SELECT its.ctid AS place, its.activity_id
+        FROM alias_identities its
+        WHERE its.scope_id = :scope AND its.alias = named.value AND its.owner = owners.owner
+        LIMIT 1
+    ) AS found
+    WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids) AND found.activity_id = a.activity_id
+));
+
+-- name: erasure.lock-installations-of-alias
+-- Locks a page of the installations that have an alias. Indexes: installation_aliases_pkey, installations_pkey.
+SELECT i.installation_hash
+FROM (
+    SELECT al.installation_hash
+    FROM installation_aliases al
+    WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value
+    ORDER BY al.installation_hash
+    LIMIT :limit
+) AS named
+CROSS JOIN LATERAL (
+    SELECT its.installation_hash
+    FROM installations its
+    WHERE its.scope_id = :scope AND its.installation_hash = named.installation_hash
+    LIMIT 1
+    FOR UPDATE
+) AS i;
+
+-- name: erasure.lock-installations-of-subject
+-- Locks a page of the installations of a signed-in user. Indexes: installations_of_subject, installations_pkey.
+SELECT i.installation_hash
+FROM (
+    SELECT page.installation_hash
+    FROM (
+        SELECT its.installation_hash FROM installations its WHERE its.scope_id = :scope AND its.subject = :subject LIMIT :limit
+    ) AS page
+    ORDER BY page.installation_hash
+) AS named
+CROSS JOIN LATERAL (
+    SELECT its.installation_hash
+    FROM installations its
+    WHERE its.scope_id = :scope AND its.installation_hash = named.installation_hash
+    LIMIT 1
+    FOR UPDATE
+) AS i;
+
+-- name: erasure.delete-values
+-- Removes locked installations from a page of the values that they own, and from the values of their tokens; returns the size of the
+-- page and the number of changes. A value without another holder is deleted; one without an owner may be another installation's, too.
+-- Values that an activity claimed remain, with APNs's reports.
+-- Indexes: token_values_of_installation, installation_tokens_pkey, token_values_pkey, installation_tokens_of_value.
+WITH page AS MATERIALIZED (
+    SELECT v.token_digest
+    FROM unnest(:hashes::bytea[]) AS named (hash)
+    CROSS JOIN LATERAL (
+        SELECT its.token_digest FROM token_values its
+        WHERE its.scope_id = :scope AND its.installation_hash = named.hash AND its.installation_hash > '' LIMIT :limit
+    ) AS v
+    LIMIT :limit
+), theirs AS MATERIALIZED (
+    SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY(:hashes) OR (
+            -- One value, not a set for which all tokens are read.
+            t.installation_hash IS NULL AND (SELECT true FROM installation_tokens r
+                WHERE r.scope_id = :scope AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+                    AND r.installation_hash <> ALL(:hashes) LIMIT 1) IS NULL
+        ))) IS TRUE AS is_unheld
+    FROM token_values t
+    WHERE t.scope_id = :scope AND t.token_digest = ANY(ARRAY(
+            SELECT page.token_digest FROM page
+            UNION ALL
+            SELECT r.token_digest FROM unnest(:hashes::bytea[]) AS named (hash) CROSS JOIN LATERAL (
+                SELECT its.token_digest FROM installation_tokens its
+                WHERE its.scope_id = :scope AND its.installation_hash = named.hash OFFSET 0
+            ) AS r
+        )) AND (t.installation_hash = ANY(:hashes) OR (t.activity_id IS NULL AND t.installation_hash IS NULL))
+    ORDER BY t.token_digest FOR UPDATE
+), deleted AS (
+    DELETE FROM token_values t WHERE t.scope_id = :scope
+        AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_unheld))
+), released AS (
+    UPDATE token_values t SET installation_hash = NULL, installation_kind = NULL, installation_observed_at = NULL
+    WHERE t.scope_id = :scope AND t.installation_hash = ANY(:hashes)
+        AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_unheld))
+    RETURNING t.token_digest
+)
+SELECT (SELECT count(*) FROM page) AS page_size,
+    (SELECT count(*) FROM theirs WHERE theirs.is_unheld) + (SELECT count(*) FROM released) AS changes;
+
+-- name: erasure.delete-tokens
+-- Deletes a page of the tokens of locked installations. Index: installation_tokens_pkey.
+DELETE FROM installation_tokens d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT found.place
+    FROM unnest(:hashes::bytea[]) AS named (hash)
+    CROSS JOIN LATERAL (
+        SELECT its.ctid AS place
+        FROM installation_tokens its
+        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
+        LIMIT :limit
+    ) AS found
+    LIMIT :limit
+));
+
+-- name: erasure.delete-leases
+-- Deletes a page of the leases of locked installations. Index: start_leases_pkey.
+DELETE FROM start_leases d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT found.place
+    FROM unnest(:hashes::bytea[]) AS named (hash)
+    CROSS JOIN LATERAL (
+        SELECT its.ctid AS place
+        FROM start_leases its
+        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
+        LIMIT :limit
+    ) AS found
+    LIMIT :limit
+));
+
+-- name: erasure.delete-leases-of-alias
+-- Deletes a page of the leases of an alias, on any installation. Index: start_leases_of_alias.
+DELETE FROM start_leases d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT l.ctid
+    FROM start_leases l
+    WHERE l.scope_id = :scope AND l.kind = :kind AND l.value = :value
+    LIMIT :limit
+    FOR UPDATE
+));
+
+-- name: erasure.lock-identities-of-alias
+-- Locks a page of the identities with an alias. Index: alias_identities_pkey.
+SELECT i.ctid::text AS place
+FROM alias_identities i
+WHERE i.scope_id = :scope AND i.alias = :alias
+LIMIT :limit
+FOR UPDATE;
+
+-- name: erasure.lock-identities-of-owner
+-- Locks a page of the identities of an installation or a signed-in user. Index: alias_identities_of_owner.
+SELECT i.ctid::text AS place
+FROM alias_identities i
+WHERE i.scope_id = :scope AND i.owner = :owner AND i.owner <> 'app'
+LIMIT :limit
+FOR UPDATE;
+
+-- name: erasure.delete-identities
+-- Finds each locked row by its place, like activities.update.
+DELETE FROM alias_identities d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(:places::text[]::tid[]);
+
+-- name: erasure.find-events-of-activities
+-- Finds a page of the events of activities; redacted events are not found again. The numeric scope keeps other indexes from being
+-- used, as in the next two queries. Index: events_of_activity.
+SELECT e.event_number
+FROM events e
+WHERE e.scope_id = :scope::bigint::numeric AND hashtextextended(e.activity_id, 0) = ANY(ARRAY(
+        SELECT hashtextextended(named.id, 0) FROM unnest(:ids::text[]) AS named (id)
+    )) AND e.activity_id = ANY(:ids)
+LIMIT :limit;
+
+-- name: erasure.find-events-of-installations
+-- Finds a page of the events of installations. Runs after events.prefer-indexes. Index: events_summary.
+SELECT e.event_number
+FROM events e
+WHERE e.scope_id = :scope::bigint::numeric AND e.installation_hash = ANY(:hashes)
+LIMIT :limit;
+
+-- name: erasure.find-events-of-subject
+-- Finds a page of the events of a signed-in user. Runs after events.prefer-indexes. Index: events_summary.
+SELECT e.event_number
+FROM events e
+WHERE e.scope_id = :scope::bigint::numeric AND (e.subject = :subject OR e.who = :who)
+LIMIT :limit;
+
+-- name: erasure.find-events-of-alias
+-- Reads a page of all events, because no index finds aliases: the last number, null after the last page, and the events with the
+-- alias. Reads many rows. Index: events_pkey.
+SELECT max(page.event_number) AS last,
+    array_agg(page.event_number) FILTER (WHERE page.aliases -> :kind ? :value) AS numbers
+FROM (
+    SELECT e.event_number, e.aliases
+    FROM events e
+    WHERE e.scope_id = :scope AND e.event_number > :after
+    ORDER BY e.event_number
+    LIMIT :limit
+) AS page;
+
+-- name: erasure.redact-events
+-- Removes all personal data from events; the events remain. Index: events_pkey.
+UPDATE events e
+SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL, token_fingerprint = NULL,
+    who = CASE WHEN starts_with(e.who, 'user:') THEN 'erased' ELSE e.who END
+WHERE e.scope_id = :scope AND e.event_number = ANY(:numbers);

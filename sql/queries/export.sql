@@ -1,0 +1,51 @@
+-- Pages of an export, by immutable keys and numbers. Between pages no lock is held.
+
+-- name: export.read-installations
+-- Installations with their profiles and log-outs. Index: installations_in_order.
+SELECT i.installation_hash, i.removed_at, i.subject, i.subject_observed_at, i.aliases, i.aliases_observed_at, i.metadata,
+    i.metadata_observed_at
+FROM installations i
+WHERE i.scope_id = :scope AND i.installation_hash > '' AND i.installation_hash > :after
+ORDER BY i.installation_hash
+LIMIT :limit;
+
+-- name: export.read-names
+-- Identities, each with its last end. Index: alias_identities_pkey.
+SELECT i.alias, i.owner, i.ended_at
+FROM alias_identities i
+WHERE i.scope_id = :scope AND (i.alias, i.owner) > (:alias, :owner)
+ORDER BY i.alias, i.owner
+LIMIT :limit;
+
+-- name: export.read-activities
+-- The activities in a range of keys, each with the name that it was made for. Indexes: activities_of_key, alias_identities_pkey.
+-- Reads many rows: the range.
+SELECT r.activity_id, r.state, r.end_reason::text,
+    CASE r.reason WHEN 'logged-out' THEN r.removed_at ELSE r.ended_at END AS ended_at,
+    coalesce(r.token_observed_at, r.last_observed_at) AS observed_at, CASE WHEN r.reason IS NULL THEN r.token END AS token,
+    r.token_observed_at, r.started_at, n.alias AS name, coalesce(n.ended_at >= r.ended_at, false) AS is_end_noted,
+    r.installation_hash, r.subject, r.starts_at, r.attributes_type, r.frequent_pushes_enabled,
+    r.aliases, r.aliases_observed_at, r.metadata, r.metadata_observed_at
+FROM explained_activities r
+LEFT JOIN LATERAL (
+    SELECT i.alias, i.ended_at
+    FROM jsonb_array_elements_text(r.aliases -> 'liveactivityId') AS name
+    JOIN alias_identities i ON i.scope_id = :scope AND i.alias = name
+        AND i.owner = CASE
+            WHEN r.installation_hash IS NOT NULL THEN 'installation:' || encode(r.installation_hash, 'hex')
+            WHEN r.subject IS NOT NULL THEN 'subject:' || r.subject
+            ELSE 'app'
+        END
+    WHERE i.activity_id = r.activity_id
+    LIMIT 1
+) AS n ON true
+WHERE r.scope_id = :scope AND r.activity_key > 0 AND r.activity_key > :after AND r.activity_key <= :through
+ORDER BY r.activity_key;
+
+-- name: export.read-tokens
+-- The tokens of installations of a kind in a range of numbers. Index: installation_tokens_of_number.
+SELECT r.installation_hash, r.attributes_type, r.token, r.observed_at
+FROM deliverable_installation_tokens r
+WHERE r.scope_id = :scope AND r.kind = :kind AND r.token_number > 0 AND r.token_number > :after
+    AND r.token_number <= :through
+ORDER BY r.token_number;

@@ -1,0 +1,204 @@
+-- A plan reads facts about installations, decides in Swift (RegistryRules), locks the leases that it may take, decides again,
+-- and writes them. Feedback and callers end leases early. A registration frees a lease without a write: see plan.read-activities.
+
+-- name: plan.read-running
+-- One page of the running activities of an alias, in the order of their keys, with the device token of an activity without a
+-- deliverable token. Looks at :most activities of the alias, because most may have expired.
+-- Indexes: activity_aliases_pkey, activities_of_key, installations_pkey, installation_tokens_pkey.
+SELECT a.activity_key, a.activity_id, a.token, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled,
+    a.started_at, a.starts_at, a.token_observed_at, a.confirmed_at, a.expires_at, a.revision, a.created_at, a.reason,
+    dt.token AS device_token
+FROM (
+    SELECT its.activity_key
+    FROM activity_aliases its
+    WHERE its.scope_id = :scope AND its.kind = :kind AND its.value = :value AND NOT its.ended
+        AND its.activity_key > :after
+    ORDER BY its.activity_key
+    LIMIT :most
+) AS al
+CROSS JOIN LATERAL (
+    SELECT its.*
+    FROM explained_activities its
+    WHERE its.scope_id = :scope AND its.activity_key = al.activity_key AND its.activity_key > 0
+        AND its.state = 'active'
+    LIMIT 1
+) AS a
+LEFT JOIN LATERAL (
+    SELECT its.token
+    FROM deliverable_installation_tokens its
+    WHERE its.scope_id = :scope AND its.installation_hash = a.installation_hash AND its.kind = 'device'
+        AND its.attributes_type = '' AND a.reason IS NOT NULL
+    LIMIT 1
+) AS dt ON true
+ORDER BY al.activity_key
+LIMIT :limit;
+
+-- name: plan.read-last-key
+-- The key of the last activity that plan.read-running looks at; no row if it looks at all. Index: activity_aliases_pkey.
+SELECT al.activity_key
+FROM activity_aliases al
+WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value AND NOT al.ended AND al.activity_key > :after
+ORDER BY al.activity_key
+LIMIT 1 OFFSET :skipped;
+
+-- name: plan.find-installations
+-- One page of the installations that have one of some aliases, in the order of their hashes. Index: installation_aliases_pkey.
+SELECT DISTINCT named.installation_hash
+FROM unnest(:kinds::text[], :values::text[]) AS q (kind, value)
+CROSS JOIN LATERAL (
+    SELECT al.installation_hash
+    FROM installation_aliases al
+    WHERE al.scope_id = :scope AND al.kind = q.kind AND al.value = q.value AND al.installation_hash > :after
+    ORDER BY al.installation_hash
+    LIMIT :limit
+) AS named
+ORDER BY named.installation_hash
+LIMIT :limit;
+
+-- name: plan.read-activities
+-- For each installation and alias: the newest running activity, the last registration of an activity, and whether the user
+-- dismissed the newest activity and its tombstone is kept. Leaves out installations whose activity is on an earlier page.
+-- A late repetition about an activity that is over by the times is no registration. Of an installation's activities that ended, and
+-- of the others, the newest :most count. Indexes: installations_pkey, activities_of_installation, activities_of_key.
+SELECT q.position, i.subject, b.registered_at, b.was_dismissed,
+    a.activity_key, a.activity_id, a.token, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled,
+    a.started_at, a.starts_at, a.token_observed_at, a.confirmed_at, a.expires_at, a.revision, a.created_at, a.reason
+FROM unnest(:hashes::bytea[], :kinds::text[], :values::text[]) WITH ORDINALITY AS q (hash, kind, value, position)
+LEFT JOIN LATERAL (
+    SELECT its.subject, its.removed_at, its.full_state_at
+    FROM installations its
+    WHERE its.scope_id = :scope AND its.installation_hash = q.hash
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT max(own.activity_key) FILTER (WHERE s.state = 'active') AS running,
+        max(least(greatest(own.created_at, own.confirmed_at), own.expires_at,
+            CASE WHEN s.state = 'dismissed' THEN i.full_state_at
+                WHEN s.state = 'ended' AND own.ended_at IS NULL THEN i.removed_at END)) AS registered_at,
+        coalesce((array_agg(own.end_reason = 'dismissed' AND own.expires_at > now() - :retention::interval
+            ORDER BY own.started_at DESC, own.activity_key DESC))[1], false) AS was_dismissed
+    FROM (VALUES (true), (false)) AS kept (runs)
+    CROSS JOIN LATERAL (
+        SELECT its.* FROM activities its
+        WHERE its.scope_id = :scope AND its.installation_hash = q.hash AND (its.ended_at IS NULL) = kept.runs
+        ORDER BY its.activity_key DESC LIMIT :most
+    ) AS own
+    CROSS JOIN LATERAL (SELECT activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
+        i.removed_at, i.full_state_at) AS state) AS s
+    WHERE own.aliases -> q.kind ? q.value
+) AS b
+LEFT JOIN LATERAL (
+    SELECT its.* FROM explained_activities its
+    WHERE its.scope_id = :scope AND its.activity_key = b.running AND its.activity_key > 0 LIMIT 1
+) AS a ON true
+WHERE coalesce(b.running > :after, true);
+
+-- name: plan.read-tokens
+-- The start token of a type and the device token of each installation. Index: installation_tokens_pkey.
+SELECT q.installation_hash, st.token AS start_token, st.confirmed_at, dt.token AS device_token
+FROM unnest(:hashes::bytea[]) AS q (installation_hash)
+LEFT JOIN LATERAL (
+    SELECT its.token, its.confirmed_at
+    FROM deliverable_installation_tokens its
+    WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = 'start'
+        AND its.attributes_type = :attributes_type
+    LIMIT 1
+) AS st ON true
+LEFT JOIN LATERAL (
+    SELECT its.token
+    FROM deliverable_installation_tokens its
+    WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = 'device'
+        AND its.attributes_type = ''
+    LIMIT 1
+) AS dt ON true;
+
+-- name: plan.read-leases
+-- The leases of an alias on some installations. Index: start_leases_pkey or start_leases_of_alias.
+SELECT l.ctid::text AS place, l.installation_hash, l.kind, l.value, l.attributes_type, l.lease_id, l.plan_id, l.leased_at,
+    l.leased_until, l.attempted_at, l.failed_at, l.failure, l.retry_at, l.released_at
+FROM unnest(:hashes::bytea[]) AS q (installation_hash)
+CROSS JOIN LATERAL (
+    SELECT its.ctid, its.*
+    FROM start_leases its
+    WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = :kind
+        AND its.value = :value
+    LIMIT 1
+) AS l;
+
+-- name: plan.lock-leases
+-- Locks the leases of an alias on some installations, in the order of the hashes, which are given sorted.
+-- Index: start_leases_pkey or start_leases_of_alias.
+SELECT l.place, l.installation_hash, l.kind, l.value, l.attributes_type, l.lease_id, l.plan_id, l.leased_at,
+    l.leased_until, l.attempted_at, l.failed_at, l.failure, l.retry_at, l.released_at
+FROM unnest(:hashes::bytea[]) AS q (installation_hash)
+CROSS JOIN LATERAL (
+    SELECT its.ctid::text AS place, its.*
+    FROM start_leases its
+    WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = :kind
+        AND its.value = :value
+    LIMIT 1
+    FOR UPDATE
+) AS l;
+
+-- name: plan.lock-leases-by-id
+-- Locks leases by their ids, in the order of their keys. A lease that another plan takes meanwhile has another id and is left out.
+-- Indexes: start_leases_id_key, start_leases_pkey or start_leases_of_alias, installations_pkey.
+SELECT l.place, l.installation_hash, l.kind, l.value, l.attributes_type, l.lease_id, l.plan_id, l.leased_at,
+    l.leased_until, l.attempted_at, l.failed_at, l.failure, l.retry_at, l.released_at,
+    (SELECT i.subject FROM installations i WHERE i.scope_id = :scope AND i.installation_hash = l.installation_hash LIMIT 1)
+FROM (
+    SELECT found.installation_hash, found.kind, found.value, found.lease_id
+    FROM unnest(:ids::bytea[]) AS named (lease_id)
+    CROSS JOIN LATERAL (
+        SELECT its.*
+        FROM start_leases its
+        WHERE its.scope_id = :scope AND its.lease_id = named.lease_id
+        LIMIT 1
+    ) AS found
+    ORDER BY found.installation_hash, found.kind, found.value
+) AS q
+CROSS JOIN LATERAL (
+    SELECT its.ctid::text AS place, its.*
+    FROM start_leases its
+    WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = q.kind
+        AND its.value = q.value AND its.lease_id = q.lease_id
+    LIMIT 1
+    FOR UPDATE
+) AS l;
+
+-- name: plan.insert-leases
+-- A lease that another session inserted meanwhile is a unique violation: the transaction starts again.
+INSERT INTO start_leases (
+    scope_id, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until, attempted_at,
+    touched_at
+)
+SELECT :scope, n.installation_hash, n.kind, n.value, n.attributes_type, n.lease_id, n.plan_id, n.leased_at,
+    n.leased_until, n.attempted_at, :now
+FROM unnest(:rows::start_lease_write[]) AS n;
+
+-- name: plan.update-leases
+-- Finds each locked row by its place, like activities.update.
+UPDATE start_leases l
+SET attributes_type = n.attributes_type, lease_id = n.lease_id, plan_id = n.plan_id, leased_at = n.leased_at,
+    leased_until = n.leased_until, attempted_at = n.attempted_at, failed_at = n.failed_at, failure = n.failure,
+    retry_at = n.retry_at, released_at = n.released_at, touched_at = :now
+FROM unnest(:rows::start_lease_write[]) AS n
+WHERE l.ctid = n.place::tid AND l.scope_id = :scope::bigint::numeric;
+
+-- name: plan.list-leases-of-installation
+-- The latest leases on an installation. Index: start_leases_pkey.
+SELECT l.ctid::text AS place, l.installation_hash, l.kind, l.value, l.attributes_type, l.lease_id, l.plan_id, l.leased_at,
+    l.leased_until, l.attempted_at, l.failed_at, l.failure, l.retry_at, l.released_at
+FROM start_leases l
+WHERE l.scope_id = :scope AND l.installation_hash = :installation
+ORDER BY l.leased_at DESC
+LIMIT :limit;
+
+-- name: plan.list-leases-of-alias
+-- The leases of an alias on the first installations. Index: start_leases_of_alias.
+SELECT l.ctid::text AS place, l.installation_hash, l.kind, l.value, l.attributes_type, l.lease_id, l.plan_id, l.leased_at,
+    l.leased_until, l.attempted_at, l.failed_at, l.failure, l.retry_at, l.released_at
+FROM start_leases l
+WHERE l.scope_id = :scope AND l.kind = :kind AND l.value = :value
+ORDER BY l.installation_hash
+LIMIT :limit;

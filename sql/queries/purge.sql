@@ -1,0 +1,102 @@
+-- A purge of a page of stale tokens of one kind, in one transaction. It concerns claims so far: a later observation by a client
+-- brings a token back. An activity's value counts as dead as of its last claim, an installation's token as deleted as of its last
+-- observation; so a purge does not affect another holder of an equal value with a later claim.
+
+-- name: purge.lock-activities
+-- Locks the activities of some keys. Each key is a lookup of its own. Indexes: activities_of_key, activities_pkey.
+SELECT a.activity_key, a.activity_id, a.token_digest, a.token_claimed_at
+FROM activities a
+WHERE a.scope_id = :scope AND a.activity_id = ANY(ARRAY(
+    SELECT found.activity_id
+    FROM unnest(:keys::bigint[]) AS named (key)
+    CROSS JOIN LATERAL (
+        SELECT its.activity_id
+        FROM activities its
+        WHERE its.scope_id = :scope AND its.activity_key = named.key AND its.activity_key > 0
+        LIMIT 1
+    ) AS found
+))
+ORDER BY a.activity_id
+FOR UPDATE;
+
+-- name: purge.withhold-tokens
+-- Finds each locked row by its place, like activities.update.
+UPDATE installation_tokens r
+SET withheld = 'purged'
+WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places::text[]::tid[]);
+
+-- name: purge.update-values
+-- Records the death of the values that locked activities own. Finds each locked row by its place, like activities.update.
+UPDATE token_values v
+SET dead_at = greatest(v.dead_at, n.claimed_at), purged_at = greatest(v.dead_at, n.claimed_at)
+FROM unnest(:places::text[], :claimed_at::timestamptz[]) AS n (place, claimed_at)
+WHERE v.ctid = n.place::tid AND v.scope_id = :scope::bigint::numeric;
+
+-- name: purge.update-activities
+-- Index: activities_pkey.
+UPDATE activities a
+SET withheld = CASE WHEN a.withheld IN ('taken-over', 'kind-conflict') THEN a.withheld ELSE 'purged' END,
+    revision = a.revision + 1, touched_at = statement_timestamp()
+WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids) AND a.token_digest IS NOT NULL;
+
+-- name: purge.lock-installations
+-- Locks the installations of some tokens in the order of their hashes. Each is a lookup of its own.
+-- Indexes: installation_tokens_of_number, installations_pkey.
+SELECT i.installation_hash
+FROM (
+    SELECT DISTINCT found.installation_hash
+    FROM unnest(:numbers::bigint[]) AS named (number)
+    CROSS JOIN LATERAL (
+        SELECT its.installation_hash
+        FROM installation_tokens its
+        WHERE its.scope_id = :scope AND its.kind = :kind AND its.token_number = named.number AND its.token_number > 0
+        LIMIT 1
+    ) AS found
+    ORDER BY found.installation_hash
+) AS held
+CROSS JOIN LATERAL (
+    SELECT its.installation_hash
+    FROM installations its
+    WHERE its.scope_id = :scope AND its.installation_hash = held.installation_hash
+    LIMIT 1
+    FOR UPDATE
+) AS i;
+
+-- name: purge.lock-tokens
+-- Locks some tokens of locked installations. Index: installation_tokens_of_number.
+SELECT r.place
+FROM unnest(:numbers::bigint[]) AS named (number)
+CROSS JOIN LATERAL (
+    SELECT its.ctid::text AS place
+    FROM installation_tokens its
+    WHERE its.scope_id = :scope AND its.kind = :kind AND its.token_number = named.number AND its.token_number > 0
+    LIMIT 1
+    FOR UPDATE
+) AS r;
+
+-- name: purge.insert-token-events
+-- Writes an event for each of some locked tokens of installations, like sweep.insert-events. Index: installations_pkey.
+INSERT INTO events (
+    scope_id, drop_on, type, who, installation_hash, subject, aliases, token_fingerprint, token_kind, attributes_type
+)
+WITH given AS MATERIALIZED (
+    SELECT :scope::bigint AS scope_id, (now() + :retention::interval)::date + 1 AS drop_on, 'purged'::text AS type,
+        :who::text AS who, i.installation_hash, i.subject, i.aliases,
+        substr(r.token_digest, 1, 4) AS token_fingerprint, r.kind, nullif(r.attributes_type, '') AS attributes_type
+    FROM installation_tokens r
+    CROSS JOIN LATERAL (
+        SELECT its.installation_hash, its.subject, its.aliases
+        FROM installations its
+        WHERE its.scope_id = :scope AND its.installation_hash = r.installation_hash
+        LIMIT 1
+    ) AS i
+    WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places::text[]::tid[])
+)
+SELECT * FROM given;
+
+-- name: purge.delete-tokens
+-- Finds each locked row by its place, like activities.update.
+UPDATE installation_tokens r
+SET token = NULL, withheld = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
+    purged_at = greatest(r.deleted_at, r.observed_at), touched_at = statement_timestamp()
+WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places::text[]::tid[]);

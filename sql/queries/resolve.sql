@@ -1,0 +1,127 @@
+-- Resolve answers from the views of deliverable rows, which alone decide what senders see. Rows of an alias are read in the order of
+-- the alias's index, with a lookup each (LIMIT 1): joined whole, a crowd would be read before its first page.
+
+-- name: resolve.read-page
+-- A page of an alias's rows in the order of the activities' keys. A withheld activity is null, so that a page of many withheld ones
+-- ends. Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
+SELECT al.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
+    c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
+FROM (
+    SELECT its.activity_key
+    FROM activity_aliases its
+    WHERE its.scope_id = :scope AND its.kind = :kind AND its.value = :value AND NOT its.ended
+        AND its.activity_key > :after
+    ORDER BY its.activity_key
+    LIMIT :limit
+) AS al
+LEFT JOIN LATERAL (
+    SELECT *
+    FROM deliverable_activities a
+    WHERE a.scope_id = :scope AND a.activity_key = al.activity_key AND a.activity_key > 0
+    LIMIT 1
+) AS c ON true
+ORDER BY al.activity_key;
+
+-- name: resolve.read-pages
+-- The first rows of many aliases. They arrive alias by alias, because lateral joins run in that order; so :most leaves out the last
+-- aliases. Within an alias they are unsorted: sorting such wide rows costs more than sorting a few numbers afterwards. OFFSET 0
+-- keeps the planner from caching activities that no other alias asks for.
+-- Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
+SELECT q.position, c.*
+FROM unnest(:kinds::text[], :values::text[]) WITH ORDINALITY AS q (kind, value, position)
+CROSS JOIN LATERAL (
+    SELECT al.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type,
+        cur.frequent_pushes_enabled, cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at,
+        cur.expires_at, cur.revision
+    FROM (
+        SELECT its.activity_key
+        FROM activity_aliases its
+        WHERE its.scope_id = :scope AND its.kind = q.kind AND its.value = q.value AND NOT its.ended
+        ORDER BY its.activity_key
+        LIMIT :limit
+    ) AS al
+    LEFT JOIN LATERAL (
+        SELECT *
+        FROM deliverable_activities a
+        WHERE a.scope_id = :scope AND a.activity_key = al.activity_key AND a.activity_key > 0
+        LIMIT 1
+    ) AS cur ON true
+    OFFSET 0
+) AS c
+LIMIT :most;
+
+-- name: resolve.find-key
+-- The key of a later row of an alias: the end of a range. Index: activity_aliases_pkey.
+SELECT al.activity_key
+FROM activity_aliases al
+WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value AND NOT al.ended AND al.activity_key > :after
+ORDER BY al.activity_key
+LIMIT 1 OFFSET :skipped;
+
+-- name: resolve.read-range
+-- The activities of an alias's rows up to a key. Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
+SELECT c.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
+    c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
+FROM activity_aliases al
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM deliverable_activities a
+    WHERE a.scope_id = :scope AND a.activity_key = al.activity_key AND a.activity_key > 0
+    LIMIT 1
+) AS c
+WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value AND NOT al.ended
+    AND al.activity_key > :after AND al.activity_key <= :last
+ORDER BY al.activity_key;
+
+-- name: resolve.read-dense-range
+-- The same for ranges in which most activities are the alias's: all are read in order, and the others are left out. IS TRUE keeps
+-- the alias's rows a hashed set. Indexes: activities_of_key, activity_aliases_pkey, installations_pkey.
+SELECT c.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
+    c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
+FROM deliverable_activities c
+WHERE c.scope_id = :scope AND c.activity_key > 0 AND c.activity_key > :after AND c.activity_key <= :last
+    AND (c.activity_key IN (
+        SELECT al.activity_key
+        FROM activity_aliases al
+        WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value AND NOT al.ended
+            AND al.activity_key > :after AND al.activity_key <= :last
+    )) IS TRUE
+ORDER BY c.activity_key;
+
+-- name: resolve.read-activity
+-- An activity, running or not; its token only while senders get it. Indexes: activities_pkey, installations_pkey.
+SELECT a.activity_id, a.end_reason::text, CASE a.reason WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END AS ended_at,
+    coalesce(a.token_observed_at, a.last_observed_at) AS observed_at, a.confirmed_at, a.expires_at, a.revision, a.state,
+    nullif(a.reason, 'no-token') AS reason, CASE WHEN a.reason IS NULL THEN a.token END AS token, a.installation_hash,
+    a.attributes_type, a.frequent_pushes_enabled, a.started_at, a.starts_at
+FROM explained_activities a
+WHERE a.scope_id = :scope AND a.activity_id = :id;
+
+-- name: resolve.read-channels
+-- The channels of some aliases, each with its alias's position. Index: channels_pkey.
+SELECT q.position, c.channel_id, c.message_storage_policy
+FROM unnest(:kinds::text[], :values::text[]) WITH ORDINALITY AS q (kind, value, position)
+CROSS JOIN LATERAL (
+    SELECT its.channel_id, its.message_storage_policy
+    FROM channels its
+    WHERE its.scope_id = :scope AND its.kind = q.kind AND its.value = q.value
+    LIMIT 1
+) AS c;
+
+-- name: resolve.read-tokens
+-- A page of an alias's tokens of a kind, of one attributes type or of all, in the order of (installation's hash, attributes type),
+-- which never change. By the tokens' own numbers, each page would sort the whole crowd. OFFSET 0 keeps the planner from joining the
+-- crowd before it takes the page. Indexes: installation_aliases_pkey, installation_tokens_pkey.
+SELECT c.token, c.installation_hash, c.attributes_type, c.observed_at, c.confirmed_at
+FROM installation_aliases al
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM deliverable_installation_tokens r
+    WHERE r.scope_id = :scope AND r.installation_hash = al.installation_hash AND r.kind = :token_kind
+        AND r.attributes_type = coalesce(:attributes_type, r.attributes_type)
+    OFFSET 0
+) AS c
+WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value AND al.installation_hash >= :installation
+    AND (al.installation_hash, c.attributes_type) > (:installation, :type)
+ORDER BY al.installation_hash, c.attributes_type
+LIMIT :limit;

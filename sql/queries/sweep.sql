@@ -1,0 +1,274 @@
+-- The sweep, in pages that are small transactions. A row that a caller has locked is left for the next page, so the sweep waits for no
+-- caller, and any number of instances may share the work. Only a tombstone's values are waited for: left behind, no query would find
+-- them.
+
+-- name: sweep.lock-expired
+-- Locks a page of expired activities without a recorded expiry. Index: activities_running.
+SELECT a.activity_id
+FROM activities a
+WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
+ORDER BY a.expires_at
+LIMIT :limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: sweep.count-overdue
+-- Counts expired activities without a recorded expiry up to a limit, and reads the time of the first one.
+-- Reads many rows. Index: activities_running.
+SELECT count(*) AS count, min(o.expires_at) AS first_at, now() AS now
+FROM (
+    SELECT a.expires_at
+    FROM activities a
+    WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
+    ORDER BY a.expires_at
+    LIMIT :limit
+) AS o;
+
+-- name: sweep.record-expiry
+-- Records the expiry of locked activities, and deletes the tokens' bytes. Index: activities_pkey.
+UPDATE activities a
+SET token = NULL, expiry_recorded_at = now(), revision = a.revision + 1
+WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
+
+-- name: sweep.close-aliases
+-- Moves the alias rows of locked activities to those that resolve does not read. Every writer of an activity's alias rows locks the
+-- activity, so they keep their places. Looks each row up by its key, like activities.delete-aliases.
+-- Indexes: activities_pkey, activity_aliases_pkey.
+UPDATE activity_aliases al
+SET ended = true
+WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
+    SELECT found.place
+    FROM activities a
+    CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
+    CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
+    CROSS JOIN LATERAL (
+        SELECT r.ctid AS place
+        FROM activity_aliases r
+        WHERE r.scope_id = :scope AND r.kind = kinds.key AND r.value = alias_values.value AND NOT r.ended
+            AND r.activity_key = a.activity_key
+        LIMIT 1
+    ) AS found
+    WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
+));
+
+-- name: sweep.insert-events
+-- Writes an event for each of some locked activities. The rows are read before any is inserted: Citus restricts a query within an
+-- insertion into a table with a sequence. Index: activities_pkey.
+INSERT INTO events (
+    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given AS MATERIALIZED (
+    SELECT :scope::bigint AS scope_id, (now() + :retention::interval)::date + 1 AS drop_on, :type::text AS type,
+        :who::text AS who, a.activity_id, a.installation_hash, a.subject, a.aliases,
+        substr(a.token_digest, 1, 4) AS token_fingerprint
+    FROM activities a
+    WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
+)
+SELECT * FROM given;
+
+-- name: sweep.lock-tombstones
+-- Locks a page of tombstones past their retention. A late request moves touched_at, and so keeps its tombstone.
+-- Index: activities_over.
+SELECT a.activity_id
+FROM activities a
+WHERE a.scope_id = :scope AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+    AND a.expires_at <= now() - :retention::interval AND a.touched_at <= now() - :retention::interval
+ORDER BY a.expires_at
+LIMIT :limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: sweep.delete-values
+-- Deletes a page of the values of locked activities, and returns its size. Values that installations claim as well stay with them.
+-- Indexes: activities_pkey, token_values_of_activity, token_values_pkey.
+WITH page AS MATERIALIZED (
+    SELECT v.token_digest
+    FROM activities a
+    CROSS JOIN LATERAL (
+        SELECT own.token_digest
+        FROM token_values own
+        WHERE own.scope_id = :scope AND own.activity_key = a.activity_key
+        LIMIT :limit
+    ) AS v
+    WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
+    LIMIT :limit
+), theirs AS MATERIALIZED (
+    SELECT v.token_digest, v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL AS is_of_installations
+    FROM token_values v
+    WHERE v.scope_id = :scope AND v.token_digest = ANY(ARRAY(SELECT page.token_digest FROM page))
+        AND v.activity_id = ANY(:ids)
+    ORDER BY v.token_digest
+    FOR UPDATE
+), released AS (
+    UPDATE token_values t
+    SET activity_id = NULL, activity_key = NULL, observed_at = NULL, touched_at = now()
+    WHERE t.scope_id = :scope
+        AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_of_installations))
+), deleted AS (
+    DELETE FROM token_values t
+    WHERE t.scope_id = :scope
+        AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_of_installations))
+)
+SELECT count(*) AS count FROM page;
+
+-- name: sweep.delete-aliases
+-- Deletes the alias rows of locked activities, like sweep.close-aliases. Indexes: activities_pkey, activity_aliases_pkey.
+DELETE FROM activity_aliases al
+WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
+    SELECT found.place
+    FROM activities a
+    CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
+    CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
+    CROSS JOIN LATERAL (
+        SELECT r.ctid AS place
+        FROM activity_aliases r
+        WHERE r.scope_id = :scope AND r.kind = kinds.key AND r.value = alias_values.value
+            AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+            AND r.activity_key = a.activity_key
+        LIMIT 1
+    ) AS found
+    WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
+));
+
+-- name: sweep.delete-activities
+-- Deletes locked activities. Index: activities_pkey.
+DELETE FROM activities a
+WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
+
+-- name: sweep.delete-unclaimed-values
+-- Deletes deaths of values that were never registered: an earlier claim is past its lifetime by now. Index: token_values_unclaimed.
+DELETE FROM token_values t
+WHERE t.scope_id = :scope AND t.token_digest = ANY(ARRAY(
+    SELECT v.token_digest
+    FROM token_values v
+    WHERE v.scope_id = :scope AND v.activity_id IS NULL AND v.installation_hash IS NULL AND v.start_observed_at IS NULL
+        AND v.touched_at <= now() - :retention::interval
+    ORDER BY v.touched_at
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+));
+
+-- name: sweep.delete-unheld-values
+-- Deletes values that installations claimed, if no request touched them for as long as events are kept and no installation holds them.
+-- Held ones are examined again after that time. It is read from the locked row, so a value that is being registered stays.
+-- Indexes: token_values_of_installations, installation_tokens_of_value, installation_tokens_pkey.
+WITH old AS MATERIALIZED (
+    SELECT v.ctid AS place, EXISTS (
+            SELECT FROM installation_tokens r
+            WHERE r.scope_id = :scope AND NOT r.has_one_owner AND r.token_digest = v.token_digest AND r.token IS NOT NULL
+        ) OR EXISTS (
+            SELECT FROM installation_tokens r
+            WHERE r.scope_id = :scope AND r.installation_hash = v.installation_hash AND r.kind = v.installation_kind
+                AND r.token_digest = v.token_digest AND r.token IS NOT NULL
+        ) OR coalesce(v.dead_at > now() - :tombstone_retention::interval, false) AS is_held
+    FROM token_values v
+    WHERE v.scope_id = :scope AND v.activity_id IS NULL
+        AND (v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL)
+        AND v.touched_at <= now() - greatest(:event_retention::interval, :tombstone_retention::interval)
+    ORDER BY v.touched_at
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+), held AS (
+    UPDATE token_values t
+    SET touched_at = now()
+    WHERE t.scope_id = :scope::bigint::numeric AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE old.is_held))
+), unheld AS (
+    DELETE FROM token_values t
+    WHERE t.scope_id = :scope::bigint::numeric AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE NOT old.is_held))
+)
+SELECT count(*) AS count FROM old;
+
+-- name: sweep.delete-identities
+-- Deletes identities known only by an alias under which nothing can run any more. Index: alias_identities_touched.
+DELETE FROM alias_identities d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT i.ctid
+    FROM alias_identities i
+    WHERE i.scope_id = :scope AND i.touched_at > '-infinity'
+        AND i.touched_at <= now() - :lifetime::interval - :retention::interval
+    ORDER BY i.touched_at
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+));
+
+-- name: sweep.delete-removed-tokens
+-- Deletes tombstones of tokens of installations: earlier observations no longer arrive. Index: installation_tokens_removed.
+DELETE FROM installation_tokens r
+WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(ARRAY(
+    SELECT s.ctid
+    FROM installation_tokens s
+    WHERE s.scope_id = :scope AND s.token IS NULL AND s.touched_at <= now() - :retention::interval
+    ORDER BY s.touched_at
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+));
+
+-- name: sweep.lock-empty-installations
+-- Examines a page of installations in the order of their hashes, and locks the empty ones that were silent for as long as events are
+-- kept. After the last hash it continues with the first: a page from anywhere finds its share, however many silent installations
+-- still hold something. Reads many rows. Indexes: installations_in_order, installation_tokens_pkey, activities_of_installation.
+WITH page AS MATERIALIZED (
+    (SELECT i.installation_hash FROM installations i
+    WHERE i.scope_id = :scope AND i.installation_hash > '' AND i.installation_hash >= :start
+    ORDER BY i.installation_hash LIMIT :limit)
+    UNION ALL
+    (SELECT i.installation_hash FROM installations i
+    WHERE i.scope_id = :scope AND i.installation_hash > '' AND i.installation_hash < :start
+    ORDER BY i.installation_hash LIMIT :limit)
+    LIMIT :limit
+)
+SELECT i.installation_hash
+FROM page
+CROSS JOIN LATERAL (
+    SELECT its.installation_hash
+    FROM installations its
+    WHERE its.scope_id = :scope AND its.installation_hash = page.installation_hash
+        AND its.touched_at <= now() - greatest(:event_retention::interval, :tombstone_retention::interval)
+        AND NOT EXISTS (
+            SELECT FROM installation_tokens r
+            WHERE r.scope_id = :scope AND r.installation_hash = its.installation_hash
+        )
+        AND NOT EXISTS (
+            SELECT FROM activities a WHERE a.scope_id = :scope AND a.installation_hash = its.installation_hash
+        )
+    FOR UPDATE SKIP LOCKED
+) AS i;
+
+-- name: sweep.delete-installation-aliases
+-- Deletes the alias rows of locked installations. Each installation is a lookup of its own (OFFSET 0): by a plan from a time when the
+-- table was small, all rows of the scope would be read. Index: installation_aliases_of_installation.
+DELETE FROM installation_aliases d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT found.place
+    FROM unnest(:hashes::bytea[]) AS named (hash)
+    CROSS JOIN LATERAL (
+        SELECT its.ctid AS place
+        FROM installation_aliases its
+        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
+        OFFSET 0
+    ) AS found
+));
+
+-- name: sweep.delete-installations
+-- Deletes locked installations, like sweep.delete-installation-aliases. Index: installations_pkey.
+DELETE FROM installations d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT found.place
+    FROM unnest(:hashes::bytea[]) AS named (hash)
+    CROSS JOIN LATERAL (
+        SELECT its.ctid AS place
+        FROM installations its
+        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
+        LIMIT 1
+    ) AS found
+));
+
+-- name: sweep.delete-leases
+-- Deletes leases whose attempts are more than a day old, so that no rule counts them. Index: start_leases_over.
+DELETE FROM start_leases d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT l.ctid
+    FROM start_leases l
+    WHERE l.scope_id = :scope AND l.leased_until > '-infinity' AND l.leased_until <= now() - interval '24 hours'
+    ORDER BY l.leased_until
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+));
