@@ -88,7 +88,7 @@ import Testing
                 """
                 INSERT INTO installations (scope_id, installation_hash)
                 SELECT 1, int8send(n) FROM generate_series(1::bigint, 11000) AS n;
-                UPDATE installations SET changed = true;
+                UPDATE installations SET touched_at = now();
                 """,
                 on: connectionString
             )

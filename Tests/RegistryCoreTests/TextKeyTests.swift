@@ -17,6 +17,7 @@ import Testing
         "RegistryLiveActivities/":
             "ids of Apple's activities, names of Swift types, and kinds of alias, which are ASCII",
         "RegistryCore/Wire/Audit/RegistryStatistics.swift": "states, kinds and types of event, all our words",
+        "RegistryRules/LockedRows+Feedback.swift": "kinds of token",
         "RegistryServer/Console/Pages/LifeLine.swift": "types of event, all our words",
         "RegistryServer/Console/Rendering/ColumnChart.swift": "kinds and types of event, all our words",
         "RegistryServer/Docs/APIDocument.swift": "words of our own document",
