@@ -63,7 +63,6 @@ let package = Package(
         .target(
             name: "Queries",
             path: "sql",
-            exclude: ["statements"],
             resources: [.embedInCode("migrations"), .embedInCode("queries")],
             swiftSettings: strict
         ),
