@@ -185,7 +185,7 @@ import Testing
         // A call that says nothing of it needs no other day.
         _ = try await database.registry.put(AppChanges(), for: bundleID, by: "test")
         #expect(try await database.count("SELECT count(*) FROM events_default") == 0)
-        #expect(try await database.count("SELECT count(DISTINCT tableoid) FROM events") == 3)
+        #expect(try await database.count("SELECT count(DISTINCT drop_on) FROM events") == 3)
     }
 
     /// Making its partition would lock the table for the time that it takes to read the default one.
