@@ -1,3 +1,4 @@
+import Foundation
 import UIKit
 
 /// UIKit as the tests play it: a file of its own, for Swift Testing looks for an overlay where both are imported.
