@@ -33,7 +33,7 @@
 -- activity, its changed aliases, the value's owner and an event in one transaction. Reports from APNs, registrations of other
 -- activities and installations, releases and purges change a value under the same locks. Each of them computes anew why the token is
 -- withheld, and stores the reason with the activity or the token slot. So resolve reads an alias's rows and the deliverable
--- activities, and no value. Full states and log-outs write no activity: their times are compared when an activity is read.
+-- activities, and no value. Full states and log-outs take effect at once: their times are compared when an activity is read.
 -- A sweep records what expired, and deletes tombstones and values after their retention.
 --
 -- No foreign keys. A value outlives its activity, because a late claim must lose to a later one. An erasure and the sweep delete in

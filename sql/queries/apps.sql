@@ -78,3 +78,7 @@ DELETE FROM deleted_apps d WHERE d.app_id = :app AND d.deleted_at <= now() - int
 -- name: apps.delete-scopes
 -- Index: scopes_app_key.
 DELETE FROM scopes s WHERE s.app_id = :app;
+
+-- name: apps.exists
+-- Index: apps_pkey.
+SELECT EXISTS (SELECT FROM apps a WHERE a.app_id = :app) AS exists;

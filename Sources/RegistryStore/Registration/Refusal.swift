@@ -4,7 +4,7 @@ import RegistryRules
 
 /// Why a guarded statement touched no row. An untouched row alone proves nothing, so the cause is read from Postgres.
 enum Refusal {
-    static func facts(ofApp id: Int64) -> SQL { "SELECT EXISTS (SELECT FROM apps app WHERE app.app_id = \(id))" }
+    static func facts(ofApp id: Int64) -> SQL { Query.exists(["app": id]) }
 
     /// - Throws: ``UnforeseenRefusal`` if the app exists.
     static func problem(_ facts: PostgresResult) throws -> Problem {
@@ -23,4 +23,8 @@ extension Problem {
             "The activity belongs to another user or installation; only they, or a sender or admin key, may change it."
         )
     }
+}
+
+extension Query {
+    fileprivate static let exists: Query = "apps.exists"
 }
