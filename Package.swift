@@ -196,8 +196,9 @@ let package = Package(
         .testTarget(
             name: "SenderExampleTests",
             dependencies: [
-                "APNsStandIn", "RegistryServer", "SenderExample", "TestSupport",
+                "APNsStandIn", "PostgresDriver", "RegistryCore", "RegistryServer", "SenderExample", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -16,6 +16,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
     }
 
     private static let put = "answers.put_nowait("
+    private static let old = #"page = work["page"] = work.get("page") or await call("POST", "plan", {"#
     private static let fields = "lambda: fields | authorization()"
 
     static let all = [
@@ -24,6 +25,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         BrokenRule("no change feed", "tasks.create_task(follow(", "len((", "should show"),
         BrokenRule("a timestamp that stays", #"max(int(clock()), work["stamp"] + 1)"#, "int(START)", "stood still"),
         BrokenRule("a 410 not reported", put, "answer.status_code != 410 and " + put, "were reported", .shortAndSure),
+        BrokenRule("one plan for all content", #"page = await call("POST", "plan", {"#, old, "was planned"),
         BrokenRule("another apns-id", fields, fields + #" | {"apns-id": str(uuid.uuid4())}"#, "was started twice"),
     ]
 }

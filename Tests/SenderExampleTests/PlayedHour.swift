@@ -10,6 +10,8 @@ struct PlayedHour: Sendable {
     let clock: APNsClock
     /// Reports of dead tokens that the service got.
     let reported: Int
+    /// When the service stored that a token is dead, by the token's fingerprint.
+    let dropTimes: [String: Date]
     /// The tokens that the service hands out at the end.
     let handedOut: Set<String>
     let connections: Int
@@ -105,6 +107,7 @@ struct PlayedHour: Sendable {
             phones: phones,
             clock: standIn.clock,
             reported: reported,
+            dropTimes: try await phones.service.dropTimes(),
             handedOut: try await phones.service.tokens(under: Array(script.last.keys)),
             connections: standIn.connections,
             isShown: isShown,

@@ -3,6 +3,7 @@ import Foundation
 import Hummingbird
 import Logging
 import NIOHTTP1
+import PostgresDriver
 import Synchronization
 import TestSupport
 
@@ -16,6 +17,7 @@ struct PlayedService: Sendable {
     let address: String
     /// The key of the sender, and of the app's backend, which registers for its phones.
     let senderKey: String
+    let database: TestDatabase
 
     static func run<Value: Sendable>(_ body: @Sendable (PlayedService) async throws -> Value) async throws -> Value {
         let database = try await TestDatabase.make(maximumConnections: 16)
@@ -34,7 +36,9 @@ struct PlayedService: Sendable {
             _ = try await call(.PUT, "\(root)/v1/apps/\(bundleID)", ["name": "Food"], key: nil)
             let made = try await call(.POST, "\(root)/v1/apps/\(bundleID)/keys", ["role": "sender"], key: nil)
             let address = "\(root)/v1/apps/\(bundleID)/sandbox"
-            return try await body(PlayedService(address: address, senderKey: made["key"] as? String ?? ""))
+            return try await body(
+                PlayedService(address: address, senderKey: made["key"] as? String ?? "", database: database)
+            )
         }
     }
 
@@ -61,6 +65,22 @@ struct PlayedService: Sendable {
         return text.split(separator: "\n").filter {
             $0.hasPrefix("pushreg_feedback_total{") && $0.contains("\"Unregistered\"")
         }.reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
+    }
+
+    /// When the service stored that a token is dead, by the token's fingerprint.
+    func dropTimes() async throws -> [String: Date] {
+        try await database.pool.withSession { session in
+            let dropped = try session.pipeline([
+                """
+                SELECT encode(token_fingerprint, 'hex'), (extract(epoch FROM min(recorded_at)) * 1000)::bigint
+                FROM events WHERE type = 'dropped' GROUP BY token_fingerprint
+                """
+            ])[0]
+            let times = try dropped.decode(String.self, Int.self).map {
+                ($0, Date(timeIntervalSince1970: Double($1) / 1000))
+            }
+            return Dictionary(uniqueKeysWithValues: times)
+        }
     }
 
     func tokens(under aliases: [String]) async throws -> Set<String> {
