@@ -1,5 +1,4 @@
-import Hummingbird
-import HummingbirdCore
+import HTTPTypes
 import Logging
 import NIOCore
 import RegistryStore
@@ -7,7 +6,7 @@ import ServiceLifecycle
 
 /// The operator's port: metrics and probes, for everyone who can reach it.
 struct AdminServer: Service {
-    private let application: Application<RegistryResponder>
+    private let listener: Listener
 
     /// The limit of one address other than loopback, which leaves room for others.
     private static let mostOfAddress = 16
@@ -15,10 +14,10 @@ struct AdminServer: Service {
     init(
         _ registry: Registry,
         _ configuration: ServerConfiguration,
-        metrics: ServiceMetrics,
+        _ metrics: ServiceMetrics,
         logger: Logger,
         onServing: @escaping @Sendable (_ port: Int) async -> Void
-    ) {
+    ) throws {
         let configuration = Self.configuration(of: configuration)
         let responder = RegistryResponder(
             registry: registry,
@@ -27,12 +26,7 @@ struct AdminServer: Service {
             metrics: metrics,
             routes: Route.admin
         )
-        application = makeApplication(
-            responder: responder,
-            configuration: configuration,
-            logger: logger,
-            onServing: onServing
-        )
+        listener = try Listener(configuration, logger: logger, onServing: onServing, respond: responder.respond)
     }
 
     static func configuration(of service: ServerConfiguration) -> ServerConfiguration {
@@ -49,7 +43,7 @@ struct AdminServer: Service {
 
     func run() async throws {
         do {
-            try await application.run()
+            try await listener.run()
         } catch let error as IOError {
             throw AdminPortFailure(cause: error)
         }

@@ -12,10 +12,10 @@ import Testing
 
     /// The answer of the service, byte by byte, as the client reads it.
     private static func verdict(on code: Code) -> Verdict {
-        let answer = WholeAnswer(RegistryCore.Problem(code, "A sentence."), requestID: "r-1")
+        let answer = Response(RegistryCore.Problem(code, "A sentence."), requestID: "r-1")
         var fields: [String: String] = [:]
-        answer.forEachField(requestID: "r-1") { fields[$0.name.rawName] = $0.value }
-        return Verdict(TransportAnswer(status: answer.status.code, fields: fields, body: Data(answer.body)))
+        answer.forEachField { fields[$0.name.rawName] = $0.value }
+        return Verdict(TransportAnswer(status: answer.status.code, fields: fields, body: Data(answer.bytes)))
     }
 
     @Test("Every code has the consequence that the table says", arguments: RegistryCore.Problem.Code.allCases)

@@ -21,12 +21,10 @@ struct SimulatedService: Sendable {
         let database = try await TestDatabase.make(maximumConnections: 16)
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
         configuration.keyRate = nil
-        let application = buildApplication(
-            registry: database.registry,
-            configuration: configuration,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        )
-        return try await application.serve { port in
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        return try await serve {
+            try Server(registry: database.registry, configuration: configuration, logger: logger, onServing: $0)
+        } _: { port in
             let url = URL(string: "http://127.0.0.1:\(port)")!
             let transport = URLSessionTransport()
             let root = SenderView(service: url, key: nil, transport: transport)

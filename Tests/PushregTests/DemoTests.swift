@@ -1,8 +1,10 @@
 import HTTPTypes
-import Hummingbird
+import Logging
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import RegistryServer
 
 /// The demo, on a service of its own and on others.
 @Suite(.timeLimit(.minutes(15))) struct DemoTests {
@@ -45,15 +47,16 @@ import Testing
         _ sentence: String
     ) async throws {
         let answered = Mutex(0)
-        let router = Router()
-        router.put("**") { _, _ -> HTTPResponse.Status in
-            let number = answered.withLock { count in
-                count += 1
-                return count
+        let configuration = ServerConfiguration(port: 0)
+        try await serve {
+            try Listener(configuration, logger: Logger(label: "test"), onServing: $0) { _ in
+                let number = answered.withLock { count in
+                    count += 1
+                    return count
+                }
+                return Response(status: number <= faults ? .serviceUnavailable : .notFound)
             }
-            return number <= faults ? .serviceUnavailable : .notFound
-        }
-        try await Application(router: router).serve { port in
+        } _: { port in
             let outcome = try await Program.run(["demo", "--url", "http://127.0.0.1:\(port)"])
             #expect(outcome.status == status)
             #expect(outcome.words.contains(sentence), "\(outcome.words)")

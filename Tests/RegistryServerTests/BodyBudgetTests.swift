@@ -67,11 +67,10 @@ import Testing
         #expect(held.count > networks)
     }
 
-    /// Both ways: a batch of 2 MiB, and a registration that the direct way would take.
     @Test("Without room nothing is read") func withoutRoomNothingIsRead() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 100_000 }
-        let budget = service.responder.bodies.budget
+        let budget = service.responder.bodies.batches
         try await service.run(database.registry) { server in
             let holder = try RawConnection(port: server.port)
             holder.send(Self.head(90_000) + "{")
@@ -81,30 +80,55 @@ import Testing
             let answer = await refused.read(until: "}")
             #expect(answer.hasPrefix("HTTP/1.1 503") && answer.contains("\"code\":\"unavailable\""))
             #expect(answer.lowercased().contains("connection: close") && answer.lowercased().contains("retry-after: 1"))
-            // A small body that comes at once is answered as ever; one that does not come whole must have room.
+            // A body about one record has room of its own, whether it comes at once or in parts.
             #expect(try await server.register("a", token: 1).status == 201)
             let slow = try RawConnection(port: server.port)
-            slow.send(
-                "PUT /v1/apps/com.example.food/sandbox/activities/b HTTP/1.1\r\nHost: localhost\r\n"
-                    + "Content-Type: application/json\r\nContent-Length: 20000\r\n\r\n{"
-            )
-            #expect(await slow.read(until: "}").hasPrefix("HTTP/1.1 503"))
+            let body = #"{"token":"aa02"}"# + String(repeating: " ", count: 20_000)
+            slow.send(Self.registration(body.utf8.count) + body.prefix(1))
+            while service.responder.bodies.singles.used == 0 { await Task.yield() }
+            slow.send(String(body.dropFirst()))
+            #expect(await slow.read(until: "}").hasPrefix("HTTP/1.1 201"))
             holder.finish()
             while budget.used > 0 { await Task.yield() }
             let later = try RawConnection(port: server.port)
             later.send(Self.head(20_000))
             while budget.used != 20_000 { await Task.yield() }
             let text = try await server.call(.get, "/metrics").bytes
-            #expect(String(decoding: text, as: UTF8.self).contains("pushreg_bodies_refused_total 2\n"))
+            #expect(String(decoding: text, as: UTF8.self).contains("pushreg_bodies_refused_total 1\n"))
         }
         // Connections that are gone hold nothing.
         while budget.used > 0 { await Task.yield() }
     }
 
+    private static func registration(_ length: Int) -> String {
+        "PUT /v1/apps/com.example.food/sandbox/activities/b HTTP/1.1\r\nHost: localhost\r\n"
+            + "Content-Type: application/json\r\nX-Forwarded-For: 9.9.9.9\r\nContent-Length: \(length)\r\n\r\n"
+    }
+
+    @Test func `Half-sent batches of a network do not delay its registrations`() async throws {
+        let (database, _) = try await TestDatabase.withScope()
+        let service = TestResponder(database.registry, insecureNoAuth: true)
+        try await service.run(database.registry) { server in
+            let holders = try (0..<250).map { _ in
+                let holder = try RawConnection(port: server.port)
+                holder.send(Self.head(2 << 20, from: "9.9.9.9") + "{")
+                return holder
+            }
+            while service.responder.bodies.batches.used < 3 * (2 << 20) { await Task.yield() }
+            for body in [#"{"token":"aa02"}"#, #"{"token":"aa02"}"# + String(repeating: " ", count: 60_000)] {
+                let connection = try RawConnection(port: server.port)
+                connection.send(Self.registration(body.utf8.count) + body.prefix(1))
+                connection.send(String(body.dropFirst()))
+                #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 20"))
+            }
+            withExtendedLifetime(holders) {}
+        }
+    }
+
     @Test("Chunks are counted as they come") func chunksAreCountedAsTheyCome() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 80_000 }
-        let budget = service.responder.bodies.budget
+        let budget = service.responder.bodies.batches
         try await service.run(database.registry) { server in
             let slow = try RawConnection(port: server.port)
             let chunk = "2000\r\n\(String(repeating: " ", count: 0x2000))\r\n"
@@ -128,7 +152,7 @@ import Testing
             let state: JSONValue = ["observedAt": .minutesAgo(1), "activities": items]
             async let reply = server.call(.put, "…/installations/phone/activities", state)
             try await held.waitUntilSomebodyWaits()
-            #expect(service.responder.bodies.budget.used == 0)
+            #expect(service.responder.bodies.batches.used == 0)
             #expect(service.responder.heavyCalls.count == 1)
             try await held.release()
             let answer = try await reply

@@ -1,8 +1,6 @@
 import AsyncHTTPClient
 import Foundation
 import HTTPTypes
-import Hummingbird
-import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -28,21 +26,24 @@ import Testing
 
     private static func run(
         local: [AddressRange] = [],
-        configuration: RegistryServer.ServerConfiguration = RegistryServer.ServerConfiguration(port: 0),
+        configuration: ServerConfiguration = ServerConfiguration(port: 0),
         logger: Logger = .silent,
-        _ adjust: (inout RegistryServer.ServerConfiguration.Limits) -> Void = { _ in },
+        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
         _ test: @Sendable (Service) async throws -> Void
     ) async throws {
         let (heads, arrived) = AsyncStream.makeStream(of: HTTPRequest.Method.self)
         var configuration = configuration
+        // However slow the machine is, no half-sent body is given up.
+        configuration.limits.requestDeadline = .seconds(600)
         adjust(&configuration.limits)
-        let responder = CallbackResponder<ConnectionContext> { request, _ in
+        let respond: RequestHandler.Respond = { request in
             arrived.yield(request.method)
-            for try await _ in request.body {}
-            return Response(status: .noContent)
+            do { while try await request.body.next() != nil {} } catch { return nil }
+            return .noContent
         }
-        let service = makeApplication(responder: responder, configuration: configuration, local: local, logger: logger)
-        try await service.serve { port in try await test(Service(port: port, heads: heads)) }
+        try await Listener.run(configuration, local: local, logger: logger, respond) { port in
+            try await test(Service(port: port, heads: heads))
+        }
     }
 
     private static func isServed(_ connection: RawConnection) async -> Bool {
@@ -108,7 +109,7 @@ import Testing
 
     /// One caller holds as many as there may be: others are let in, and that caller loses those that are idle the longest.
     @Test("Who holds many keeps nobody out") func whoHoldsManyKeepsNobodyOut() async throws {
-        let few = { (limits: inout RegistryServer.ServerConfiguration.Limits) in
+        let few = { (limits: inout ServerConfiguration.Limits) in
             limits.connections = 8
             limits.addressConnections = 8
         }
@@ -156,7 +157,7 @@ import Testing
     @Test("Streams keep their connection busy") func streamsKeepTheirConnectionBusy() async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
-        var configuration = RegistryServer.ServerConfiguration(port: 0)
+        var configuration = ServerConfiguration(port: 0)
         configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: .silent)
         try await Self.run(local: IPAddress.loopback, configuration: configuration) {
             $0.connections = 1
@@ -184,44 +185,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `A connection that cannot be served is closed`(_ isLate: Bool) async throws {
-        let limits = RegistryServer.ServerConfiguration.Limits()
-        let count = ConnectionCount(limits, trusted: [], logger: .silent)
-        let responder = CallbackResponder<ConnectionContext> { _, _ in Response(status: .noContent) }
-        let broken = HTTPServerBuilder { responder in
-            CountedChannel(base: BrokenChannel(base: HTTP1Channel(responder: responder), isLate: isLate), count: count)
-        }
-        try await Application(responder: responder, server: broken, logger: .silent).serve { port in
-            for _ in 0..<100 {
-                let answer = try await RawConnection(port: port).read()
-                #expect(answer.isEmpty)
-            }
-        }
-        // A peer may see the end of its connection before it is counted as over.
-        try await until { count.open == 0 }
-    }
-
-    /// As by a server that is cancelled. In a process of its own, for NIO traps on connections that are dropped.
-    @Test("A connection that nobody handles is closed") func whatNobodyHandlesIsClosed() async {
-        await #expect(processExitsWith: .success) {
-            let count = ConnectionCount(RegistryServer.ServerConfiguration.Limits(), trusted: [], logger: .silent)
-            let responder = CallbackResponder<ConnectionContext> { _, _ in Response(status: .noContent) }
-            let dropping = HTTPServerBuilder { responder in
-                DroppingChannel(base: CountedChannel(base: HTTP1Channel(responder: responder), count: count))
-            }
-            try await Application(responder: responder, server: dropping, logger: .silent).serve { port in
-                for _ in 0..<100 {
-                    let answer = try await RawConnection(port: port).read()
-                    #expect(answer.isEmpty)
-                }
-                try await until { count.open == 0 }
-            }
-        }
-    }
-
     /// Operators have few connections to the service's admin port; one address cannot take them all.
     @Test("The admin port has room for several") func theAdminPortHasRoomForSeveral() async throws {
-        var configuration = RegistryServer.ServerConfiguration(port: 1)
+        var configuration = ServerConfiguration(port: 1)
         configuration.adminPort = 0
         configuration.trustedProxies = [try #require(AddressRange("127.0.0.0/8"))]
         try await Self.run(configuration: AdminServer.configuration(of: configuration)) {
@@ -238,31 +204,4 @@ import Testing
             #expect(await held[0].read().isEmpty)
         }
     }
-}
-
-/// Connections that cannot be set up.
-private struct BrokenChannel: ServerChildChannel {
-    let base: HTTP1Channel
-    /// Whether all of the base is set up before it fails.
-    let isLate: Bool
-
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
-        guard isLate else { return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported) }
-        return base.setup(channel: channel, logger: logger).flatMapThrowing { _ in
-            throw ChannelError.operationUnsupported
-        }
-    }
-
-    func handle(value: HTTP1Channel.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
-}
-
-/// A server that drops what it has accepted.
-private struct DroppingChannel<Base: ServerChildChannel>: ServerChildChannel {
-    let base: Base
-
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-        base.setup(channel: channel, logger: logger)
-    }
-
-    func handle(value: Base.Value, logger: Logger) async {}
 }

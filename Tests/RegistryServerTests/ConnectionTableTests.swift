@@ -141,17 +141,9 @@ private struct PlainConnections {
         var since: Int
     }
 
-    /// How many a network has and whether one of them is idle, and since when both are so.
-    struct Standing {
-        let count: Int
-        let hasIdle: Bool
-        let since: Int
-    }
-
     let most: Int
     let mostOfNetwork: Int
     private(set) var all: [Connection] = []
-    private var standings: [Int: Standing] = [:]
     private var time = 0
 
     init(most: Int, mostOfNetwork: Int) {
@@ -164,13 +156,12 @@ private struct PlainConnections {
         time += 1
         all[index].isIdle = isIdle
         all[index].since = time
-        settle(all[index].network)
     }
 
     mutating func remove(_ name: Int) {
         guard let index = all.firstIndex(where: { $0.name == name }) else { return }
         time += 1
-        settle(all.remove(at: index).network)
+        all.remove(at: index)
     }
 
     mutating func admit(_ name: Int, from network: Int, isTrusted: Bool) -> (isAdmitted: Bool, closing: Int?) {
@@ -183,15 +174,7 @@ private struct PlainConnections {
         }
         time += 1
         all.append(Connection(name: name, network: network, isTrusted: isTrusted, since: time))
-        settle(network)
         return (true, closing)
-    }
-
-    private mutating func settle(_ network: Int) {
-        let connections = all.filter { $0.network == network }
-        let hasIdle = connections.contains(where: \.isIdle)
-        if let known = standings[network], known.count == connections.count, known.hasIdle == hasIdle { return }
-        standings[network] = Standing(count: connections.count, hasIdle: hasIdle, since: time)
     }
 
     private func evictionCandidate() -> Int? {
@@ -199,12 +182,8 @@ private struct PlainConnections {
         return candidates.max { rank($0).lexicographicallyPrecedes(rank($1)) }?.name
     }
 
-    /// By how many there are of its network, then whether one of those is idle, then since when that is so; of one network by
-    /// whether it is idle, then since when.
+    /// By how many there are of its network, then by whether it is idle, then since when.
     private func rank(_ connection: Connection) -> [Int] {
-        guard let standing = standings[connection.network] else { return [] }
-        return [
-            standing.count, standing.hasIdle ? 1 : 0, -standing.since, connection.isIdle ? 1 : 0, -connection.since,
-        ]
+        [all.count { $0.network == connection.network }, connection.isIdle ? 1 : 0, -connection.since]
     }
 }

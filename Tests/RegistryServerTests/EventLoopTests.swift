@@ -34,14 +34,15 @@ import Testing
         }
     }
 
-    @Test func `Only hot calls with small bodies run on the event loop's thread`() async throws {
+    @Test func `Only calls about one record or a page, and small batches, run on the event loop's thread`() async throws
+    {
         let (database, _) = try await TestDatabase.withScope()
         let threads = Threads()
-        func hot(_ method: HTTPRequest.Method, _ name: String, _ body: Route.Body) -> Route {
-            Route.hot(method, "…/\(name)", for: .clientCalls, body: body) { call in
+        func route(_ method: HTTPRequest.Method, _ name: String, _ body: Route.Body = .none) -> Route {
+            .scoped(method, "…/\(name)", for: .clientCalls, body: body) { call in
                 let length = call.call.fields[.contentLength].flatMap(Int.init) ?? 0
                 threads.note(length > 64 * 1024 ? "large \(name)" : name)
-                return DeferredAnswer { WholeAnswer.json { _ in } }
+                return .noContent
             }
         }
         let configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
@@ -50,21 +51,17 @@ import Testing
             configuration: configuration,
             logger: .silent,
             routes: [
-                hot(.get, "lookup", .none), hot(.post, "batch", .batch),
-                Route.scoped(.get, "…/cold", for: .clientCalls) { _ in
-                    threads.note("cold")
-                    return Answer(WholeAnswer.json { _ in })
-                },
+                route(.get, "lookup"), route(.get, "everything").heavy,
+                route(.post, "batch", .batch).costing(.heavyUnlessSmall),
             ]
         )
-        let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
-        try await LiveServer.run(application, database.registry) { (server: LiveServer) async throws in
-            #expect(try await server.call(.get, "…/lookup").status == 200)
-            #expect(try await server.call(.get, "…/cold").status == 200)
-            #expect(try await server.send(.post, "…/batch", Array("{}".utf8)).status == 200)
+        try await LiveServer.run(responder, configuration) { (server: LiveServer) async throws in
+            #expect(try await server.call(.get, "…/lookup").status == 204)
+            #expect(try await server.call(.get, "…/everything").status == 204)
+            #expect(try await server.send(.post, "…/batch", Array("{}".utf8)).status == 204)
             let large = Array("{}".utf8) + [UInt8](repeating: 0x20, count: 64 * 1024)
-            #expect(try await server.send(.post, "…/batch", large).status == 200)
+            #expect(try await server.send(.post, "…/batch", large).status == 204)
         }
-        #expect(threads.onEventLoop == ["lookup": true, "batch": true, "large batch": false, "cold": false])
+        #expect(threads.onEventLoop == ["lookup": true, "batch": true, "large batch": false, "everything": false])
     }
 }

@@ -9,17 +9,16 @@ import Testing
 
 @testable import RegistryServer
 
-/// The rules of RFC 9112 for versions, hosts and the ends of connections; both ways of answering keep to them.
+/// The rules of RFC 9112 for versions, hosts and the ends of connections.
 @Suite(.timeLimit(.minutes(15))) struct HTTPFramingTests {
-    private static let path = DirectCallTests.path + "/aliases/orderId/nobody/activities"
+    private static let path = HotCallTests.path + "/aliases/orderId/nobody/activities"
     private static let next = "GET /livez HTTP/1.1\r\nHost: localhost\r\nRequest-Id: behind\r\n\r\n"
 
-    /// Sends a request to a hot route, which is answered directly if it may be, and another behind it.
-    private static func answers(_ head: String, _ isDirect: Bool, last: Bool = false) async throws -> [String] {
+    /// Sends a request, and another behind it.
+    private static func answers(_ head: String, last: Bool = false) async throws -> [String] {
         let answers = Answers()
         let patient = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .seconds(600) }
-        try await DirectCallTests.run(directly: isDirect, patient) { (server: LiveServer) async throws in
-            try await DirectCallTests.warm(server)
+        try await HotCallTests.run(patient) { (server: LiveServer) async throws in
             let connection = try RawConnection(port: server.port)
             connection.send("\(head)\r\n\r\n\(Self.next)")
             if last { connection.finishSending() }
@@ -37,21 +36,20 @@ import Testing
             "1.1 Connection: close", "1.1 Connection: Close", "1.1 connection: CLOSE", "1.0 Connection: close",
             "1.1 Connection: x-mine ,close , y", "1.1 Connection: keep-alive\r\nConnection: close", "1.0 X: y",
             "1.1 Connection: keep-alive, cLose", "1.0 Connection: keep-alive",
-        ],
-        [true, false]
+        ]
     )
-    func `HTTP/1.0 connections, and all that say close, are closed`(_ text: String, _ isDirect: Bool) async throws {
+    func `HTTP/1.0 connections, and all that say close, are closed`(_ text: String) async throws {
         let (version, field) = (text.prefix(3), text.dropFirst(4))
         let head = "GET \(Self.path) HTTP/\(version)\r\nHost: localhost\r\n\(field)"
-        let answers = try await Self.answers(head, isDirect)
+        let answers = try await Self.answers(head)
         #expect(answers.count == 1 && answers.first?.hasPrefix("HTTP/\(version) 200 ") == true, "\(answers)")
         #expect(Self.closes(answers.first))
     }
 
-    @Test(arguments: ["X: y", "Connection: keep-alive", "Connection: closed", "Connection: x-close"], [true, false])
-    func `Other connections stay`(_ field: String, _ isDirect: Bool) async throws {
+    @Test(arguments: ["X: y", "Connection: keep-alive", "Connection: closed", "Connection: x-close"])
+    func `Other connections stay`(_ field: String) async throws {
         let head = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\(field)"
-        let answers = try await Self.answers(head, isDirect, last: true)
+        let answers = try await Self.answers(head, last: true)
         #expect(answers.count == 2 && !answers.contains(where: Self.closes), "\(answers)")
     }
 
@@ -59,7 +57,7 @@ import Testing
     @Test("HTTP/1.0 callers get no chunks") func oldOnesGetNoChunks() async throws {
         let head =
             "GET \(Self.path) HTTP/1.0\r\nHost: localhost\r\nAccept: application/x-ndjson\r\nExpect: 100-continue"
-        let answer = try await Self.answers(head, true).joined()
+        let answer = try await Self.answers(head).joined()
         #expect(answer.hasPrefix("HTTP/1.0 200 ") && answer.hasSuffix("}\n{\"end\":true,\"count\":0}\n"), "\(answer)")
         #expect(!answer.lowercased().contains("transfer-encoding"))
     }
@@ -70,22 +68,20 @@ import Testing
             "", "Host:", "Host: localhost\r\nHost: localhost", "Host: localhost\r\nhost: evil.example", "Host: a b",
             "Host: a/b", "Host: user@localhost", "Host: localhost:x", "Host: localhost:123456", "Host: [::1",
             "Host: []", "Host: [::g]", "Host: ::1", "Host: caf\u{e9}", "Host: :80", "Host: a,b c",
-        ],
-        [true, false]
+        ]
     )
-    func `A request that does not name one host is refused`(_ field: String, _ isDirect: Bool) async throws {
+    func `A request that does not name one host is refused`(_ field: String) async throws {
         let head = "GET \(Self.path) HTTP/1.1\r\n\(field.isEmpty ? "X: y" : field)"
-        let answers = try await Self.answers(head, isDirect)
+        let answers = try await Self.answers(head)
         #expect(answers.count == 1 && answers.first?.hasPrefix("HTTP/1.1 400 ") == true, "\(answers)")
         #expect(Self.closes(answers.first))
         #expect(answers.first?.contains(#""code":"malformed-request""#) == true)
         #expect(answers.first?.contains("Host") == true)
     }
 
-    @Test(arguments: [true, false])
-    func `The answer before a fault of framing is whole`(_ isDirect: Bool) async throws {
+    @Test func `The answer before a fault of framing is whole`() async throws {
         let good = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        let answers = try await Self.answers("\(good)GET \(Self.path) HTTP/1.1\r\nX: y", isDirect)
+        let answers = try await Self.answers("\(good)GET \(Self.path) HTTP/1.1\r\nX: y")
         #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 200", "HTTP/1.1 400"])
     }
 

@@ -1,7 +1,5 @@
 import Foundation
 import HTTPTypes
-import Hummingbird
-import HummingbirdTesting
 import Logging
 import NIOCore
 import PostgresDriver
@@ -46,17 +44,23 @@ struct LiveServer {
         clock: ServiceClock = .system,
         _ test: @Sendable (LiveServer) async throws -> Void
     ) async throws {
-        let direct = RegistryResponder(registry: registry, configuration: configuration, clock: clock, logger: .silent)
-        let application = makeApplication(direct: direct, configuration: configuration, logger: .silent)
-        try await run(application, registry, test)
+        let responder = RegistryResponder(
+            registry: registry,
+            configuration: configuration,
+            clock: clock,
+            logger: .silent
+        )
+        try await run(responder, configuration, test)
     }
 
     static func run(
-        _ application: some ApplicationProtocol,
-        _ registry: Registry,
+        _ responder: RegistryResponder,
+        _ configuration: ServerConfiguration,
         _ test: @Sendable (LiveServer) async throws -> Void
     ) async throws {
-        try await application.serve { port in try await test(LiveServer(port: port, registry: registry)) }
+        try await Listener.run(configuration, responder.respond) { port in
+            try await test(LiveServer(port: port, registry: responder.registry))
+        }
     }
 
     /// Makes a call; `…` stands for the app and environment that there are.
@@ -79,12 +83,7 @@ struct LiveServer {
         var fields = fields
         if body != nil, fields[.contentType] == nil { fields[.contentType] = "application/json" }
         let path = path.replacingOccurrences(of: "…", with: "/v1/apps/com.example.food/sandbox")
-        let buffer = body.map { ByteBuffer(bytes: $0) }
-        let request = TestClient.Request(path, method: method, authority: "localhost", headers: fields, body: buffer)
-        let patience = TestClient.Configuration(timeout: .seconds(60))
-        return try await TestClient.withClient(host: "127.0.0.1", port: port, configuration: patience) { client in
-            Reply(try await client.execute(request))
-        }
+        return Reply(try await HTTPExchange.run(method, path, fields, body, port: port))
     }
 
     @discardableResult
@@ -94,17 +93,29 @@ struct LiveServer {
     }
 }
 
+extension Listener {
+    /// Serves during the closure, which gets the port.
+    static func run<Value>(
+        _ configuration: ServerConfiguration,
+        local: [AddressRange] = IPAddress.loopback,
+        logger: Logger = .silent,
+        _ respond: @escaping RequestHandler.Respond,
+        _ body: (_ port: Int) async throws -> Value
+    ) async throws -> Value {
+        try await serve(
+            { try Listener(configuration, local: local, logger: logger, onServing: $0, respond: respond) },
+            body
+        )
+    }
+}
+
 /// The service's response.
 struct Reply: Sendable {
     let status: Int
     let fields: HTTPFields
     let bytes: [UInt8]
 
-    init(_ response: TestClient.Response) {
-        status = Int(response.status.code)
-        fields = response.headers
-        bytes = response.body.map { Array(buffer: $0) } ?? []
-    }
+    init(_ exchange: HTTPExchange) { (status, fields, bytes) = (exchange.status, exchange.fields, exchange.body) }
 
     /// `null` when it is no JSON.
     var json: JSONValue { (try? JSONParser.parse(bytes)) ?? .null }

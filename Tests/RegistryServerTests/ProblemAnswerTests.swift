@@ -10,8 +10,8 @@ import Testing
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private func answer(_ error: any Error) throws -> (fields: HTTPFields, status: Int, body: JSONValue) {
-        let answer = WholeAnswer(error, requestID: "r-1", logger: logger)
-        return (answer.fields, answer.status.code, try JSONParser.parse(answer.body))
+        let answer = Response(error, requestID: "r-1", logger: logger)
+        return (answer.fields, answer.status.code, try JSONParser.parse(answer.bytes))
     }
 
     @Test(arguments: Problem.Code.allCases) func `Every code has its members`(_ code: Problem.Code) throws {

@@ -77,7 +77,7 @@ import Testing
     func `Installations are named once and in UTF8`(_ field: String, _ mark: [UInt8], _ bytes: [UInt8]) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let body = #"{"token":"aa01"}"#
-            var request = Array("PUT \(DirectCallTests.path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n".utf8)
+            var request = Array("PUT \(HotCallTests.path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n".utf8)
             request += Array(
                 "\(field)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n".utf8
             )

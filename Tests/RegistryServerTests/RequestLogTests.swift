@@ -28,11 +28,11 @@ import Testing
         )
     }
 
-    private static let refusal: Result<Answer, any Error> = .failure(Problem(.superseded, "A later one is current."))
+    private static let refusal: Result<Response, any Error> = .failure(Problem(.superseded, "A later one is current."))
 
     @Test("A line has the names of request and trace") func aLineHasTheNamesOfRequestAndTrace() {
         let log = RecordedLog()
-        #expect(Self.answered(Self.trace).answer(Self.refusal, log.logger).status.code == 409)
+        #expect(Self.answered(Self.trace).response(Self.refusal, log.logger).status.code == 409)
         for word in ["r-1", "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", #""status": 409"#, "GET"] {
             #expect(log.text.contains(word), "\(word): \(log.text)")
         }
@@ -40,7 +40,7 @@ import Testing
 
     @Test("Without a trace none is named") func withoutATraceNoneIsNamed() {
         let log = RecordedLog()
-        _ = Self.answered(nil).answer(.success(.noContent), log.logger)
+        _ = Self.answered(nil).response(.success(.noContent), log.logger)
         #expect(log.text.contains("r-1") && !log.text.contains("trace-id"))
     }
 
@@ -50,25 +50,28 @@ import Testing
         var logger = log.logger
         logger.logLevel = .error
         struct Fault: Error {}
-        #expect(Self.answered(Self.trace).answer(Result<Answer, any Error>.failure(Fault()), logger).status.code == 500)
+        #expect(
+            Self.answered(Self.trace).response(Result<Response, any Error>.failure(Fault()), logger).status.code == 500
+        )
         #expect(log.text.contains("Fault") && log.text.contains("4bf92f3577b34da6a3ce929d0e0e4736"))
     }
 
-    @Test("A line that nobody wants is not made", arguments: [Result<Answer, any Error>.success(.noContent), refusal])
-    func whatNobodyWantsIsNotMade(_ result: Result<Answer, any Error>) {
+    @Test(
+        "A line that nobody wants is not made",
+        arguments: [Result<Response, any Error>.success(.noContent), refusal]
+    )
+    func whatNobodyWantsIsNotMade(_ result: Result<Response, any Error>) {
         let touches = Touches()
         let logger = Logger(label: "test") { _ in TouchyHandler(touches: touches) }
-        _ = Self.answered(Self.trace).answer(result, logger)
+        _ = Self.answered(Self.trace).response(result, logger)
         #expect(touches.count == 0)
     }
 
-    /// By the direct way as by the usual one.
     @Test("Live requests are logged") func liveRequestsAreLogged() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let (log, configuration) = (RecordedLog(), ServerConfiguration(port: 0, insecureNoAuth: true))
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: log.logger)
-        let application = makeApplication(direct: responder, configuration: configuration, logger: log.logger)
-        try await LiveServer.run(application, database.registry) { (server: LiveServer) async throws in
+        try await LiveServer.run(responder, configuration) { (server: LiveServer) async throws in
             for number in 1...2 {
                 let trace = "00-\(String(repeating: "\(number)", count: 32))-00f067aa0ba902b7-01"
                 let fields: HTTPFields = [TraceParent.field: trace, RequestID.field: "r-\(number)"]

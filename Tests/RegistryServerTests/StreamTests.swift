@@ -1,6 +1,6 @@
 import Foundation
 import HTTPTypes
-import Hummingbird
+import NIOCore
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -31,24 +31,26 @@ import Testing
         _ test: @Sendable (_ port: Int, _ ends: AsyncStream<String>) async throws -> Void
     ) async throws {
         let (ends, end) = AsyncStream.makeStream(of: String.self)
-        let responder = CallbackResponder<ConnectionContext> { _, _ in
-            Response(
-                status: .ok,
-                body: ResponseBody { writer in
-                    do {
-                        try await stream.write(to: &writer)
-                        end.yield("whole")
-                    } catch {
-                        end.yield("broken")
-                        throw error
-                    }
-                }
-            )
-        }
         var configuration = ServerConfiguration(port: 0)
         configuration.limits.stalledReader = stalledReader
-        let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
-        try await application.serve { port in try await test(port, ends) }
+        let watched = WatchedStream(stream: stream, ends: end)
+        try await Listener.run(configuration, { _ in .stream(watched) }) { try await test($0, ends) }
+    }
+
+    /// Tells how a stream ended.
+    private struct WatchedStream: ResponseStream {
+        let stream: ActivityStream
+        let ends: AsyncStream<String>.Continuation
+
+        func write(to writer: Exchange) async throws {
+            do {
+                try await stream.write(to: writer)
+                ends.yield("whole")
+            } catch {
+                ends.yield("broken")
+                throw error
+            }
+        }
     }
 
     /// The last line tells a whole stream from one that Postgres cut short, and so does HTTP's last chunk.

@@ -1,7 +1,6 @@
 import AsyncHTTPClient
 import Foundation
 import HTTPTypes
-import Hummingbird
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -59,8 +58,7 @@ import Testing
         configuration.limits.requestDeadline = deadline
         configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: logger)
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
-        let application = makeApplication(direct: responder, configuration: configuration, logger: .silent)
-        try await application.serve(test)
+        try await Listener.run(configuration, responder.respond, test)
     }
 
     /// A new client, so that its handshake is a new one.

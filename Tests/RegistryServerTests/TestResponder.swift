@@ -29,8 +29,7 @@ struct TestResponder {
     }
 
     func run(_ registry: Registry, _ test: @Sendable (LiveServer) async throws -> Void) async throws {
-        let application = makeApplication(direct: responder, configuration: Self.configuration(), logger: .silent)
-        try await LiveServer.run(application, registry, test)
+        try await LiveServer.run(responder, Self.configuration(), test)
     }
 }
 

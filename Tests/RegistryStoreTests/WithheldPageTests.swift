@@ -19,11 +19,7 @@ import Testing
     }
 
     private static func firstPage(_ limit: Int, _ activity: TestActivity) async throws -> AliasPage {
-        try await withCheckedContinuation { continuation in
-            activity.database.registry.firstPage(of: alias, limit: limit, in: activity.scope, on: nil) {
-                continuation.resume(returning: $0)
-            }
-        }.get()
+        try await activity.database.registry.page(of: alias, after: 0, limit: limit, in: activity.scope)
     }
 
     @Test("A page is filled from behind the withheld ones") func isFilled() async throws {
@@ -31,7 +27,6 @@ import Testing
         let (registry, scope) = (activity.database.registry, activity.scope)
         let first = try await Self.firstPage(2, activity)
         #expect(first.activities.map(\.token) == [.sample(1), .sample(2)])
-        #expect(try await registry.page(of: Self.alias, after: 0, limit: 2, in: scope) == first)
         let rest = try await registry.page(of: Self.alias, after: #require(first.next), limit: 2, in: scope)
         #expect(rest.activities.map(\.token) == [.sample(3)] && rest.next == nil)
         let all = try await Self.firstPage(3, activity)

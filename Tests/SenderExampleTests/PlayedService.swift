@@ -1,7 +1,8 @@
 import AsyncHTTPClient
 import Foundation
-import Hummingbird
+import HTTPTypes
 import Logging
+import NIOCore
 import NIOHTTP1
 import PostgresDriver
 import Synchronization
@@ -25,13 +26,10 @@ struct PlayedService: Sendable {
         configuration.keyRate = nil
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: logger)
-        let application = makeApplication(
-            responder: LosingResponder(base: responder),
-            direct: responder,
-            configuration: configuration,
-            logger: logger
-        )
-        return try await application.serve { port in
+        let losing = LosingResponder(base: responder)
+        return try await serve {
+            try Listener(configuration, logger: logger, onServing: $0, respond: losing.respond)
+        } _: { port in
             let root = "http://127.0.0.1:\(port)"
             _ = try await call(.PUT, "\(root)/v1/apps/\(bundleID)", ["name": "Food"], key: nil)
             let made = try await call(.POST, "\(root)/v1/apps/\(bundleID)/keys", ["role": "sender"], key: nil)
@@ -138,16 +136,16 @@ struct UnexpectedAnswer: Error, CustomStringConvertible {
 }
 
 /// Makes every 20th plan, which was made and committed, look as if Postgres had gone: the sender must ask with the same bytes.
-final class LosingResponder: HTTPResponder {
+private final class LosingResponder: Sendable {
     private let base: RegistryResponder
     private let plans = Atomic(0)
 
     init(base: RegistryResponder) { self.base = base }
 
-    func respond(to request: Request, context: ConnectionContext) async throws -> Response {
-        let answer = try await base.respond(to: request, context: context)
-        let isPlan = request.uri.path.hasSuffix("/plan")
-        guard isPlan, plans.add(1, ordering: .relaxed).newValue % 20 == 0 else { return answer }
-        return Response(status: .serviceUnavailable, body: .init(byteBuffer: ByteBuffer(string: "{}")))
+    @Sendable func respond(to request: Request) async -> Response? {
+        let response = await base.respond(to: request)
+        let isPlan = request.head.path?.hasSuffix("/plan") == true
+        guard isPlan, plans.add(1, ordering: .relaxed).newValue % 20 == 0 else { return response }
+        return Response(status: .serviceUnavailable, body: .bytes(Array("{}".utf8)))
     }
 }

@@ -102,15 +102,19 @@ package final class RawConnection: Sendable {
     private func read(isEnough: @escaping @Sendable ([UInt8]) -> Bool) async -> String {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
-                var (text, chunk) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
-                while true {
-                    let count = recv(descriptor, &chunk, chunk.count, 0)
-                    guard count > 0 else { break }
-                    text += chunk[..<count]
-                    if isEnough(text) { break }
-                }
-                continuation.resume(returning: String(decoding: text, as: UTF8.self))
+                continuation.resume(returning: String(decoding: readAll(isEnough), as: UTF8.self))
             }
+        }
+    }
+
+    /// Blocks until the other side closes, or the input is enough.
+    func readAll(_ isEnough: ([UInt8]) -> Bool = { _ in false }) -> [UInt8] {
+        var (text, chunk) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+        while true {
+            let count = recv(descriptor, &chunk, chunk.count, 0)
+            guard count > 0 else { return text }
+            text += chunk[..<count]
+            if isEnough(text) { return text }
         }
     }
 }

@@ -5,7 +5,7 @@ import RegistryRules
 import RegistryStore
 
 extension ScopedCall {
-    func register() throws -> DeferredAnswer {
+    func register() async throws -> Response {
         var parameters = ParameterReader(call)
         let id = parameters.path("activityId", ActivityID.init)
         let registration = call.readBody { json in
@@ -15,17 +15,21 @@ extension ScopedCall {
         }
         let checkedID = try parameters.checked(id)
         let claimant = try checkRights(to: registration)
-        return DeferredAnswer { executor, complete in
-            registry.register(registration, as: checkedID, in: scope, by: who, claimant: claimant, on: executor) {
-                result in
-                registrations.count(result.map(\.outcome), of: .update)
-                complete { result.map(WholeAnswer.registration).mapError(\.self) }
-            }
+        let result = try await registrations.counting(.update, \.outcome) {
+            try await registry.register(
+                registration,
+                as: checkedID,
+                in: scope,
+                by: who,
+                claimant: claimant,
+                on: call.executor
+            )
         }
+        return .registration(result)
     }
 
     /// For apps that know only a token and a `liveactivityId`.
-    func registerByAlias() async throws -> Answer {
+    func registerByAlias() async throws -> Response {
         var parameters = ParameterReader(call)
         let (value, registration) = call.readBody { json in
             let value = json.string("alias", Alias.value)
@@ -47,10 +51,10 @@ extension ScopedCall {
                 claimant: claimant
             )
         }
-        return Answer(.registration(answer))
+        return .registration(answer)
     }
 
-    func readActivity() async throws -> Answer {
+    func readActivity() async throws -> Response {
         var parameters = ParameterReader(call)
         let id = parameters.path("activityId", ActivityID.init)
         guard let record = try await registry.activity(parameters.checked(id), in: scope) else {
@@ -58,11 +62,11 @@ extension ScopedCall {
         }
         var json = JSONWriter(reservingCapacity: 1024)
         record.encode(to: &json, bundleID: scope.app.bundleID, environment: scope.environment)
-        return Answer(fields: [.contentType: MediaType.json], body: .bytes(json.bytes))
+        return Response(fields: [.contentType: MediaType.json], body: .bytes(json.bytes))
     }
 
     /// Known or not.
-    func end() async throws -> Answer {
+    func end() async throws -> Response {
         var parameters = ParameterReader(call)
         let candidate = parameters.path("activityId", ActivityID.init)
         let ending = Ending(&parameters)
@@ -80,7 +84,7 @@ extension ScopedCall {
         return .noContent
     }
 
-    func endByAlias() async throws -> Answer {
+    func endByAlias() async throws -> Response {
         var parameters = ParameterReader(call)
         let value = parameters.requiredQuery("alias", Alias.value)
         let ending = Ending(&parameters)
@@ -140,9 +144,9 @@ private struct Ending {
     }
 }
 
-extension WholeAnswer {
+extension Response {
     /// 201 the first time, 200 after.
-    fileprivate static func registration(_ answer: RegistrationAnswer) -> WholeAnswer {
+    fileprivate static func registration(_ answer: RegistrationAnswer) -> Response {
         .json(answer.outcome == .registered ? .created : .ok, answer)
     }
 }

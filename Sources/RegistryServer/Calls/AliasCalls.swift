@@ -2,21 +2,13 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    func listActivities() throws -> DeferredAnswer {
+    func listActivities() async throws -> Response {
         let (alias, limit, number) = try readList()
-        guard number == 0 else {
-            return DeferredAnswer {
-                answer(alias, try await registry.page(of: alias, after: number, limit: limit, in: scope))
-            }
-        }
-        return DeferredAnswer { executor, complete in
-            registry.firstPage(of: alias, limit: limit, in: scope, on: executor) { result in
-                complete { result.map { answer(alias, $0) }.mapError(\.self) }
-            }
-        }
+        let page = try await registry.page(of: alias, after: number, limit: limit, in: scope, on: call.executor)
+        return response(alias, page)
     }
 
-    func streamActivities() async throws -> Answer {
+    func streamActivities() async throws -> Response {
         let alias = try readList().alias
         let limit = ActivityStream.firstPageSize
         let first = try await registry.page(of: alias, after: 0, limit: limit, in: scope)
@@ -38,23 +30,21 @@ extension ScopedCall {
         return (try parameters.checked(candidate), limit, number)
     }
 
-    func endAll() async throws -> Answer {
+    func endAll() async throws -> Response {
         var parameters = ParameterReader(call)
         let alias = readAlias(&parameters)
         let ended = try await registry.endAll(under: parameters.checked(alias), in: scope, by: who)
         return .json { $0.member("ended", ended) }
     }
 
-    func resolve() throws -> DeferredAnswer {
+    func resolve() async throws -> Response {
         let body = try call.readChecked { ResolveBody.read(&$0) }
-        return DeferredAnswer {
-            let found = try await find(body)
-            let count = found.reduce(0) { $0 + $1.activities.count }
-            guard count > Self.mostWrittenAtOnce else { return body.answer(of: found, activityCount: count) }
-            // Not on the event loop's thread, which other connections need.
-            return await withTaskExecutorPreference(globalConcurrentExecutor) {
-                await body.answerElsewhere(of: found, activityCount: count)
-            }
+        let found = try await find(body)
+        let count = found.reduce(0) { $0 + $1.activities.count }
+        guard count > Self.mostWrittenAtOnce else { return body.response(of: found, activityCount: count) }
+        // Not on the event loop's thread, which other connections need.
+        return await withTaskExecutorPreference(globalConcurrentExecutor) {
+            await body.responseElsewhere(of: found, activityCount: count)
         }
     }
 
@@ -69,7 +59,7 @@ extension ScopedCall {
 }
 
 extension ResolveBody {
-    fileprivate func answer(of found: [ResolvedAlias], activityCount: Int) -> WholeAnswer {
+    fileprivate func response(of found: [ResolvedAlias], activityCount: Int) -> Response {
         var found = found[...]
         return .json(reservingCapacity: 1024 + 512 * activityCount) { json in
             json.array("results") { json in
@@ -79,8 +69,8 @@ extension ResolveBody {
     }
 
     /// On the task's preferred executor: an asynchronous function begins there.
-    fileprivate func answerElsewhere(of found: [ResolvedAlias], activityCount: Int) async -> WholeAnswer {
-        answer(of: found, activityCount: activityCount)
+    fileprivate func responseElsewhere(of found: [ResolvedAlias], activityCount: Int) async -> Response {
+        response(of: found, activityCount: activityCount)
     }
 }
 
@@ -126,7 +116,7 @@ extension ScopedCall {
         throw problem
     }
 
-    private func answer(_ alias: Alias, _ page: AliasPage) -> WholeAnswer {
+    private func response(_ alias: Alias, _ page: AliasPage) -> Response {
         .json { json in
             json.writeAddress(of: alias, in: scope)
             json.member("activities", page.activities)

@@ -4,7 +4,7 @@ import RegistryStore
 
 extension Call {
     /// All apps, or the one of the credentials.
-    func listApps() async throws -> Answer {
+    func listApps() async throws -> Response {
         let apps: [App]
         if let own = principal.app {
             apps = [try await registry.app(own)].compactMap { $0 }
@@ -14,7 +14,7 @@ extension Call {
         return .json { $0.member("apps", apps) }
     }
 
-    func putApp() async throws -> Answer {
+    func putApp() async throws -> Response {
         var parameters = ParameterReader(self)
         let candidate = parameters.path("bundleId", BundleID.init(_:))
         let (changes, bodyFaults) = readBody { json in (AppChanges(from: &json), json.faults) }
@@ -33,7 +33,7 @@ extension Call {
         return .json(isNew ? .created : .ok, app)
     }
 
-    func readApp() async throws -> Answer {
+    func readApp() async throws -> Response {
         guard let bundleID = try? BundleID(parameter("bundleId")), let app = try await registry.app(bundleID) else {
             throw Problem.unknownApp
         }
@@ -44,7 +44,7 @@ extension Call {
         }
     }
 
-    func deleteApp() async throws -> Answer {
+    func deleteApp() async throws -> Response {
         guard let bundleID = try? BundleID(parameter("bundleId")) else { throw Problem.unknownApp }
         defer { apps.forget(bundleID) }
         guard try await registry.deleteApp(bundleID, by: principal.who) else { throw Problem.unknownApp }

@@ -5,7 +5,7 @@ import RegistryStore
 
 extension ScopedCall {
     /// Newest first.
-    func listEvents() async throws -> Answer {
+    func listEvents() async throws -> Response {
         var parameters = ParameterReader(call)
         let filter = readEventFilter(&parameters)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
@@ -33,7 +33,7 @@ extension ScopedCall {
     }
 
     /// With the reason for each token, handed out or withheld.
-    func explainAlias() async throws -> Answer {
+    func explainAlias() async throws -> Response {
         var parameters = ParameterReader(call)
         let kind = parameters.requiredQuery("kind", Alias.kind)
         let value = parameters.requiredQuery("value", Alias.value)
@@ -77,7 +77,7 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    func readStatistics() async throws -> Answer {
+    func readStatistics() async throws -> Response {
         var parameters = ParameterReader(call)
         let window = parameters.query("window", Self.window) ?? .seconds(86_400)
         try parameters.checked()

@@ -17,6 +17,8 @@ final class Call: Sendable {
     private let body: Mutex<ReceivedBody?>
     /// An NDJSON body, which the call itself reads.
     let lines: BodyLines?
+    /// The connection's event loop, for work that this call starts.
+    let executor: any TaskExecutor
 
     init(
         _ parts: ServiceParts,
@@ -27,7 +29,8 @@ final class Call: Sendable {
         network: CallerNetwork?,
         wantsLines: Bool,
         body: ReceivedBody?,
-        lines: BodyLines?
+        lines: BodyLines?,
+        executor: any TaskExecutor
     ) {
         self.parts = parts
         self.principal = principal
@@ -38,6 +41,7 @@ final class Call: Sendable {
         self.wantsLines = wantsLines
         self.body = Mutex(body)
         self.lines = lines
+        self.executor = executor
     }
 
     var registry: Registry { parts.registry }

@@ -4,7 +4,7 @@ import RegistryStore
 
 extension ScopedCall {
     /// The changes since a position, as a page with an optional wait, or as a stream.
-    func followChanges() async throws -> Answer {
+    func followChanges() async throws -> Response {
         var parameters = ParameterReader(call)
         let filter = readChangeFilter(&parameters)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ChangeFeed.pageSize
@@ -28,7 +28,7 @@ extension ScopedCall {
         )
         // Otherwise nginx buffers the response.
         let fields: HTTPFields = [.contentType: format.mediaType, .accelBuffering: "no"]
-        return Answer(fields: fields, body: .stream(stream))
+        return Response(fields: fields, body: .stream(stream))
     }
 
     private func firstBatch(after position: ChangePosition?) async throws -> ChangeBatch {
@@ -41,7 +41,7 @@ extension ScopedCall {
         _ filter: ChangeFilter,
         limit: Int,
         wait: Duration
-    ) async throws -> Answer {
+    ) async throws -> Response {
         guard let position else { return Self.answer([], try await registry.presentChangePosition(), hasMore: false) }
         var reader = ChangePages(registry: registry, scope: scope, filter: filter, limit: limit, position: position)
         var found = try await reader.next()
@@ -63,7 +63,7 @@ extension ScopedCall {
         return Self.answer(found, reader.position, hasMore: reader.hasMore)
     }
 
-    private static func answer(_ changes: [Change], _ position: ChangePosition, hasMore: Bool) -> Answer {
+    private static func answer(_ changes: [Change], _ position: ChangePosition, hasMore: Bool) -> Response {
         .json { json in
             json.member("changes", changes)
             json.member("after", position.text)

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    func putChannel() async throws -> Answer {
+    func putChannel() async throws -> Response {
         var parameters = ParameterReader(call)
         let candidate = readAlias(&parameters)
         let (body, faults) = call.readBody { json in (BroadcastChannel.read(&json), json.faults) }
@@ -13,7 +13,7 @@ extension ScopedCall {
         return .channel(isNew ? .created : .ok, channel, of: alias)
     }
 
-    func readChannel() async throws -> Answer {
+    func readChannel() async throws -> Response {
         var parameters = ParameterReader(call)
         let candidate = readAlias(&parameters)
         let alias = try parameters.checked(candidate)
@@ -24,7 +24,7 @@ extension ScopedCall {
     }
 
     /// Succeeds without a channel, too.
-    func deleteChannel() async throws -> Answer {
+    func deleteChannel() async throws -> Response {
         var parameters = ParameterReader(call)
         let alias = readAlias(&parameters)
         try await registry.deleteChannel(of: parameters.checked(alias), in: scope, by: who)
@@ -32,12 +32,12 @@ extension ScopedCall {
     }
 }
 
-extension Answer {
+extension Response {
     fileprivate static func channel(
         _ status: HTTPResponse.Status,
         _ channel: BroadcastChannel,
         of alias: Alias
-    ) -> Answer {
+    ) -> Response {
         .json(status) { json in
             json.member("alias", alias)
             channel.writeMembers(to: &json)

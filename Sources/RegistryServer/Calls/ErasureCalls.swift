@@ -2,7 +2,7 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    func erase() async throws -> Answer {
+    func erase() async throws -> Response {
         let subject = try call.readChecked { readSubject(&$0) }
         let counts = try await registry.erase(subject, in: scope, by: who)
         return .json { json in

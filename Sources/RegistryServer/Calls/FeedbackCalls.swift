@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    func takeFeedback() async throws -> Answer {
+    func takeFeedback() async throws -> Response {
         if let lines = call.lines { return .stream(try await FeedbackStream.begin(lines, apply)) }
         let body = try call.readChecked { FeedbackBody.read(&$0) }
         var results = try await apply(body.reports)[...]
@@ -15,7 +15,7 @@ extension ScopedCall {
     }
 
     /// A failed push, as reported by gorush. Always 200, because gorush considers all other statuses a failure.
-    func takeGorushPost() async throws -> Answer {
+    func takeGorushPost() async throws -> Response {
         switch try call.readChecked({ GorushPost.read(&$0) }) {
         case .ignored(let reason):
             call.feedback.ignore(reason)
@@ -37,14 +37,14 @@ extension ScopedCall {
         return outcome.results
     }
 
-    func releaseActivity() async throws -> Answer {
+    func releaseActivity() async throws -> Response {
         var parameters = ParameterReader(call)
         let id = parameters.path("activityId", ActivityID.init)
         let isReleased = try await registry.release(parameters.checked(id), in: scope, by: who)
         return .json { $0.member("released", isReleased ? 1 : 0) }
     }
 
-    func releaseAll() async throws -> Answer {
+    func releaseAll() async throws -> Response {
         let released = try await registry.releaseAll(in: scope, by: who)
         return .json { $0.member("released", released) }
     }

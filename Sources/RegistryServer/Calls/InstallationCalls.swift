@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    func applyFullState() async throws -> Answer {
+    func applyFullState() async throws -> Response {
         var parameters = ParameterReader(call)
         let (installation, body) = call.readBody { json in
             let installation = readInstallation(&json, &parameters)
@@ -22,7 +22,7 @@ extension ScopedCall {
         }
     }
 
-    func putInstallation() async throws -> Answer {
+    func putInstallation() async throws -> Response {
         var parameters = ParameterReader(call)
         let (installation, profile) = call.readBody { json in
             let installation = readInstallation(&json, &parameters)
@@ -38,7 +38,7 @@ extension ScopedCall {
     }
 
     /// Without whole tokens.
-    func readInstallationRecord() async throws -> Answer {
+    func readInstallationRecord() async throws -> Response {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
         guard let record = try await registry.installation(parameters.checked(installation), in: scope) else {
@@ -47,7 +47,7 @@ extension ScopedCall {
         return .json(.ok, record)
     }
 
-    func logOut() async throws -> Answer {
+    func logOut() async throws -> Response {
         var parameters = ParameterReader(call)
         let candidate = readInstallation(&parameters)
         let observedAt = parameters.query("observedAt", ParameterReader.timestamp)

@@ -4,7 +4,7 @@ import RegistryStore
 
 extension AppCall {
     /// Only this answer contains the whole key.
-    func createKey() async throws -> Answer {
+    func createKey() async throws -> Response {
         let now = call.access.clock.date()
         let request = try call.readChecked { APIKeyRequest.read(&$0, now: now) }
         let key = APIKey(random: request.role)
@@ -18,16 +18,16 @@ extension AppCall {
         call.access.keys.forget(key.id)
         var body = JSONWriter()
         record.encode(to: &body, revealing: key)
-        return Answer(status: .created, fields: [.contentType: MediaType.json], body: .bytes(body.bytes))
+        return Response(status: .created, fields: [.contentType: MediaType.json], body: .bytes(body.bytes))
     }
 
     /// Without secrets; revoked and expired ones, too.
-    func listKeys() async throws -> Answer {
+    func listKeys() async throws -> Response {
         let keys = try await call.registry.keys(of: app)
         return .json { $0.member("keys", keys) }
     }
 
-    func revokeKey() async throws -> Answer {
+    func revokeKey() async throws -> Response {
         guard let id = try? APIKeyID(call.parameter("keyId")),
             try await call.registry.revokeKey(id, ofApp: app.id, by: call.principal.who)
         else { throw Problem(.keyNotFound, "The app has no key of this id.") }

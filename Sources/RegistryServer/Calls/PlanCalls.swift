@@ -2,7 +2,7 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    func plan() async throws -> Answer {
+    func plan() async throws -> Response {
         let longestLease = scope.app.settings.activityLifetime
         let request = try call.readChecked { PlanRequest.read(&$0, longestLease: longestLease) }
         let position = try readPosition(of: request)
@@ -18,7 +18,7 @@ extension ScopedCall {
     }
 
     /// The sender sent nothing.
-    func releaseLease() async throws -> Answer {
+    func releaseLease() async throws -> Response {
         var parameters = ParameterReader(call)
         let id = parameters.path("leaseId", LeaseID.init)
         try await registry.release(parameters.checked(id), in: scope, by: who)

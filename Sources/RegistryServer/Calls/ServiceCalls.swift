@@ -3,9 +3,9 @@ import RegistryCore
 import RegistryStore
 import WebAssets
 
-extension Answer {
-    static var openAPI: Answer {
-        Answer(
+extension Response {
+    static var openAPI: Response {
+        Response(
             fields: [.contentType: MediaType.json, .cacheControl: "public, max-age=300"],
             body: .bytes(WebAssets.openAPI)
         )
@@ -14,7 +14,7 @@ extension Answer {
 
 extension Call {
     /// With `?verbose` its version. It does not ask Postgres: a restart would not help Postgres.
-    var liveness: Answer {
+    var liveness: Response {
         .json { json in
             json.member("status", "ok")
             if isVerbose { json.member("version", metrics.version) }
@@ -27,7 +27,7 @@ extension Call {
     ///
     /// - Parameter isOpen: whether everyone may see the facts.
     /// - Throws: `unavailable` if Postgres accepts no writes, and after the start of a shutdown.
-    func readiness(isOpen: Bool = false) async throws -> Answer {
+    func readiness(isOpen: Bool = false) async throws -> Response {
         if isVerbose, !isOpen {
             try Access.operatorReads.check(await access.authenticator.principal(for: fields, from: network))
         }

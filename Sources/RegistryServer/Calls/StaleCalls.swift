@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    func listStaleTokens() async throws -> Answer {
+    func listStaleTokens() async throws -> Response {
         var parameters = ParameterReader(call)
         var filter = StaleFilter()
         filter.kind = parameters.query("kind", StaleFilter.kind)
@@ -23,7 +23,7 @@ extension ScopedCall {
         }
     }
 
-    func purgeStaleTokens() async throws -> Answer {
+    func purgeStaleTokens() async throws -> Response {
         let (filter, isDryRun) = try call.readBody { json in
             let filter = StaleFilter(from: &json)
             let isDryRun = json.optionalBool("dryRun") ?? true

@@ -4,7 +4,7 @@ import RegistryStore
 
 extension ScopedCall {
     /// - Parameter kind: nil if the path names it.
-    func registerToken(of kind: TokenKind? = nil) async throws -> Answer {
+    func registerToken(of kind: TokenKind? = nil) async throws -> Response {
         var parameters = ParameterReader(call)
         let (installation, slot, registration) = call.readBody { json in
             let installation = readInstallation(&json, &parameters)
@@ -22,7 +22,7 @@ extension ScopedCall {
     }
 
     /// Later observations stay.
-    func deleteToken(of kind: TokenKind? = nil) async throws -> Answer {
+    func deleteToken(of kind: TokenKind? = nil) async throws -> Response {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
         let slot = readSlot(of: kind, &parameters)
@@ -40,7 +40,7 @@ extension ScopedCall {
         return .noContent
     }
 
-    func releaseToken(of kind: TokenKind? = nil) async throws -> Answer {
+    func releaseToken(of kind: TokenKind? = nil) async throws -> Response {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
         let slot = readSlot(of: kind, &parameters)
@@ -64,7 +64,7 @@ extension ScopedCall {
     /// A page of start tokens, or of the tokens of a kind.
     ///
     /// - Parameter kind: nil if the path names it.
-    func listTokens(of kind: TokenKind? = nil) async throws -> Answer {
+    func listTokens(of kind: TokenKind? = nil) async throws -> Response {
         var parameters = ParameterReader(call)
         let named = kind ?? readKind(&parameters)
         let candidate = readAlias(&parameters)

@@ -1,4 +1,3 @@
-import Hummingbird
 import NIOCore
 import RegistryCore
 import RegistryStore
@@ -7,7 +6,7 @@ import RegistryStore
 ///
 /// A reader holds only a few shared batches: no connection, no transaction, no snapshot. One that is too slow for them
 /// catches up with pages of its own.
-struct ChangeStream: AnswerStream {
+struct ChangeStream: ResponseStream {
     let registry: Registry
     let feed: ChangeFeed
     let scope: Scope
@@ -20,24 +19,23 @@ struct ChangeStream: AnswerStream {
     /// After this the caller reconnects, and is authorized again: its key may have been revoked.
     static let lifetime = Duration.seconds(600)
 
-    func write(to writer: inout any ResponseBodyWriter) async throws {
+    func write(to writer: Exchange) async throws {
         defer { withExtendedLifetime(follower) {} }
         try await writer.write(first.bytes(as: format, filter))
         let deadline = ContinuousClock.now + Self.lifetime
         var position = first.position
         do {
-            while try await follow(from: &position, until: deadline, &writer) {}
+            while try await follow(from: &position, until: deadline, writer) {}
         } catch let problem as Problem {
             try await writer.write(format.encode(problem))
         }
-        try await writer.finish(nil)
     }
 
     /// - Returns: whether to follow anew.
     private func follow(
         from position: inout ChangePosition,
         until deadline: ContinuousClock.Instant,
-        _ writer: inout any ResponseBodyWriter
+        _ writer: Exchange
     ) async throws -> Bool {
         var messages = feed.follow(scope, until: deadline).makeAsyncIterator()
         guard let welcome = await messages.next() else { return true }

@@ -17,10 +17,10 @@ extension Route {
     }
 }
 
-extension Answer {
+extension Response {
     /// A page of the documentation, or the page for a path that has none.
-    static func docs(_ path: String) -> Answer {
-        var answer = Answer(fields: [.contentType: "text/html; charset=utf-8"])
+    static func docs(_ path: String) -> Response {
+        var answer = Response(fields: [.contentType: "text/html; charset=utf-8"])
         answer.contentPolicy = """
             default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; frame-ancestors 'none'; \
             base-uri 'none'; form-action 'none'

@@ -33,11 +33,11 @@ final class ServiceMetrics: Sendable {
     }
 
     /// Without Postgres, its metrics are left out.
-    func answer() async -> Answer {
+    func answer() async -> Response {
         let totals = try? await totals.value()
         var text = MetricsText()
         for metric in Metric.allCases { write(metric, totals, to: &text) }
-        return Answer(fields: [.contentType: MetricsText.mediaType], body: .bytes(Array(text.text.utf8)))
+        return Response(fields: [.contentType: MetricsText.mediaType], body: .bytes(Array(text.text.utf8)))
     }
 
     private func write(_ metric: Metric, _ totals: Totals?, to text: inout MetricsText) {

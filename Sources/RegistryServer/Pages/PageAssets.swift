@@ -17,10 +17,10 @@ struct PageAssets: Sendable {
     /// A file of another version, as of another release's instance, must not be cached.
     ///
     /// - Throws: `no-such-route` for a missing file.
-    func answer(_ name: String, version: String) throws(Problem) -> Answer {
+    func answer(_ name: String, version: String) throws(Problem) -> Response {
         guard let bytes = files[name] else { throw Problem(.noSuchRoute, "There is no such file.") }
         let isCurrent = address.hasSuffix("/" + version)
-        return Answer(
+        return Response(
             fields: [
                 .contentType: Self.type(of: name),
                 .cacheControl: isCurrent ? "public, max-age=31536000, immutable" : "no-store",

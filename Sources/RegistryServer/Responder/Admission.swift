@@ -29,7 +29,12 @@ struct Admission: Sendable {
 
     var route: Route { located.match.route }
 
-    func call(_ parts: ServiceParts, body: ReceivedBody? = nil, lines: BodyLines? = nil) -> Call {
+    func call(
+        _ parts: ServiceParts,
+        body: ReceivedBody? = nil,
+        lines: BodyLines? = nil,
+        on executor: any TaskExecutor
+    ) -> Call {
         Call(
             parts,
             principal: principal,
@@ -39,14 +44,15 @@ struct Admission: Sendable {
             network: network,
             wantsLines: located.wantsLines,
             body: body,
-            lines: lines
+            lines: lines,
+            executor: executor
         )
     }
 }
 
 extension RegistryResponder {
-    /// Decides whether a caller may make a request, without waiting. The usual way, the direct one and the console only
-    /// authenticate differently.
+    /// Decides whether a caller may make a request, without waiting. Calls and the console only authenticate
+    /// differently.
     ///
     /// An app outside of the credentials is rejected before it is looked up, so the time of the answer does not reveal
     /// its existence.
@@ -107,7 +113,7 @@ extension RouteTable.Match {
             switch route.action {
             case .plain: return nil
             case .app: return { .app($0) }
-            case .scoped, .hot, .page:
+            case .scoped, .page:
                 let name = parameters["environment"]
                 guard let environment = name.flatMap(APNSEnvironment.init(rawValue:)) else { throw .unknownApp }
                 return { .scope(Scope(app: $0, environment: environment)) }

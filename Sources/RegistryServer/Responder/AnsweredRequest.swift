@@ -13,36 +13,24 @@ extension RegistryResponder {
         let requestID: String
         let start: NIODeadline
 
-        /// The answer for a result; counts it, and logs it with internal errors.
-        func answer(_ result: Result<Answer, any Error>, _ logger: Logger) -> Answer {
-            answer(result, logger) { error in
-                isPage
-                    ? .page(of: error, requestID: requestID, logger: named(logger))
-                    : Answer(WholeAnswer(error, requestID: requestID, logger: named(logger)))
-            }
-        }
-
-        func answer(_ result: Result<WholeAnswer, any Error>, _ logger: Logger) -> WholeAnswer {
-            answer(result, logger) { WholeAnswer($0, requestID: requestID, logger: named(logger)) }
-        }
-
-        private func answer<Made: AnswerHead>(
-            _ result: Result<Made, any Error>,
-            _ logger: Logger,
-            telling: (any Error) -> Made
-        ) -> Made {
+        /// The response for a result; counts it, and logs it with internal errors.
+        func response(_ result: Result<Response, any Error>, _ logger: Logger) -> Response {
             let duration = NIODeadline.now() - start
-            let answer: Made
+            var response: Response
             switch result {
-            case .success(let made): answer = made
+            case .success(let made): response = made
             case .failure(let error):
                 refusals.count(error)
-                answer = telling(error)
+                response =
+                    isPage
+                    ? .page(of: error, requestID: requestID, logger: named(logger))
+                    : Response(error, requestID: requestID, logger: named(logger))
             }
-            meters?.count(answer.status, after: duration)
+            response.requestID = requestID
+            meters?.count(response.status, after: duration)
             // Few operators log requests, and metadata costs as much as the request's own work here.
-            if logger.logLevel <= .debug { named(logger).debug("request", metadata: summary(of: answer, duration)) }
-            return answer
+            if logger.logLevel <= .debug { named(logger).debug("request", metadata: summary(of: response, duration)) }
+            return response
         }
 
         /// The log with the request's id, and the caller's trace.
@@ -57,11 +45,11 @@ extension RegistryResponder {
         }
 
         /// The template instead of the path, which may contain an installation's id.
-        private func summary(of answer: some AnswerHead, _ duration: TimeAmount) -> Logger.Metadata {
+        private func summary(of response: Response, _ duration: TimeAmount) -> Logger.Metadata {
             [
                 "method": "\(method.rawValue.prefix(16))",
                 "route": "\(located?.match.route.template ?? "-")",
-                "status": "\(answer.status.code)",
+                "status": "\(response.status.code)",
                 "milliseconds": "\(Double(duration.nanoseconds) / 1e6)",
             ]
         }

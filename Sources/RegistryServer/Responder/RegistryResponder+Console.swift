@@ -1,44 +1,39 @@
 import Foundation
 import HTTPTypes
-import Hummingbird
-import NIOCore
 import RegistryCore
 import RegistryStore
 
 extension RegistryResponder {
     /// The stages are those of the API; a cookie identifies the caller.
-    func servePage(
-        _ page: Route.Page,
-        _ located: RoutedRequest,
-        _ request: Request,
-        _ context: ConnectionContext
-    ) async throws -> Answer {
-        let (fields, start) = (request.headers, ContinuousClock.now)
-        let network = network(of: fields, from: IPAddress(context.channel.remoteAddress))
-        let visit = try await findVisit(fields, from: context.channel.remoteAddress, network)
+    func servePage(_ page: Route.Page, _ located: RoutedRequest, _ request: Request) async throws -> Response {
+        let start = ContinuousClock.now
+        let network = network(of: request)
+        let visit = try await findVisit(request, network)
         if located.match.route.access != .everyone, visit.principal.role == nil { return .signIn(toward: request.head) }
-        let admission = try await admission(of: visit.principal, to: located, fields, from: network)
+        let admission = try await admission(of: visit.principal, to: located, request.fields, from: network)
         let (count, lookups) = (try count(admission), ContinuousClock.now - start)
-        let result = await Result.async {
-            let form = try await readForm(request, of: admission.route, visit, context, network)
-            let call = admission.call(parts)
+        do {
+            let form = try await readForm(request, of: admission.route, visit, network)
+            let call = admission.call(parts, on: request.connection.executor)
             let scope = admission.place.scope
             let consoleCall = ConsoleCall(call: call, console: console, visit: visit, scope: scope, form: form)
-            return try await registry.spending(lookups) { try await page(consoleCall) }
+            let response = try await registry.spending(lookups) { try await page(consoleCall) }
+            return count.finish(response).renewing(visit, at: access.clock.date())
+        } catch {
+            count.giveBack()
+            throw error
         }
-        return try count.finish(result).get().renewing(visit, at: access.clock.date())
     }
 
     private func readForm(
         _ request: Request,
         of route: Route,
         _ visit: ConsoleVisit,
-        _ context: ConnectionContext,
         _ network: CallerNetwork?
     ) async throws -> Query {
         guard route.body == .form else { return try Query("") }
-        try RequestOrigin.check(request.headers, authority: request.head.authority)
-        let form = try await bodies.form(request, from: context.channel, of: network)
+        try RequestOrigin.check(request.fields, authority: request.head.authority)
+        let form = try await bodies.form(request, of: network)
         if route.access != .everyone { try visit.check(form) }
         return form
     }
@@ -46,17 +41,13 @@ extension RegistryResponder {
     /// Identifies the caller by the cookie's session, if its key is still valid.
     ///
     /// - Throws: `unavailable`, `RateLimited`.
-    private func findVisit(
-        _ fields: HTTPFields,
-        from remote: SocketAddress?,
-        _ network: CallerNetwork?
-    ) async throws -> ConsoleVisit {
-        let isSecure = console.isSecure(fields, from: IPAddress(remote))
+    private func findVisit(_ request: Request, _ network: CallerNetwork?) async throws -> ConsoleVisit {
+        let isSecure = console.isSecure(request.fields, from: request.peer)
         guard !access.authenticator.insecureNoAuth else {
             let token = FormToken.make(from: console.insecureNonce)
             return ConsoleVisit(principal: .insecure, isSecure: isSecure, formToken: token)
         }
-        let text = ConsoleCookie(purpose: .session, isSecure: isSecure).value(in: fields)
+        let text = ConsoleCookie(purpose: .session, isSecure: isSecure).value(in: request.fields)
         guard let claim = text.flatMap(ConsoleSession.Claim.init), claim.session.isValid(at: access.clock.date()),
             let key = try await findKey(of: claim, from: network)
         else { return ConsoleVisit(principal: .anonymous, isSecure: isSecure, formToken: nil) }
@@ -80,24 +71,24 @@ extension RegistryResponder {
     }
 }
 
-extension Answer {
-    static func seeOther(_ location: String) -> Answer { Answer(status: .seeOther, fields: [.location: location]) }
+extension Response {
+    static func seeOther(_ location: String) -> Response { Response(status: .seeOther, fields: [.location: location]) }
 
     /// Redirects to the sign-in page, and from there back; but not to a search, which may contain a pasted token.
-    fileprivate static func signIn(toward head: HTTPRequest) -> Answer {
+    fileprivate static func signIn(toward head: HTTPRequest) -> Response {
         let isPage = head.method == .get && head.path != ConsoleLink.home
         let path = head.path?.split(separator: "?", maxSplits: 1).first ?? ""
         let next = path.hasSuffix("/search") ? String(path) : head.path
         return seeOther(ConsoleLink.signIn + ConsoleLink.query([("next", isPage ? next : nil)]))
     }
 
-    fileprivate func renewing(_ visit: ConsoleVisit, at now: Date) -> Answer {
+    fileprivate func renewing(_ visit: ConsoleVisit, at now: Date) -> Response {
         guard let session = visit.session?.renewed(at: now), fields[.setCookie] == nil else { return self }
         return with(session, digest: visit.digest, isSecure: visit.isSecure)
     }
 
     /// The answer that gives the browser a session.
-    func with(_ session: ConsoleSession, digest: [UInt8], isSecure: Bool) -> Answer {
+    func with(_ session: ConsoleSession, digest: [UInt8], isSecure: Bool) -> Response {
         var answer = self
         let cookie = ConsoleCookie(purpose: .session, isSecure: isSecure)
         answer.fields.append(cookie.setting(session.sealed(by: digest), seconds: Int(ConsoleSession.idleTime)))

@@ -1,15 +1,14 @@
 import HTTPTypes
-import Hummingbird
 import Logging
-import NIOCore
 import RegistryCore
 import RegistryStore
+import Synchronization
 
 /// Takes a request through the stages in which it can be rejected, and converts its result to a response.
 ///
 /// The order of refusals is fixed: host, path, route, method, origin, credentials, app, role, quota, body, and then the
 /// call itself. Postgres is not asked before the stage that needs it.
-struct RegistryResponder: HTTPResponder {
+struct RegistryResponder: Sendable {
     let parts: ServiceParts
     let rateLimits: RateLimits
     let heavyCalls: HeavyCalls
@@ -17,6 +16,7 @@ struct RegistryResponder: HTTPResponder {
     let bodies: BodyReader
     let console: Console
     let routes: RouteTable
+    private let logger: Logger
     private let failedCredentialDelay: Duration
 
     var registry: Registry { parts.registry }
@@ -50,41 +50,74 @@ struct RegistryResponder: HTTPResponder {
         heavyCalls = HeavyCalls(configuration.heavyCalls)
         failedCredentialDelay = configuration.limits.failedCredentialDelay
         addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
-        bodies = BodyReader(limits: configuration.limits, budget: BodyBudget(configuration.limits.bodiesUnderWay))
+        bodies = BodyReader(configuration.limits)
+        self.logger = logger
         console = Console(configuration: configuration, sweeps: sweeps)
     }
 
-    /// - Throws: only if the connection broke, so that no answer is possible.
-    func respond(to request: Request, context: ConnectionContext) async throws -> Response {
-        let start = NIODeadline.now()
-        let id = RequestID.choose(request.headers[RequestID.field])
-        let located = Result { try locate(request.head) }
-        let result: Result<Answer, any Error>
+    /// Answers a request.
+    ///
+    /// - Returns: nil if the connection was lost, so that no response is possible.
+    func respond(to request: Request) async -> Response? {
+        let located: RoutedRequest
         do {
-            let located = try located.get()
-            result = .success(
-                try await withTaskExecutorPreference(isBrief(located, request.headers) ? nil : globalConcurrentExecutor)
-                {
-                    try await route(located, request, context)
-                }
-            )
-        } catch let error as ConnectionLost {
-            throw error.cause
+            located = try locate(request.head)
         } catch {
-            result = .failure(error)
+            return response(.failure(error), to: request, nil)
         }
-        let place = try? located.get()
-        let answered = AnsweredRequest(
+        guard !isBrief(located, request.fields) else { return await respond(to: request, located) }
+        return await withTaskExecutorPreference(globalConcurrentExecutor) { await respond(to: request, located) }
+    }
+
+    private func respond(to request: Request, _ located: RoutedRequest) async -> Response? {
+        do {
+            return response(.success(try await perform(request, located)), to: request, located)
+        } catch is ConnectionLost {
+            return nil
+        } catch {
+            return response(.failure(error), to: request, located)
+        }
+    }
+
+    /// Admission, body, call, response: the stages of every request.
+    private func perform(_ request: Request, _ located: RoutedRequest) async throws -> Response {
+        if case .page(let page) = located.match.route.action { return try await servePage(page, located, request) }
+        let network = network(of: request)
+        if let admission = try knownAdmission(request, to: located, from: network) {
+            return try await perform(request, admission)
+        }
+        let start = ContinuousClock.now
+        let principal = try await findPrincipal(for: located.match, request.fields, from: network)
+        let admission = try await admission(of: principal, to: located, request.fields, from: network)
+        return try await registry.spending(ContinuousClock.now - start) { try await perform(request, admission) }
+    }
+
+    private func perform(_ request: Request, _ admission: Admission) async throws -> Response {
+        let count = try count(admission)
+        do {
+            return count.finish(try await execute(try await receive(admission, request), admission))
+        } catch {
+            count.giveBack()
+            throw error
+        }
+    }
+
+    private func response(
+        _ result: Result<Response, any Error>,
+        to request: Request,
+        _ located: RoutedRequest?
+    ) -> Response {
+        AnsweredRequest(
             method: request.method,
-            fields: request.headers,
-            located: place,
-            isPage: request.head.path.map(ConsoleLink.isOfConsole) ?? false,
-            meters: place?.match.route.meters ?? metrics.unmatched,
+            fields: request.fields,
+            located: located,
+            isPage: located == nil && request.head.path.map(ConsoleLink.isOfConsole) == true
+                || located?.match.route.isPage == true,
+            meters: located?.match.route.meters ?? metrics.unmatched,
             refusals: metrics.refusals,
-            requestID: id,
-            start: start
-        )
-        return answered.answer(result, context.logger).response(requestID: id, isHead: request.method == .head)
+            requestID: RequestID.choose(request.fields[RequestID.field]),
+            start: request.start
+        ).response(result, logger)
     }
 
     struct RoutedRequest {
@@ -107,63 +140,59 @@ struct RegistryResponder: HTTPResponder {
     }
 
     /// Whether a request is so quick that it may run on the thread of its connection's event loop, which blocks other
-    /// connections meanwhile: a hot call with a small body, or a public answer from memory. A large batch or a page
-    /// takes many milliseconds.
+    /// connections meanwhile: a call about one record or a page, with a small body. A large batch takes many milliseconds.
     func isBrief(_ located: RoutedRequest, _ fields: HTTPFields) -> Bool {
-        switch located.match.route.action {
-        case .plain: return located.match.route.access == .everyone
-        case .hot where !located.wantsLines && fields[.transferEncoding] == nil:
-            // With HTTP/2 a body's length may be unknown.
-            guard let length = fields[.contentLength] else { return located.match.route.body != .batch }
-            return Int(length).map { $0 <= bodies.limits.singleBody } == true
-        case .hot, .app, .scoped, .page: return false
-        }
-    }
-
-    private func route(
-        _ located: RoutedRequest,
-        _ request: Request,
-        _ context: ConnectionContext
-    ) async throws -> Answer {
-        if case .page(let page) = located.match.route.action {
-            return try await servePage(page, located, request, context)
-        }
-        let (fields, start) = (request.headers, ContinuousClock.now)
-        let network = network(of: fields, from: IPAddress(context.channel.remoteAddress))
-        let principal = try await findPrincipal(for: located.match, fields, from: network)
-        let admission = try await admission(of: principal, to: located, fields, from: network)
-        let (count, lookups) = (try count(admission), ContinuousClock.now - start)
-        let result = await Result.async {
-            try await registry.spending(lookups) {
-                try await execute(try await receive(admission, request, context), admission)
-            }
-        }
-        return try count.finish(result).get()
+        let route = located.match.route
+        guard !route.isPage, !located.isHeavy || route.cost == .heavyUnlessSmall else { return false }
+        guard route.body != .none else { return true }
+        // With HTTP/2 a body's length may be unknown.
+        guard let length = fields[.contentLength].flatMap(Int.init) else { return route.body == .single }
+        return length <= bodies.limits.singleBody
     }
 
     /// The call with its body, which only it holds.
-    private func receive(
-        _ admission: Admission,
-        _ request: Request,
-        _ context: ConnectionContext
-    ) async throws -> Call {
-        let (kind, channel) = (admission.route.body, context.channel)
-        let body = try await bodies.read(request, as: kind, from: channel, of: admission.network)
-        let lines = try bodies.lines(of: request, as: kind, from: channel, of: admission.network)
-        return admission.call(parts, body: body, lines: lines)
+    private func receive(_ admission: Admission, _ request: Request) async throws -> Call {
+        let kind = admission.route.body
+        let executor = request.connection.executor
+        guard kind != .none else { return admission.call(parts, on: executor) }
+        let body = try await bodies.read(request, as: kind, of: admission.network)
+        let lines = try bodies.lines(of: request, as: kind, for: admission.network)
+        return admission.call(parts, body: body, lines: lines, on: executor)
     }
 
-    private func execute(_ call: Call, _ admission: Admission) async throws -> Answer {
+    private func execute(_ call: Call, _ admission: Admission) async throws -> Response {
         switch (admission.route.action, admission.place) {
         case (.plain(let action), _): return try await action(call)
         case (.app(let action), .app(let app)): return try await action(AppCall(call: call, app: app))
-        case (.scoped(let action), .scope(let scope)): return try await action(ScopedCall(call: call, scope: scope))
-        case (.hot(_, asLines: let action?), .scope(let scope)) where call.wantsLines:
+        case (.scoped(_, asLines: let action?), .scope(let scope)) where call.wantsLines:
             return try await action(ScopedCall(call: call, scope: scope))
-        case (.hot(let action, asLines: _), .scope(let scope)):
-            return Answer(try await action(ScopedCall(call: call, scope: scope)).answer)
-        case (.app, _), (.scoped, _), (.hot, _), (.page, _): throw Problem.unknownApp
+        case (.scoped(let action, asLines: _), .scope(let scope)):
+            return try await action(ScopedCall(call: call, scope: scope))
+        case (.app, _), (.scoped, _), (.page, _): throw Problem.unknownApp
         }
+    }
+
+    /// The admission of a request by the caches alone: most callers were here a moment ago. Nil if Postgres must be asked.
+    private func knownAdmission(
+        _ request: Request,
+        to located: RoutedRequest,
+        from network: CallerNetwork?
+    ) throws(Problem) -> Admission? {
+        let principal =
+            located.match.route.access == .everyone
+            ? .anonymous
+            : request.connection.lastKey.withLock { last in
+                access.authenticator.knownPrincipal(
+                    for: request.fields,
+                    of: located.match.parameters["bundleId"],
+                    after: &last
+                )
+            }
+        guard let principal else { return nil }
+        guard case .admitted(let admission) = try admit(principal, to: located, request.fields, from: network) else {
+            return nil
+        }
+        return admission
     }
 
     /// For public calls, credentials are ignored, even invalid ones: `/livez` must not wait for Postgres.
@@ -184,9 +213,7 @@ struct RegistryResponder: HTTPResponder {
     }
 
     /// The source network of a request, also behind proxies.
-    func network(of fields: HTTPFields, from peer: IPAddress?) -> CallerNetwork? {
-        CallerNetwork(addresses.find(peer, fields))
-    }
+    func network(of request: Request) -> CallerNetwork? { CallerNetwork(addresses.find(request.peer, request.fields)) }
 }
 
 extension Result where Failure == any Error {

@@ -8,25 +8,15 @@ struct RequestCount: Sendable {
     /// Nil for calls that are not heavy.
     fileprivate var heavyCall: CountedCall?
 
-    /// Ends the request, except a heavy call, which ends when its answer is read: unread answers stay in memory.
-    func finish(_ result: Result<Answer, any Error>) -> Result<Answer, any Error> {
-        counted(result).map { answer in
-            var answer = answer
-            answer.heavyCall = heavyCall
-            return answer
-        }
+    /// Ends the request, except a heavy call, which ends when its response is read: unread responses stay in memory.
+    func finish(_ response: Response) -> Response {
+        var response = response
+        if let quota = count.quota { response.fields.add(quota) }
+        response.heavyCall = heavyCall
+        return response
     }
 
-    func finish(_ result: Result<WholeAnswer, any Error>) -> Result<WholeAnswer, any Error> { counted(result) }
-
-    private func counted<Made: AnswerHead>(_ result: Result<Made, any Error>) -> Result<Made, any Error> {
-        switch result {
-        case .success(let answer): return .success(answer.with(count.quota))
-        case .failure:
-            count.giveBack()
-            return result
-        }
-    }
+    func giveBack() { count.giveBack() }
 }
 
 extension RegistryResponder {

@@ -9,7 +9,7 @@ extension Route {
 
     private static var activities: [Route] {
         [
-            .hot(.put, "…/activities/{activityId}", for: .clientCalls, body: .single) { try $0.register() },
+            .scoped(.put, "…/activities/{activityId}", for: .clientCalls, body: .single) { try await $0.register() },
             .scoped(.get, "…/activities/{activityId}", for: .senderCalls) { try await $0.readActivity() },
             .scoped(.delete, "…/activities/{activityId}", for: .clientCalls) { try await $0.end() },
             .scoped(.post, "…/activities", for: .clientCalls, body: .single) { try await $0.registerByAlias() },
@@ -56,12 +56,12 @@ extension Route {
     private static var aliases: [Route] {
         let channel = "…/aliases/{kind}/{value}/channel"
         return [
-            .hot(
+            .scoped(
                 .get,
                 "…/aliases/{kind}/{value}/activities",
                 for: .senderCalls,
                 asLines: { try await $0.streamActivities() },
-                { try $0.listActivities() }
+                { try await $0.listActivities() }
             ).costing(.heavyAsLines),
             .scoped(.delete, "…/aliases/{kind}/{value}/activities", for: .senderCalls) { try await $0.endAll() }.heavy,
             .scoped(.get, "…/aliases/{kind}/{value}/start-tokens", for: .senderCalls) {
@@ -70,7 +70,8 @@ extension Route {
             .scoped(.put, channel, for: .senderCalls, body: .single) { try await $0.putChannel() },
             .scoped(.get, channel, for: .senderCalls) { try await $0.readChannel() },
             .scoped(.delete, channel, for: .senderCalls) { try await $0.deleteChannel() },
-            .hot(.post, "…/resolve", for: .senderCalls, body: .batch) { try $0.resolve() }.heavy,
+            .scoped(.post, "…/resolve", for: .senderCalls, body: .batch) { try await $0.resolve() }
+                .costing(.heavyUnlessSmall),
             .scoped(.get, "…/changes", for: .changeReads) { try await $0.followChanges() },
             .scoped(.post, "…/feedback", for: .senderCalls, body: .batchOrLines) { try await $0.takeFeedback() }.heavy,
             .scoped(.post, "…/feedback/gorush", for: .senderCalls, body: .single) { try await $0.takeGorushPost() },

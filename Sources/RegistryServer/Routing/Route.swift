@@ -20,24 +20,24 @@ struct Route: Sendable {
         case light
         /// It may concern many records.
         case heavy
+        /// Heavy, but a small one is so quick that it runs on the thread of its connection's event loop.
+        case heavyUnlessSmall
         /// Light, unless everything is requested as NDJSON.
         case heavyAsLines
     }
 
-    typealias Page = @Sendable (ConsoleCall) async throws -> Answer
+    typealias Page = @Sendable (ConsoleCall) async throws -> Response
 
     /// The work of a route, by its inputs.
     enum Action: Sendable {
-        case plain(@Sendable (Call) async throws -> Answer)
+        case plain(@Sendable (Call) async throws -> Response)
         /// The path begins with an existing app.
-        case app(@Sendable (AppCall) async throws -> Answer)
+        case app(@Sendable (AppCall) async throws -> Response)
         /// The path begins with an existing app and an environment.
-        case scoped(@Sendable (ScopedCall) async throws -> Answer)
-        /// For the most frequent calls: all immediate checks, and a ``DeferredAnswer`` for the rest. Another function
-        /// answers requests for NDJSON, if the call has it.
-        case hot(
-            @Sendable (ScopedCall) throws -> DeferredAnswer,
-            asLines: (@Sendable (ScopedCall) async throws -> Answer)?
+        /// Another function answers requests for NDJSON, if the call has it.
+        case scoped(
+            @Sendable (ScopedCall) async throws -> Response,
+            asLines: (@Sendable (ScopedCall) async throws -> Response)?
         )
         case page(Page)
     }
@@ -69,7 +69,7 @@ struct Route: Sendable {
     func isHeavy(asLines: Bool) -> Bool {
         switch cost {
         case .light: false
-        case .heavy: true
+        case .heavy, .heavyUnlessSmall: true
         case .heavyAsLines: asLines
         }
     }
@@ -79,7 +79,7 @@ struct Route: Sendable {
         _ template: String,
         for access: Access,
         body: Body = .none,
-        _ action: @escaping @Sendable (Call) async throws -> Answer
+        _ action: @escaping @Sendable (Call) async throws -> Response
     ) -> Route {
         Route(method: method, template: template, access: access, body: body, action: .plain(action))
     }
@@ -90,7 +90,7 @@ struct Route: Sendable {
         _ template: String,
         for access: Access,
         body: Body = .none,
-        _ action: @escaping @Sendable (AppCall) async throws -> Answer
+        _ action: @escaping @Sendable (AppCall) async throws -> Response
     ) -> Route {
         Route(method: method, template: template, access: access, body: body, action: .app(action))
     }
@@ -101,21 +101,10 @@ struct Route: Sendable {
         _ template: String,
         for access: Access,
         body: Body = .none,
-        _ action: @escaping @Sendable (ScopedCall) async throws -> Answer
+        asLines: (@Sendable (ScopedCall) async throws -> Response)? = nil,
+        _ action: @escaping @Sendable (ScopedCall) async throws -> Response
     ) -> Route {
-        Route(method: method, template: scope(template), access: access, body: body, action: .scoped(action))
-    }
-
-    /// A frequent call; see ``Action/hot(_:asLines:)``.
-    static func hot(
-        _ method: HTTPRequest.Method,
-        _ template: String,
-        for access: Access,
-        body: Body = .none,
-        asLines: (@Sendable (ScopedCall) async throws -> Answer)? = nil,
-        _ action: @escaping @Sendable (ScopedCall) throws -> DeferredAnswer
-    ) -> Route {
-        let action = Action.hot(action, asLines: asLines)
+        let action = Action.scoped(action, asLines: asLines)
         return Route(method: method, template: scope(template), access: access, body: body, action: action)
     }
 

@@ -29,14 +29,23 @@ extension Registry {
     }
 
     /// As ``activities(under:after:limit:in:)``, with the alias's channels. If very many tokens of the alias are
-    /// withheld, a page may be short or empty although more follow.
+    /// withheld, a page may be short or empty although more follow. Callers of first pages share statements.
+    ///
+    /// - Parameter executor: runs a batch that this request begins; nil is Swift's own pool.
     package func page(
         of alias: Alias,
         after key: Int64,
         limit: Int,
-        in scope: Scope
+        in scope: Scope,
+        on executor: (any TaskExecutor)? = nil
     ) async throws -> AliasPage {
-        let rows = try await read { try ResolveRequest.find(alias, after: key, limit: limit, in: scope, $0) }
+        let rows: AliasRows
+        if key == 0 {
+            rows = try await resolutions.run(ResolveRequest(alias: alias, limit: limit, scope: scope), on: executor)
+        } else {
+            rows = try await read { try ResolveRequest.find(alias, after: key, limit: limit, in: scope, $0) }
+        }
+        guard rows.isShort else { return rows.page }
         var rest = Self.mostWithheld
         return try await fill(rows, of: alias, in: scope, &rest).page
     }
@@ -62,33 +71,6 @@ extension Registry {
             rest -= limit
         }
         return rows
-    }
-
-    /// The first page of an alias, shared with other callers, for a caller without a task.
-    ///
-    /// - Parameters:
-    ///   - limit: at most 1000.
-    ///   - executor: nil is Swift's own pool.
-    ///   - complete: called once, on any thread.
-    package func firstPage(
-        of alias: Alias,
-        limit: Int,
-        in scope: Scope,
-        on executor: (any TaskExecutor)?,
-        complete: @escaping @Sendable (Result<AliasPage, Problem>) -> Void
-    ) {
-        let request = ResolveRequest(alias: alias, limit: limit, scope: scope)
-        resolutions.submit(request, on: executor) { result in
-            guard case .success(let rows) = result, rows.isShort else { return complete(result.map(\.page)) }
-            Task(executorPreference: executor) {
-                var rest = Self.mostWithheld
-                do {
-                    complete(.success(try await self.fill(rows, of: alias, in: scope, &rest).page))
-                } catch {
-                    complete(.failure(error as? Problem ?? .overloaded))
-                }
-            }
-        }
     }
 
     /// The most activities that ``resolve(_:limitPerAlias:in:)`` gives or looks at, repetitions counted: some 4 MiB of JSON.

@@ -23,11 +23,4 @@ extension Batcher {
             }
         )
     }
-
-    /// - Throws: `unavailable`.
-    func find(_ name: Request) async throws(Problem) -> Answer {
-        try await withCheckedContinuation { continuation in
-            submit(name) { continuation.resume(returning: $0) }
-        }.get()
-    }
 }

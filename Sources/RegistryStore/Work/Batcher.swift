@@ -71,19 +71,20 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
 
     /// Runs a request, alone or with others.
     ///
-    /// - Parameters:
-    ///   - executor: runs a lane that this request opens; nil is Swift's own pool.
-    ///   - complete: gets the answer or the request's own error; `unavailable` if too many requests wait, or this one
-    ///     waited too long.
-    func submit(_ request: Request, on executor: (any TaskExecutor)? = nil, complete: @escaping Completion) {
+    /// - Parameter executor: runs a lane that this request opens; nil is Swift's own pool.
+    /// - Throws: the request's own error; `unavailable` if too many requests wait, or this one waited too long.
+    func run(_ request: Request, on executor: (any TaskExecutor)? = nil) async throws(Problem) -> Answer {
         let now = ContinuousClock.now
         let deadline = now + (TimeLeft.forWork ?? timeout)
-        switch enqueue(Waiting(request: request, submitted: now, deadline: deadline, complete: complete)) {
-        case .queued: break
-        // On an event loop it starts after all simultaneous requests are read, so that they share a batch.
-        case .free: Task(executorPreference: executor) { await self.work() }
-        case .full: complete(.failure(.overloaded))
-        }
+        return try await withCheckedContinuation { continuation in
+            let complete: Completion = { continuation.resume(returning: $0) }
+            switch enqueue(Waiting(request: request, submitted: now, deadline: deadline, complete: complete)) {
+            case .queued: break
+            // On an event loop it starts after all simultaneous requests are read, so that they share a batch.
+            case .free: Task(executorPreference: executor) { await self.work() }
+            case .full: complete(.failure(.overloaded))
+            }
+        }.get()
     }
 
     var waitingCount: Int { state.withLock { $0.queue.count } }

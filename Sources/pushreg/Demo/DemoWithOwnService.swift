@@ -67,10 +67,10 @@ final class DemoWithOwnService: Service {
         configuration.insecureNoAuth = true
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let logger = Logger.lines(level: .critical)
-        let application = buildApplication(registry: registry, configuration: configuration, logger: logger) {
+        let server = try Server(registry: registry, configuration: configuration, logger: logger) {
             port.yield($0)
         }
-        let group = ServiceGroup(services: [application], logger: logger)
+        let group = ServiceGroup(services: [server], logger: logger)
         // Not cancelled with the play, which would break off calls that are being answered: it is shut down instead.
         let service = Task { try await group.run() }
         try await withThrowingTaskGroup(of: Void.self) { tasks in

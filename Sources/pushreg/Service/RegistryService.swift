@@ -76,23 +76,20 @@ struct RegistryService: Service {
             for: configuration.limits.connections,
             beside: settings.connections.maximumConnections + configuration.connectionsBesideLimit
         )
-        var serverLogger = logger
-        // The server announces itself at level info; this program has its own line with the address.
-        if logger.logLevel == .info { serverLogger.logLevel = .notice }
-        let application = buildApplication(
+        let server = try Server(
             registry: database.registry,
             configuration: configuration,
-            logger: serverLogger,
+            logger: logger,
             onServing: { [settings] in settings.announce(port: $0, logger) },
             onServingAdmin: { [settings] in settings.announceAdmin(port: $0) }
         )
-        try await run(application)
+        try await run(server)
     }
 
-    private func run(_ application: any Service) async throws {
+    private func run(_ server: Server) async throws {
         do {
             try await withGracefulShutdownHandler {
-                try await application.run()
+                try await server.run()
             } onGracefulShutdown: { [notice = settings.server.shutdownNotice] in
                 notice.give()
             }

@@ -1,8 +1,5 @@
 import HTTPTypes
-import Hummingbird
-import HummingbirdTesting
 import Logging
-import NIOCore
 import RegistryServer
 import RegistryStore
 import TestSupport
@@ -21,21 +18,23 @@ struct ConformanceServer: Sendable {
         configuration.keyRate = keyRate
         configuration.sweepInterval = sweepInterval
         let logger = Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }
-        let application = buildApplication(registry: registry, configuration: configuration, logger: logger)
-        return try await application.serve { port in try await body(ConformanceServer(port: port)) }
+        return try await serve {
+            try Server(registry: registry, configuration: configuration, logger: logger, onServing: $0)
+        } _: {
+            try await body(ConformanceServer(port: $0))
+        }
     }
 
     /// Sends a request on a connection of its own, for some answers close theirs.
     func send(_ message: Message) async throws -> Reply {
-        let request = TestClient.Request(
+        let exchange = try await HTTPExchange.run(
+            message.method,
             message.target,
-            method: message.method,
             authority: message.authority,
-            headers: message.fields,
-            body: message.body.map { ByteBuffer(bytes: $0) }
+            message.fields,
+            message.body,
+            port: port
         )
-        let response = try await TestClient.withClient(host: "127.0.0.1", port: port) { try await $0.execute(request) }
-        let body = response.body.map { Array($0.readableBytesView) } ?? []
-        return Reply(status: response.status.code, fields: response.headers, body: body)
+        return Reply(status: exchange.status, fields: exchange.fields, body: exchange.body)
     }
 }

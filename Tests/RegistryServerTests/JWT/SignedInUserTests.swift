@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import Hummingbird
 import NIOCore
 import RegistryCore
 import RegistryStore
@@ -58,7 +57,7 @@ import Testing
                 try await server.call(.put, "…/activities/a", ["token": .token(1)], user).status
             }
             try await set([.string(TestIssuer.audience)])
-            // By the second the direct way knows them.
+            // By the second the caches know them.
             #expect(try await [status(), status(), status()] == [201, 200, 200])
             try await set(["another"])
             #expect(try await [status(), status()] == [401, 401])
@@ -168,14 +167,17 @@ private final class KeyServer: Sendable {
     let redirected = Mutex(0)
 
     func run(_ body: @Sendable (Int) async throws -> Void) async throws {
-        let router = Router()
-        router.get("keys") { _, _ in self.response }
-        router.get("elsewhere") { _, _ in
-            self.redirected.withLock { $0 += 1 }
-            return Self.response(TestIssuer.honest.keySet.jsonBytes)
-        }
         // By a name, whose address the service looks up; it takes the first.
-        try await Application(router: router, logger: .silent).serve(on: "localhost", body)
+        let configuration = ServerConfiguration(host: "localhost", port: 0)
+        try await Listener.run(
+            configuration,
+            { [self] request in
+                guard request.head.path == "/elsewhere" else { return response }
+                redirected.withLock { $0 += 1 }
+                return Self.response(TestIssuer.honest.keySet.jsonBytes)
+            },
+            body
+        )
     }
 
     private var response: Response {
@@ -183,11 +185,11 @@ private final class KeyServer: Sendable {
         case .keys: Self.response(TestIssuer.honest.keySet.jsonBytes)
         case .failure: Response(status: .internalServerError)
         case .large: Self.response([UInt8](repeating: 0x20, count: 1 << 20) + TestIssuer.honest.keySet.jsonBytes)
-        case .redirect: Response(status: .found, headers: [.location: "/elsewhere"])
+        case .redirect: Response(status: .found, fields: [.location: "/elsewhere"])
         }
     }
 
     private static func response(_ bytes: [UInt8]) -> Response {
-        Response(status: .ok, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        Response(body: .bytes(bytes))
     }
 }

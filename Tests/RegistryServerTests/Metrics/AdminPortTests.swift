@@ -1,4 +1,4 @@
-import Hummingbird
+import HTTPTypes
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -15,13 +15,15 @@ import Testing
         configuration.adminPort = 0
         configuration.version = "1.2.3"
         let (ports, known) = AsyncStream.makeStream(of: Int.self)
-        let application = buildApplication(
-            registry: database.registry,
-            configuration: configuration,
-            logger: .silent,
-            onServingAdmin: { known.yield($0) }
-        )
-        try await application.serve { port in
+        try await serve {
+            try Server(
+                registry: database.registry,
+                configuration: configuration,
+                logger: .silent,
+                onServing: $0,
+                onServingAdmin: { known.yield($0) }
+            )
+        } _: { port in
             let main = LiveServer(port: port, registry: database.registry)
             let admin = try #require(await ports.first { _ in true })
             try await test(main, LiveServer(port: admin, registry: database.registry))

@@ -21,10 +21,14 @@ import Testing
         var settings = ServerConfiguration(port: 0, insecureNoAuth: true)
         settings.limits.totalsLifetime = .zero
         let metrics = ServiceMetrics(registry: registry, configuration: settings)
-        let direct = RegistryResponder(registry: registry, configuration: settings, logger: .silent, metrics: metrics)
-        let application = makeApplication(direct: direct, configuration: settings, logger: .silent)
+        let responder = RegistryResponder(
+            registry: registry,
+            configuration: settings,
+            logger: .silent,
+            metrics: metrics
+        )
         let sweeper = Sweeper(registry: registry, interval: .seconds(60), logger: .silent, metrics: metrics.factory)
-        try await LiveServer.run(application, registry) { try await test($0, sweeper, database) }
+        try await LiveServer.run(responder, settings) { try await test($0, sweeper, database) }
     }
 
     /// Register, rotate, refresh, a late one, resolve, 410, end, too late; and another activity that expires.

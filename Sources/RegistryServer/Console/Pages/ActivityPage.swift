@@ -5,7 +5,7 @@ import RegistryStore
 extension ConsoleCall {
     private static let eventCount = 200
 
-    func showActivity() async throws -> Answer {
+    func showActivity() async throws -> Response {
         let scope = try requireScope()
         let life = try await readLife(in: scope)
         let (explanation, link) = (life.explanation, ConsoleLink(scope))
@@ -42,7 +42,7 @@ extension ConsoleCall {
         return try await registry.leases(of: installation, in: scope).filter { names.contains($0.alias) }
     }
 
-    func releaseActivity() async throws -> Answer {
+    func releaseActivity() async throws -> Response {
         let scope = try requireScope()
         guard let id = try? ActivityID(call.parameter("activityId")) else {
             throw Problem(.activityNotFound, "There can be no such activity.")

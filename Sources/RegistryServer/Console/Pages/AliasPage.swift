@@ -5,7 +5,7 @@ extension ConsoleCall {
     static let pageSize = 50
 
     /// With the reason for each token, handed out or withheld.
-    func showAlias() async throws -> Answer {
+    func showAlias() async throws -> Response {
         let scope = try requireScope()
         let alias = try readAlias()
         let list = ["explain", alias.description]

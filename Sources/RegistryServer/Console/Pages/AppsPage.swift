@@ -3,7 +3,7 @@ import RegistryStore
 
 extension ConsoleCall {
     /// All apps, or the page of the key's only app.
-    func showApps() async throws -> Answer {
+    func showApps() async throws -> Response {
         if let own = principal.app {
             guard let app = try await registry.app(own) else { throw Problem.unknownApp }
             return .seeOther(try await entrance(to: app))

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    func showChannels() async throws -> Answer {
+    func showChannels() async throws -> Response {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
         let after = parameter("after").flatMap { try? Alias(pair: $0) }

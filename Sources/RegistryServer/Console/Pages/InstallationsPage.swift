@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    func showInstallations() async throws -> Answer {
+    func showInstallations() async throws -> Response {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
         let time = parameter("before").flatMap { try? ParameterReader.timestamp($0) }
@@ -41,7 +41,7 @@ extension ConsoleCall {
         ]
     }
 
-    func showInstallation() async throws -> Answer {
+    func showInstallation() async throws -> Response {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
         guard let bytes = Hexadecimal.decode(call.parameter("hash")), bytes.count == 32,

@@ -5,11 +5,11 @@ import RegistryStore
 
 extension ConsoleCall {
     /// The app's settings, its keys for permitted callers, and the other apps for root.
-    func showKeys() async throws -> Answer {
+    func showKeys() async throws -> Response {
         try await keysPage()
     }
 
-    private func keysPage(fault: String? = nil) async throws -> Answer {
+    private func keysPage(fault: String? = nil) async throws -> Response {
         let scope = try requireScope()
         let maySeeKeys = Access.keyCalls.allows(principal)
         let keys = maySeeKeys ? try await registry.keys(of: scope.app) : []
@@ -64,7 +64,7 @@ extension ConsoleCall {
     }
 
     /// The name must be typed.
-    func revokeKey() async throws -> Answer {
+    func revokeKey() async throws -> Response {
         let scope = try requireScope()
         let name = call.parameter("keyId")
         guard field("confirmation") == name else {

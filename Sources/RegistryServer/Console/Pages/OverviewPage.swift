@@ -7,7 +7,7 @@ extension ConsoleCall {
         ("PT1H", "1 h"), ("PT6H", "6 h"), ("PT24H", "24 h"), ("P7D", "7 d"), ("P30D", "30 d"),
     ]
 
-    func showOverview() async throws -> Answer {
+    func showOverview() async throws -> Response {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
         let chosen = Self.windows.first { $0.0 == parameter("window") } ?? Self.windows[2]

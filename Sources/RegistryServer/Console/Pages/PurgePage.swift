@@ -4,7 +4,7 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    func showPurge() async throws -> Answer {
+    func showPurge() async throws -> Response {
         try await purgePage(try StaleQuestion(parameter))
     }
 
@@ -13,7 +13,7 @@ extension ConsoleCall {
         "\(scope.app.bundleID.rawValue) \(scope.environment.rawValue)"
     }
 
-    private func purgePage(_ question: StaleQuestion, fault: String? = nil) async throws -> Answer {
+    private func purgePage(_ question: StaleQuestion, fault: String? = nil) async throws -> Response {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
         let counts = try await registry.countStaleTokens(question.filter, searchTime: .milliseconds(150), in: scope)
@@ -43,7 +43,7 @@ extension ConsoleCall {
     }
 
     /// The place must be typed.
-    func purge() async throws -> Answer {
+    func purge() async throws -> Response {
         let scope = try requireScope()
         let question = try StaleQuestion(field)
         guard field("confirmation") == Self.confirmation(of: scope) else {

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    func showSearch() async throws -> Answer {
+    func showSearch() async throws -> Response {
         let scope = try requireScope()
         let text = parameter("q") ?? ""
         let search = SearchText(text)
@@ -39,7 +39,7 @@ extension ConsoleCall {
         }
     }
 
-    private func show(_ results: SearchResults, for text: String, in scope: Scope) throws -> Answer {
+    private func show(_ results: SearchResults, for text: String, in scope: Scope) throws -> Response {
         let link = ConsoleLink(scope)
         let count = results.activities.count + results.installations.count + results.events.count
         return try page(

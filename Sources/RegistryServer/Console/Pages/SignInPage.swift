@@ -11,16 +11,16 @@ extension ConsoleCall {
     /// The lifetime of the sign-in form, in seconds.
     private static let formTime = 3600
 
-    func showSignIn() -> Answer {
+    func showSignIn() -> Response {
         guard visit.principal.role == nil else { return .seeOther(ConsoleLink.home) }
         return signInPage(next: parameter("next"))
     }
 
     /// A cookie ties the page to the browser, which has no session yet: so another site cannot sign a user in to its
     /// own account.
-    private func signInPage(next: String?, fault: String? = nil, status: HTTPResponse.Status = .ok) -> Answer {
+    private func signInPage(next: String?, fault: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
         let nonce = ConsoleSession.makeNonce()
-        var answer = Answer.page(
+        var answer = Response.page(
             "sign-in",
             [
                 "pageTitle": "Sign in", "heading": "Sign in", "formToken": .text(FormToken.make(from: nonce)),
@@ -32,7 +32,7 @@ extension ConsoleCall {
         return answer
     }
 
-    func signIn() async throws -> Answer {
+    func signIn() async throws -> Response {
         let next = field("next")
         guard hasSignInCookie else {
             let fault = "The page had lain too long, or cookies are off. Please try once more."
@@ -53,7 +53,7 @@ extension ConsoleCall {
         }
         let session = ConsoleSession(of: record.id, at: now)
         let path = next.flatMap { ConsoleLink.isOwn($0) ? $0 : nil } ?? ConsoleLink.home
-        var answer = Answer.seeOther(path).with(session, digest: digest, isSecure: visit.isSecure)
+        var answer = Response.seeOther(path).with(session, digest: digest, isSecure: visit.isSecure)
         answer.fields.append(signInCookie.removal)
         return answer
     }
@@ -71,14 +71,14 @@ extension ConsoleCall {
         return ConstantTime.areEqual(given, FormToken.make(from: nonce))
     }
 
-    func signOut() throws -> Answer {
+    func signOut() throws -> Response {
         if visit.session != nil { try visit.check(form) }
-        var answer = Answer.seeOther(ConsoleLink.signIn)
+        var answer = Response.seeOther(ConsoleLink.signIn)
         answer.fields.append(ConsoleCookie(purpose: .session, isSecure: visit.isSecure).removal)
         return answer
     }
 
-    func showAsset() throws -> Answer {
+    func showAsset() throws -> Response {
         try ConsoleTemplates.assets.answer(call.parameter("name"), version: call.parameter("version"))
     }
 }

@@ -40,7 +40,7 @@ extension ConsoleCall {
     /// The limit of the search before the page shows its results.
     private static let searchTime = Duration.milliseconds(150)
 
-    func showStale() async throws -> Answer {
+    func showStale() async throws -> Response {
         let scope = try requireScope()
         let (question, link) = (try StaleQuestion(parameter), ConsoleLink(scope))
         let list = ["console-stale"] + question.parameters.map { "\($0)=\($1 ?? "")" }

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    func showSystem() async throws -> Answer {
+    func showSystem() async throws -> Response {
         let scope = try requireScope()
         let health = try await registry.health()
         let overdue = try await registry.overdueExpiry(in: scope)

@@ -3,12 +3,12 @@ import Logging
 import RegistryCore
 import RegistryStore
 
-extension Answer {
+extension Response {
     /// An HTML page that may only load the console's own files and send forms to the console.
-    static func page(_ template: String, _ fields: TemplateContext, status: HTTPResponse.Status = .ok) -> Answer {
+    static func page(_ template: String, _ fields: TemplateContext, status: HTTPResponse.Status = .ok) -> Response {
         var all: TemplateContext = ["assets": .text(ConsoleTemplates.assets.address)]
         all.add(fields)
-        var answer = Answer(status: status, fields: [.contentType: "text/html; charset=utf-8"])
+        var answer = Response(status: status, fields: [.contentType: "text/html; charset=utf-8"])
         answer.contentPolicy = contentPolicy
         answer.body = .bytes(Array(ConsoleTemplates.render(template, all).utf8))
         return answer
@@ -19,18 +19,18 @@ extension Answer {
         frame-ancestors 'none'; base-uri 'none'
         """
 
-    static func page(of error: any Error, requestID: String, logger: @autoclosure () -> Logger) -> Answer {
+    static func page(of error: any Error, requestID: String, logger: @autoclosure () -> Logger) -> Response {
         let problem = Problem(error, logger: logger())
         var page = Self.page(of: problem)
         // Such as `Retry-After`; but a browser must not show its own password dialog.
         let own: Set<HTTPField.Name> = [.contentType, .wwwAuthenticate]
-        let fields = WholeAnswer(problem, requestID: requestID).fields
+        let fields = Response(problem, requestID: requestID).fields
         page.fields.append(contentsOf: fields.filter { !own.contains($0.name) })
         page.addFields(of: error)
         return page
     }
 
-    static func page(of problem: Problem) -> Answer {
+    static func page(of problem: Problem) -> Response {
         let status = HTTPResponse.Status(code: problem.code.status)
         return page(
             "problem",
@@ -71,7 +71,7 @@ extension ConsoleCall {
         title: String,
         status: HTTPResponse.Status = .ok,
         _ fields: TemplateContext
-    ) throws -> Answer {
+    ) throws -> Response {
         let scope = try requireScope()
         var all = frame
         all.add([

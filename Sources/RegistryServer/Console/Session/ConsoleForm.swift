@@ -1,5 +1,4 @@
 import HTTPTypes
-import Hummingbird
 import NIOCore
 import RegistryCore
 
@@ -8,12 +7,12 @@ extension BodyReader {
     ///
     /// - Throws: `body-too-large`, `unsupported-media-type`, `malformed-path` for bad escapes; `BodyBudgetIsSpent`,
     ///   `ConnectionLost`.
-    func form(_ request: Request, from channel: any Channel, of network: CallerNetwork?) async throws -> Query {
-        let type = MediaType(request.headers[.contentType] ?? "")
+    func form(_ request: Request, of network: CallerNetwork?) async throws -> Query {
+        let type = MediaType(request.fields[.contentType] ?? "")
         guard type.name == "application/x-www-form-urlencoded" else {
             throw Problem(.unsupportedMediaType, "The console takes forms, as a browser sends them.")
         }
-        let (bytes, reservation) = try await collect(request, upTo: limits.singleBody, from: channel, of: network)
+        let (bytes, reservation) = try await collect(request, upTo: limits.singleBody, of: network)
         defer { withExtendedLifetime(reservation) {} }
         // In a form, a plus is a space.
         let text = String(buffer: bytes).replacing("+", with: "%20")

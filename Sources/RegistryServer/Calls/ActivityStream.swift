@@ -1,0 +1,84 @@
+import NIOCore
+import RegistryCore
+import RegistryStore
+
+/// All activities of an alias as NDJSON, in bounded memory.
+///
+/// Between two pages no connection and no snapshot of Postgres is held, so a reader that stops costs only its own
+/// connection. If a page cannot be read, the stream ends without its last line, and the connection without the final
+/// chunk.
+struct ActivityStream: ResponseStream {
+    let registry: Registry
+    let alias: Alias
+    let scope: Scope
+    /// Read before the head is sent, so that an unavailable Postgres is still a 503.
+    let first: AliasPage
+    static let firstPageSize = 500
+    /// The alias's rows of a read; a reader that stops costs three times their lines.
+    private static let rangeSize = 500
+    /// The bytes of a write. A reader must take this much before its deadline.
+    private static let chunkSize = 32 * 1024
+
+    func write(to writer: Exchange) async throws {
+        var json = JSONWriter(reservingCapacity: Self.chunkSize)
+        writeHead(to: &json)
+        for activity in first.activities { json.line(activity) }
+        try await Self.send(ByteBuffer(bytes: json.bytes), to: writer)
+        json = JSONWriter()
+        var count = first.activities.count
+        if let last = first.next {
+            try await registry.forEachRange(
+                of: alias,
+                after: last,
+                in: scope,
+                rangeSize: Self.rangeSize,
+                prepare: Lines.init
+            ) { lines in
+                count += lines.count
+                try await Self.send(lines.bytes, to: writer)
+            }
+        }
+        json.writeEnd(count: count)
+        try await Self.send(ByteBuffer(bytes: json.bytes), to: writer)
+    }
+
+    private func writeHead(to json: inout JSONWriter) {
+        json.object { json in
+            json.writeAddress(of: alias, in: scope)
+            json.member("channels", first.channels)
+        }
+        json.newline()
+    }
+
+    private static func send(_ bytes: ByteBuffer, to writer: Exchange) async throws {
+        var rest = bytes
+        while let chunk = rest.readSlice(length: min(chunkSize, rest.readableBytes)), chunk.readableBytes > 0 {
+            try await writer.write(chunk)
+        }
+    }
+
+    private struct Lines: Sendable {
+        let count: Int
+        let bytes: ByteBuffer
+
+        init(_ activities: [ResolvedActivity]) {
+            // A line without aliases has some 300 bytes.
+            var json = JSONWriter(reservingCapacity: activities.count * 384)
+            for activity in activities { json.line(activity) }
+            (count, bytes) = (activities.count, ByteBuffer(bytes: json.bytes))
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func line(_ value: some JSONEncodable) {
+        value.encode(to: &self)
+        newline()
+    }
+
+    mutating func writeAddress(of alias: Alias, for kind: TokenKind = .update, in scope: Scope) {
+        member("alias", alias)
+        member("topic", kind.topic(of: scope.app.bundleID))
+        member("pushType", kind.pushType)
+    }
+}

@@ -1,0 +1,99 @@
+import NIOCore
+import RegistryCore
+
+/// The results of NDJSON reports, a line for each in the order given, in bounded memory.
+///
+/// It is written while reports still arrive: a sender must read while it sends. Between two batches no connection to
+/// Postgres is held. If a batch fails, the stream ends without its last line, and the connection without the final
+/// chunk; unanswered reports may be sent again.
+struct FeedbackStream: ResponseStream {
+    let apply: @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
+    let lines: BodyLines
+    /// Lines received with the first ones, not yet applied.
+    let waiting: [BodyLine]
+    /// Applied before the head is sent, so that an unavailable Postgres is still a 503.
+    let first: (batch: [FeedbackLine], results: [FeedbackResult])
+    static let batchSize = FeedbackBody.maximumReports
+
+    /// Applies the first reports.
+    ///
+    /// - Throws: errors that reject all of them; `ConnectionLost`.
+    static func begin(
+        _ lines: BodyLines,
+        _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
+    ) async throws -> FeedbackStream {
+        let read = try await lines.next() ?? []
+        let batch = read.prefix(batchSize).map(FeedbackLine.read)
+        let results = try await apply(batch)
+        return FeedbackStream(
+            apply: apply,
+            lines: lines,
+            waiting: Array(read.dropFirst(batchSize)),
+            first: (batch, results)
+        )
+    }
+
+    func write(to writer: Exchange) async throws {
+        lines.begin()
+        var count = first.batch.count
+        if !first.batch.isEmpty { try await writer.write(Self.lines(of: first.batch, first.results)) }
+        let buffer = LineBuffer()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { buffer.abandon() }
+            group.addTask { await Self.read(lines, after: waiting, into: buffer) }
+            while case let taken = try await buffer.take(Self.batchSize), !taken.isEmpty {
+                let batch = taken.map(FeedbackLine.read)
+                try await writer.write(Self.lines(of: batch, try await apply(batch)))
+                count += taken.count
+            }
+        }
+        var json = JSONWriter(reservingCapacity: 64)
+        json.writeEnd(count: count)
+        try await writer.write(ByteBuffer(bytes: json.bytes))
+    }
+
+    private static func read(_ lines: BodyLines, after waiting: [BodyLine], into buffer: LineBuffer) async {
+        do {
+            if !waiting.isEmpty { await buffer.put(waiting) }
+            while let read = try await lines.next() { await buffer.put(read) }
+            buffer.finish()
+        } catch {
+            buffer.finish(error)
+        }
+    }
+
+    private static func lines(of batch: [FeedbackLine], _ results: [FeedbackResult]) -> ByteBuffer {
+        var json = JSONWriter(reservingCapacity: batch.count * 128)
+        var results = results[...]
+        for line in batch {
+            json.writeResult(of: line, from: &results)
+            json.newline()
+        }
+        return ByteBuffer(bytes: json.bytes)
+    }
+}
+
+typealias FeedbackLine = Result<FeedbackReport, Problem>
+
+extension FeedbackLine {
+    fileprivate static func read(_ line: BodyLine) -> FeedbackLine {
+        guard case .text(let bytes) = line else {
+            let limit = LineSplitter.maximumLine
+            return .failure(Problem(.bodyTooLarge, "The line is longer than \(limit) bytes."))
+        }
+        do throws(JSONSyntaxError) {
+            return FeedbackReport.read(JSONReader(try JSONParser.parse(bytes)))
+        } catch {
+            return .failure(Problem(.malformedJSON, "The line is not JSON. \(error)"))
+        }
+    }
+}
+
+extension JSONWriter {
+    mutating func writeResult(of report: FeedbackLine, from results: inout ArraySlice<FeedbackResult>) {
+        switch report.flatMap({ _ in results.popFirst().map { .success($0) } ?? .failure(.lostResult) }) {
+        case .success(let result): value(result)
+        case .failure(let problem): object { $0.member("problem", problem) }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import HTTPTypes
+import NIOCore
+import RegistryCore
+
+/// A complete body, as JSON whose values are not read yet.
+struct ReceivedBody: Sendable {
+    let json: JSONValue
+    /// Nil if it arrived so fast that no room was reserved.
+    let reservation: BodyReservation?
+}
+
+struct BodyReader: Sendable {
+    let limits: ServerConfiguration.Limits
+    /// Bodies about one record have room of their own, so that half-sent batches do not delay registrations.
+    let singles: BodyBudget
+    let batches: BodyBudget
+
+    init(_ limits: ServerConfiguration.Limits) {
+        self.limits = limits
+        singles = BodyBudget(limits.singleBodiesUnderWay)
+        batches = BodyBudget(limits.bodiesUnderWay)
+    }
+
+    /// Reads a body as its route requires.
+    ///
+    /// - Returns: nil if the route takes none.
+    /// - Throws: `body-too-large`, `unsupported-media-type`, `invalid-request`, `JSONSyntaxError`; `BodyBudgetIsSpent`
+    ///   before anything is read without room; `ConnectionLost` for an incomplete body.
+    func read(_ request: Request, as body: Route.Body, of network: CallerNetwork?) async throws -> ReceivedBody? {
+        guard let limit = limit(of: body), !Self.isLines(request, body) else { return nil }
+        let (bytes, reservation) = try await collect(request, upTo: limit, of: network)
+        return ReceivedBody(json: try parse(bytes, request.fields), reservation: reservation)
+    }
+
+    /// - Throws: `unsupported-media-type`, `JSONSyntaxError`; `invalid-request` for too many values.
+    func parse(_ bytes: ByteBuffer, _ fields: HTTPFields) throws -> JSONValue {
+        if bytes.readableBytes > 0 { try Self.checkMediaType(fields) }
+        do throws(JSONSyntaxError) {
+            return try JSONParser.parse(bytes.readableBytesView, maximumValues: limits.bodyValues)
+        } catch {
+            guard error.hasTooManyValues else { throw error }
+            let detail = "must hold at most \(limits.bodyValues) JSON values in all; send fewer items at a time"
+            throw Problem(faults: [JSONFault(pointer: "", detail: detail)])
+        }
+    }
+
+    /// The body as lines, if the route accepts them and the request has them.
+    ///
+    /// - Throws: `unsupported-media-type`; `BodyBudgetIsSpent` without room for the lines read ahead.
+    func lines(of request: Request, as body: Route.Body, for network: CallerNetwork?) throws -> BodyLines? {
+        guard Self.isLines(request, body) else { return nil }
+        let reservation = try batches.reserve(BodyLines.mostBytes, for: network)
+        try Self.checkEncoding(request.fields)
+        return BodyLines(request.body, deadline: limits.requestDeadline, holding: reservation)
+    }
+
+    private static func isLines(_ request: Request, _ body: Route.Body) -> Bool {
+        body == .batchOrLines && request.fields[.contentType].map { MediaType($0).isLines } == true
+    }
+
+    private func limit(of body: Route.Body) -> Int? {
+        switch body {
+        case .none, .form: nil
+        case .single: limits.singleBody
+        case .batch, .batchOrLines: limits.batchBody
+        }
+    }
+
+    /// Reads a whole body. One that did not arrive in one read has reserved room from its first byte on.
+    ///
+    /// - Throws: `body-too-large`, `BodyBudgetIsSpent`, `ConnectionLost`.
+    func collect(
+        _ request: Request,
+        upTo limit: Int,
+        of network: CallerNetwork?
+    ) async throws -> (ByteBuffer, BodyReservation?) {
+        if let bytes = request.body.wholeBytes {
+            guard bytes.readableBytes <= limit else { throw Self.tooLarge(limit) }
+            return (bytes, nil)
+        }
+        let announced = request.fields[.contentLength].flatMap(Int.init)
+        if let announced, announced > limit { throw Self.tooLarge(limit) }
+        let budget = limit <= limits.singleBody ? singles : batches
+        let reservation = try budget.reserve(max(0, announced ?? 0), for: network)
+        var bytes = ByteBuffer()
+        while var part = try await request.body.next() {
+            let size = bytes.readableBytes + part.readableBytes
+            guard size <= limit else { throw Self.tooLarge(limit) }
+            if announced == nil { try reservation.grow(by: part.readableBytes) }
+            // At the final size, because growth takes twice as much meanwhile.
+            if bytes.capacity == 0 { bytes.reserveCapacity(announced ?? size) }
+            bytes.writeBuffer(&part)
+        }
+        return (bytes, reservation)
+    }
+
+    private static func tooLarge(_ limit: Int) -> Problem {
+        Problem(.bodyTooLarge, "The body is larger than \(limit) bytes; send less, or fewer at a time.")
+    }
+
+    static func checkMediaType(_ fields: HTTPFields) throws(Problem) {
+        guard let type = fields[.contentType], type == MediaType.json || MediaType(type).isJSON else {
+            throw Problem(.unsupportedMediaType, "Send JSON in UTF-8, and Content-Type: application/json.")
+        }
+        try checkEncoding(fields)
+    }
+
+    private static func checkEncoding(_ fields: HTTPFields) throws(Problem) {
+        guard (fields[.contentEncoding] ?? "identity").lowercased() == "identity" else {
+            throw Problem(.unsupportedMediaType, "The body must not be compressed.")
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Logging
+import NIOCore
+import Synchronization
+
+/// The open connections of a port; closes those above the limits.
+final class ConnectionCount: Sendable {
+    private let trusted: [AddressRange]
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    private struct State {
+        var table: ConnectionTable<any Channel>
+        var warnedAt: NIODeadline?
+    }
+
+    /// - Parameter trusted: addresses without a limit: this machine, and proxies, which have many callers.
+    init(_ limits: ServerConfiguration.Limits, trusted: [AddressRange], logger: Logger) {
+        self.trusted = trusted
+        self.logger = logger
+        let table = ConnectionTable<any Channel>(most: limits.connections, mostOfNetwork: limits.addressConnections)
+        state = Mutex(State(table: table))
+    }
+
+    var open: Int { state.withLock { $0.table.count } }
+
+    /// Counts a connection while it is open, and closes the one that gives way to it.
+    ///
+    /// - Returns: its entry, which its handlers tell whether it is idle.
+    /// - Throws: `TooManyConnections`.
+    func admit(_ channel: any Channel) throws -> ConnectionSlot {
+        let address = IPAddress(channel.remoteAddress)
+        let isTrusted = address.map { address in trusted.contains { $0.contains(address) } } ?? true
+        let (admission, isNews) = state.withLock { state in
+            let admission = state.table.admit(channel, from: address.map(CallerNetwork.init(of:)), isTrusted: isTrusted)
+            return (admission, Self.isNews(admission, &state.warnedAt))
+        }
+        if isNews { warn(about: address, admission) }
+        guard case .admitted(let slot, let closing) = admission else { throw TooManyConnections() }
+        closing?.closeAtOnce()
+        channel.closeFuture.whenComplete { [self] _ in state.withLock { $0.table.remove(slot) } }
+        let handler = ConnectionSlot(slot, of: self)
+        try channel.pipeline.syncOperations.addHandler(handler)
+        return handler
+    }
+
+    func closeAll() {
+        for channel in state.withLock({ $0.table.connections }) { channel.closeAtOnce() }
+    }
+
+    func note(_ slot: ConnectionTable<any Channel>.Slot, isIdle: Bool) {
+        state.withLock { $0.table.note(slot, isIdle: isIdle) }
+    }
+
+    /// Logged at most once a minute.
+    private static func isNews(_ admission: ConnectionTable<any Channel>.Decision, _ last: inout NIODeadline?) -> Bool {
+        if case .admitted(_, closing: nil) = admission { return false }
+        let now = NIODeadline.now()
+        if let last, now < last + .minutes(1) { return false }
+        last = now
+        return true
+    }
+
+    private func warn(about address: IPAddress?, _ admission: ConnectionTable<any Channel>.Decision) {
+        let network = address.map { CallerNetwork(of: $0).description } ?? "-"
+        switch admission {
+        case .refused: logger.warning("connections are refused: too many are open", metadata: ["network": "\(network)"])
+        case .admitted: logger.warning("as many connections are open as there may be: idle ones are closed for others")
+        }
+    }
+}
+
+struct TooManyConnections: Error {}

@@ -1,0 +1,181 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import RegistryCore
+
+/// HTTP/1 between NIO's decoder and the ``RequestHandler``: the rules of RFC 9112 that need the version and the raw fields, and the
+/// bytes of responses.
+///
+/// Later handlers see `Connection: close` in a connection's last request, whatever it contained.
+final class HTTP1Codec: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = ResponsePart
+    typealias OutboundOut = ByteBuffer
+
+    private let decoder: HTTP1Decoder
+    private var isLast = false
+    private var isOver = false
+    /// HTTP/1.0 has no chunks.
+    private var isOld = false
+    private var asksForUpgrade = false
+    private var isChunked = false
+
+    private init(_ decoder: HTTP1Decoder) { self.decoder = decoder }
+
+    static func add(to channel: any Channel, _ limits: ServerConfiguration.Limits) throws {
+        let decoder = HTTP1Decoder(limits)
+        try channel.pipeline.syncOperations.addHandlers([ByteToMessageHandler(decoder), HTTP1Codec(decoder)])
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOver else { return }
+        decoder.isToRestart = false
+        switch unwrapInboundIn(data) {
+        case .head(let head): take(head, context)
+        case .body(let bytes): context.fireChannelRead(wrapInboundOut(.body(bytes)))
+        case .end:
+            isOver = isLast
+            // The request is answered as if it had not asked for another protocol.
+            decoder.isToRestart = asksForUpgrade && !isLast
+            context.fireChannelRead(wrapInboundOut(.end(nil)))
+        }
+    }
+
+    /// Input after the last request is not read. The decoder would collect it until the response.
+    func read(context: ChannelHandlerContext) { if !isOver { context.read() } }
+
+    /// Bytes after the last request need not be HTTP.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if !isOver || !(error is HTTPParserError) { context.fireErrorCaught(error) }
+    }
+
+    private func take(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let fields = FramingFields(head.headers)
+        if let fault = fields.fault(in: head.version) {
+            isOver = true
+            return context.fireErrorCaught(fault)
+        }
+        isOld = head.version.minor == 0
+        asksForUpgrade = fields.asksForUpgrade
+        isLast = isOld || !head.isKeepAlive || head.method == .CONNECT
+        guard var request = HTTPRequest(head) else {
+            isOver = true
+            return context.fireErrorCaught(HTTPParserError.invalidMethod)
+        }
+        if isLast { request.headerFields[.connection] = "close" }
+        // A client of HTTP/1.0 does not expect an interim response, and could not read one.
+        if isOld { request.headerFields[.expect] = nil }
+        context.fireChannelRead(wrapInboundOut(.head(request)))
+    }
+}
+
+extension HTTP1Codec {
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        var bytes: ByteBuffer
+        switch unwrapOutboundIn(data) {
+        case .proceed: bytes = ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n")
+        case .whole(let head, let body):
+            isChunked = false
+            bytes = self.bytes(of: head, reserving: body.count)
+            bytes.writeBytes(body)
+        case .head(let head):
+            isChunked = head.contentLength == nil && !isOld
+            bytes = self.bytes(of: head, reserving: 0)
+        case .bytes(let part): bytes = isChunked ? Self.chunk(part) : part
+        case .end: bytes = isChunked ? ByteBuffer(staticString: "0\r\n\r\n") : ByteBuffer()
+        }
+        context.write(wrapOutboundOut(bytes), promise: promise)
+    }
+
+    /// No field can contain a line end: `HTTPField` rejects such values.
+    private func bytes(of head: ResponseHead, reserving body: Int) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(640 + body)
+        let status = head.response.status
+        buffer.writeStaticString(isOld ? "HTTP/1.0 " : "HTTP/1.1 ")
+        buffer.writeString("\(status.code) \(status.reasonPhrase)\r\n")
+        head.forEachField { field in
+            buffer.writeString(field.name.rawName)
+            buffer.writeStaticString(": ")
+            buffer.writeString(field.value)
+            buffer.writeStaticString("\r\n")
+        }
+        if head.closes { buffer.writeStaticString("Connection: close\r\n") }
+        if isChunked { buffer.writeStaticString("Transfer-Encoding: chunked\r\n") }
+        buffer.writeStaticString("\r\n")
+        return buffer
+    }
+
+    private static func chunk(_ part: ByteBuffer) -> ByteBuffer {
+        var (part, chunk) = (part, ByteBuffer())
+        chunk.reserveCapacity(part.readableBytes + 16)
+        chunk.writeString("\(String(part.readableBytes, radix: 16))\r\n")
+        chunk.writeBuffer(&part)
+        chunk.writeStaticString("\r\n")
+        return chunk
+    }
+}
+
+extension HTTPRequest {
+    /// Nil for a method that is no token.
+    fileprivate init?(_ head: HTTPRequestHead) {
+        // NIO's own conversion parses each path as a URL, which takes longer than all else here.
+        guard head.uri.utf8.first == UInt8(ascii: "/") else {
+            guard let request = try? HTTPRequest(head, secure: false, splitCookie: false) else { return nil }
+            self = request
+            return
+        }
+        guard let method = Method(head.method.rawValue) else { return nil }
+        self.init(
+            method: method,
+            scheme: "http",
+            authority: head.headers.first(name: "host"),
+            path: head.uri,
+            headerFields: HTTPFields(head.headers, splitCookie: false)
+        )
+    }
+}
+
+private struct FramingFields {
+    private var hosts = 0
+    private var isHostValid = true
+    private var hasUpgrade = false
+    private var isUpgradeNamed = false
+
+    init(_ headers: HTTPHeaders) {
+        for (name, value) in headers {
+            // Most names differ in length.
+            switch name.utf8.count {
+            case 4 where name.lowercased() == "host":
+                hosts += 1
+                isHostValid = HostField.isValid(value)
+            case 7 where name.lowercased() == "upgrade": hasUpgrade = true
+            case 10 where name.lowercased() == "connection": isUpgradeNamed = isUpgradeNamed || Self.namesUpgrade(value)
+            default: break
+            }
+        }
+    }
+
+    /// Whether NIO's parser takes what follows the request for another protocol: only with both fields.
+    var asksForUpgrade: Bool { hasUpgrade && isUpgradeNamed }
+
+    private static func namesUpgrade(_ value: String) -> Bool {
+        value.split(separator: ",").contains { $0.trimming { $0 == " " }.lowercased() == "upgrade" }
+    }
+
+    /// HTTP/1.0 did without a host; two are wrong in either version.
+    func fault(in version: HTTPVersion) -> MalformedRequest? {
+        if hosts == 0 { return version.minor == 0 ? nil : .noHost }
+        return hosts == 1 && isHostValid ? nil : .badHost
+    }
+}
+
+extension Substring {
+    fileprivate func trimming(_ isBlank: (Character) -> Bool) -> Substring {
+        let start = drop(while: isBlank)
+        return start.dropLast(start.reversed().prefix(while: isBlank).count)
+    }
+}

@@ -1,0 +1,45 @@
+import HTTPTypes
+import RegistryCore
+
+/// A request that is rejected for its framing, before any other check.
+struct MalformedRequest: Error {
+    let problem: Problem
+
+    static let noHost = MalformedRequest("The request has no Host field. Send the name that is called.")
+    static let badHost = MalformedRequest(
+        "The request's Host must be one field with a name or an address, and perhaps a port."
+    )
+
+    static let badField = MalformedRequest("The request has a field, a method or a path that HTTP does not allow.")
+
+    init(_ problem: Problem) { self.problem = problem }
+    private init(_ detail: String) { problem = Problem(.malformedRequest, detail) }
+}
+
+extension Problem {
+    static let malformedRequest = Problem(.malformedRequest, "What came is not HTTP/1.1.")
+    static let headersTooLarge = Problem(
+        .headersTooLarge,
+        "The request's header has too many fields, or one that is too long, or its path is."
+    )
+    static let requestTimeout = Problem(
+        .requestTimeout,
+        "The request did not come whole in time. Send the same request again."
+    )
+}
+
+extension HTTPRequest {
+    /// A fault of a stream's request that the layers below allow.
+    func streamFault(mostFields: Int) -> Problem? {
+        if headerFields.count > mostFields { return .headersTooLarge }
+        let hosts = headerFields[values: .hostField]
+        guard let host = authority ?? hosts.first else { return MalformedRequest.noHost.problem }
+        let isOne = hosts.count <= 1 && (hosts.isEmpty || hosts[0] == host)
+        return isOne && HostField.isValid(host) ? nil : MalformedRequest.badHost.problem
+    }
+}
+
+extension HTTPField.Name {
+    /// `:authority` and `HTTPRequest.authority` replace it.
+    fileprivate static let hostField = HTTPField.Name("host")!
+}

@@ -1,0 +1,93 @@
+import NIOCore
+import Synchronization
+
+/// A request's body as it arrives, for one reader at a time.
+final class RequestBody: Sendable {
+    private struct State {
+        var bytes = ByteBuffer()
+        var isWhole = false
+        var isLost = false
+        var reader: CheckedContinuation<Void, Never>?
+        /// The caller waits for permission to send it.
+        var isExpected = false
+    }
+
+    /// The connection reads no more while so many bytes wait for the reader.
+    private static let capacity = 64 * 1024
+
+    static let none = RequestBody(ByteBuffer())
+
+    /// Nil for a body that was whole from the beginning.
+    let exchange: Exchange?
+    private let state: Mutex<State>
+
+    /// A whole body.
+    init(_ bytes: ByteBuffer) {
+        exchange = nil
+        state = Mutex(State(bytes: bytes, isWhole: true))
+    }
+
+    /// A body whose rest is still to come.
+    ///
+    /// - Parameter isExpected: whether the caller waits for `100 Continue`.
+    init(_ bytes: ByteBuffer, of exchange: Exchange, isExpected: Bool) {
+        self.exchange = exchange
+        state = Mutex(State(bytes: bytes, isExpected: isExpected && bytes.readableBytes == 0))
+    }
+
+    /// The bytes, if the body was whole from the beginning.
+    var wholeBytes: ByteBuffer? { exchange == nil ? state.withLock(\.bytes) : nil }
+
+    /// - Returns: whether there is room for more.
+    func add(_ bytes: ByteBuffer) -> Bool {
+        let (reader, hasRoom) = state.withLock { state in
+            var bytes = bytes
+            if state.bytes.readableBytes == 0 { state.bytes = bytes } else { state.bytes.writeBuffer(&bytes) }
+            return (state.reader.take(), state.bytes.readableBytes < Self.capacity)
+        }
+        reader?.resume()
+        return hasRoom
+    }
+
+    /// - Parameter isLost: whether the rest will never come.
+    func finish(isLost: Bool = false) {
+        let reader = state.withLock { state in
+            if isLost { state.isLost = !state.isWhole } else { state.isWhole = true }
+            return state.reader.take()
+        }
+        reader?.resume()
+    }
+
+    /// Waits for bytes.
+    ///
+    /// - Returns: all that have arrived; nil at the end.
+    /// - Throws: ``ConnectionLost``.
+    func next() async throws -> ByteBuffer? {
+        while true {
+            let (bytes, isEnd) = try take()
+            if let bytes { return bytes }
+            if isEnd { return nil }
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    guard state.bytes.readableBytes == 0, !state.isWhole, !state.isLost else { return true }
+                    state.reader = continuation
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        }
+    }
+
+    private func take() throws -> (bytes: ByteBuffer?, isEnd: Bool) {
+        let (bytes, isEnd, isExpected) = try state.withLock { state in
+            if state.isLost { throw ConnectionLost() }
+            let bytes = state.bytes.readableBytes > 0 ? state.bytes : nil
+            state.bytes = ByteBuffer()
+            defer { state.isExpected = false }
+            return (bytes, state.isWhole, state.isExpected && !state.isWhole && bytes == nil)
+        }
+        if isExpected { exchange?.proceed() }
+        if let bytes, bytes.readableBytes >= Self.capacity { exchange?.readMore() }
+        return (bytes, isEnd)
+    }
+}

@@ -1,0 +1,69 @@
+import HTTPTypes
+import Logging
+import RegistryCore
+
+// The only conversion of errors to responses.
+
+extension Response {
+    /// The RFC 9457 response to a failed request, without internal details.
+    init(_ error: any Error, requestID: String, logger: @autoclosure () -> Logger) {
+        self.init(Problem(error, logger: logger()), requestID: requestID)
+        addFields(of: error)
+    }
+
+    init(_ problem: Problem, requestID: String) {
+        var json = JSONWriter(reservingCapacity: 512)
+        problem.encode(to: &json, requestID: requestID)
+        self.init(
+            status: HTTPResponse.Status(code: problem.code.status),
+            fields: problem.fields,
+            body: .bytes(json.bytes),
+            requestID: requestID
+        )
+    }
+
+    /// Adds the fields of an error that its problem lacks.
+    mutating func addFields(of error: any Error) {
+        if let error = error as? MethodNotAllowed {
+            fields[.allow] = error.allowed.map(\.rawValue).joined(separator: ", ")
+        }
+        if let error = error as? RateLimited { fields.add(error.quota) }
+        if error is BodyBudgetIsSpent { fields[.connection] = "close" }
+    }
+}
+
+extension Problem {
+    /// The problem for any error. An internal error is logged, and becomes `internal-error`.
+    init(_ error: any Error, logger: @autoclosure () -> Logger) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let faults as JSONFaults: self.init(faults: faults.faults)
+        case let error as JSONSyntaxError: self.init(.malformedJSON, "The body is not JSON. \(error)")
+        case let error as RateLimited: self = error.problem
+        case let error as BodyBudgetIsSpent: self = error.problem
+        case is MethodNotAllowed: self.init(.methodNotAllowed, "There is something at this path, but not this method.")
+        case is CancellationError:
+            self.init(.unavailable, "The service is stopping. Send the same request again.")
+        default:
+            logger().error("A request failed: \(error)")
+            self.init(.internalError, "The service failed. Its log has more under this requestId.")
+        }
+    }
+
+    fileprivate var fields: HTTPFields {
+        var fields: HTTPFields = [.contentType: MediaType.problem]
+        switch code {
+        case .unauthenticated: fields[.wwwAuthenticate] = "Bearer"
+        case .unavailable, .tooManyRequests: fields[.retryAfter] = String(retryAfterSeconds)
+        // The rest of the body still arrives; its sender must not consider the connection free.
+        case .bodyTooLarge, .malformedRequest, .headersTooLarge, .requestTimeout: fields[.connection] = "close"
+        default: break
+        }
+        return fields
+    }
+
+    private var retryAfterSeconds: Int64 {
+        let (seconds, attoseconds) = (retryAfter ?? .seconds(1)).components
+        return max(1, seconds + (attoseconds > 0 ? 1 : 0))
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Callers with keys and JWTs, with all that they can be refused, with and without caches that know them.
+extension HotCallTests {
+    /// How many requests a caller makes, of which the last ones are more than it may make at once.
+    private static let allowance = RateLimit(rate: 10, burst: calls("").count + 1)
+
+    private static let before = RFC3339.format(.minutesAgo(9))
+
+    /// Requests of one caller, whose responses must not depend on the caches.
+    private static func calls(_ name: String) -> [[String]] {
+        let environment = String(path.split(separator: "/").dropLast().joined(separator: "/"))
+        return [
+            put("a-\(name)", #"{"token":"aa01","aliases":{"liveactivityId":"\#(name)"}}"#),
+            get("liveactivityId/\(name)/activities"),
+            send("POST", "resolve", #"{"aliases":[{"kind":"liveactivityId","value":"\#(name)"}]}"#, "application/json"),
+            put("a-\(name)", #"{"token":"aa01","aliases":{"userId":"somebody"}}"#),
+            put("a-\(name)", #"{"token":"aa01","aliases":{"madeUp":"x"}}"#),
+            put("a-\(name)", #"{"token":"aa02","installationId":"i-9"}"#),
+            put("a-client", #"{"token":"aa05"}"#), put("a-\(name)", #"{"token":"aa00","observedAt":"\#(before)"}"#),
+            put("a-\(name)", #"{"token":"#),
+            put("a-\(name)", #"{"token":"aa01"}"#, type: "text/plain"),
+            ["GET /v1/apps/com.example.none/sandbox/aliases/orderId/x/activities", "X-None: 1", ""],
+            ["GET /v1/apps/com.example.drink/sandbox/aliases/orderId/x/activities", "X-None: 1", ""],
+            ["GET /\(environment)/mars/aliases/orderId/x/activities", "X-None: 1", ""],
+            ["PATCH \(path)/activities/a-1", "X-None: 1", ""],
+            ["GET \(path)/nothing", "X-None: 1", ""],
+            put("a-\(name)", ""),
+            // From here on the allowance is used up, for those whose every request was counted.
+            get("liveactivityId/\(name)/activities"),
+            put("a-\(name)", #"{"token":"aa03"}"#),
+            get("liveactivityId/\(name)/activities"),
+            get("liveactivityId/\(name)/activities"),
+            get("liveactivityId/\(name)/activities"),
+            get("liveactivityId/\(name)/activities"),
+            put("a-\(name)", #"{"token":"aa04"}"#),
+        ]
+    }
+
+    /// Header fields of callers, by name.
+    private static func callers(_ server: LiveServer) async throws -> [(name: String, fields: HTTPFields)] {
+        let admin = try await server.key(.admin).fields
+        let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
+        #expect(try await server.call(.put, "/v1/apps/com.example.food", settings, admin).status == 200)
+        let client = try await server.key(.client).fields
+        let user: HTTPFields = [.authorization: "Bearer \(TestIssuer.honest.token(at: Date()))"]
+        let forged: HTTPFields = [.authorization: "Bearer \(TestIssuer.stranger.token(at: Date()))"]
+        let installation: HTTPFields = [.installationID: "i-1"]
+        let sender = try await server.key(.sender).fields
+        let mistyped: HTTPFields = [.authorization: String(sender[.authorization]!.dropLast()) + "?"]
+        return [
+            ("client", client), ("clientOfOne", client + installation), ("sender", sender),
+            ("senderOfOne", sender + installation), ("auditor", try await server.key(.auditor).fields),
+            ("admin", admin), ("root", try await server.key(.root).fields),
+            ("stranger", try await server.key(.sender, of: "com.example.drink").fields),
+            ("user", user), ("userOfOne", user + installation), ("forged", forged), ("mistyped", mistyped),
+            ("nobody", [:]), ("two", sender + sender),
+        ]
+    }
+
+    /// The answers to all requests of all callers, each caller's on a connection of its own.
+    private static func answersToCallers(isCached: Bool) async throws -> [String] {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        _ = try await database.scope("com.example.drink")
+        var configuration = ServerConfiguration(port: 0)
+        configuration.keyRate = allowance
+        if !isCached { configuration.limits.appLifetime = .zero }
+        let clock = ManualClock()
+        let responder = RegistryResponder(
+            registry: database.registry,
+            configuration: configuration,
+            clock: clock.clock,
+            logger: .silent
+        )
+        let answers = AnswerBox()
+        try await LiveServer.run(responder, configuration) { server in
+            for (name, fields) in try await callers(server) {
+                let lines = fields.map { "\r\n\($0.name.rawName): \($0.value)" }.joined()
+                for (number, call) in calls(name).enumerated() {
+                    let connection = try RawConnection(port: server.port)
+                    connection.send(text([call[0], call[1] + lines, call[2]], number, last: false))
+                    connection.finishSending()
+                    answers.add("\(name): \(call[0]) \(call[2])\n" + normalized(await connection.read()))
+                }
+            }
+        }
+        return answers.answers
+    }
+
+    @Test func `Callers get the same responses, allowances and refusals with and without caches`() async throws {
+        let uncached = try await Self.answersToCallers(isCached: false)
+        let cached = try await Self.answersToCallers(isCached: true)
+        #expect(uncached.count == cached.count)
+        for (uncached, cached) in zip(uncached, cached) { #expect(uncached == cached) }
+        // The comparison is worth as much as what occurs in it.
+        let all = cached.joined(separator: "\n")
+        for expected in [
+            "HTTP/1.1 200 ", "HTTP/1.1 201 ", "HTTP/1.1 409 ", "malformed-json", "unauthenticated", "forbidden",
+            "unknown-app", "method-not-allowed", "no-such-route", "unsupported-media-type", "too-many-requests",
+            "alias-not-allowed", "installation-required", "not-yours", "RateLimit: \"key\";r=0",
+            "RateLimit: \"installation\"",
+        ] { #expect(all.contains(expected), "\(expected)") }
+    }
+}

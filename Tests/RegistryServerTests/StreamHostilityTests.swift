@@ -1,0 +1,120 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Streams of HTTP/2 whose callers do what clients should not.
+@Suite(.timeLimit(.minutes(5))) struct StreamHostilityTests {
+    private static let activity = HotCallTests.path + "/activities/a"
+    private static let resolve = HotCallTests.path + "/aliases/orderId/o/activities"
+    private static let body = #"{"token":"aa01"}"#
+
+    private static func run(
+        settings: HTTP2Settings = nioDefaultSettings,
+        _ adjust: @Sendable (inout ServerConfiguration.Limits) -> Void = { _ in },
+        _ test: @escaping @Sendable (FrameConnection, TestDatabase) async throws -> Void
+    ) async throws {
+        let files = try TLSTests.Files()
+        defer { files.remove() }
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        try await SecureCallTests.serve(files, on: database, adjust) { port in
+            try await FrameConnection.open(port: port, settings: settings) { try await test($0, database) }
+        }
+    }
+
+    /// A call after whatever happened is answered, so the connection is sound.
+    private static func expectAnswer(_ connection: FrameConnection, _ id: HTTP2StreamID) async throws {
+        try await connection.send(id, "GET", resolve, isLast: true)
+        let ends = try await connection.ends(1)
+        guard case .answer(status: "200", _) = ends[id] else {
+            Issue.record("\(ends)")
+            return
+        }
+    }
+
+    @Test("A body that trickles is answered 408, and other streams go on") func aBodyThatTrickles() async throws {
+        try await Self.run {
+            $0.requestDeadline = .milliseconds(300)
+        } _: { connection, _ in
+            try await connection.send(1, "PUT", Self.activity, length: 100, isLast: false)
+            try await connection.send(1, "{", isLast: false)
+            let ends = try await connection.ends(1)
+            guard case .answer(status: "408", let body) = ends[1] else {
+                Issue.record("\(ends)")
+                return
+            }
+            #expect(body.contains("request-timeout"))
+            try await Self.expectAnswer(connection, 3)
+        }
+    }
+
+    @Test("A body of another length than announced ends its stream alone", arguments: [10, 30])
+    func anotherLength(announced: Int) async throws {
+        try await Self.run { connection, database in
+            try await connection.send(1, "PUT", Self.activity, length: announced, isLast: false)
+            try await connection.send(1, Self.body, isLast: true)
+            #expect(try await connection.ends(1) == [1: .reset(.protocolError)])
+            try await Self.expectAnswer(connection, 3)
+            let count = try await database.count("SELECT count(*) FROM activities")
+            #expect(count == 0)
+        }
+    }
+
+    @Test("Trailers end a request") func trailers() async throws {
+        try await Self.run { connection, _ in
+            try await connection.send(1, "PUT", Self.activity, length: Self.body.utf8.count, isLast: false)
+            try await connection.send(1, Self.body, isLast: false)
+            try await connection.send(1, .headers(.init(headers: ["x-checksum": "1"], endStream: true)))
+            guard case .answer(status: "201", _)? = try await connection.ends(1)[1] else {
+                Issue.record("no answer")
+                return
+            }
+            try await Self.expectAnswer(connection, 3)
+        }
+    }
+
+    @Test("A caller who leaves while their call is answered is not written to; the call is done, other streams go on")
+    func aCallerWhoLeaves() async throws {
+        try await Self.run { connection, database in
+            let held = try await HeldTransaction("LOCK TABLE activities", in: database)
+            try await connection.send(1, "PUT", Self.activity, length: Self.body.utf8.count, isLast: false)
+            try await connection.send(1, Self.body, isLast: true)
+            try await held.waitUntilSomebodyWaits()
+            try await connection.send(1, .rstStream(.cancel))
+            // Behind the reset on the same connection, so that it has been seen when the lock is let go.
+            try await connection.send(3, "GET", "/livez", isLast: true)
+            guard case .answer(status: "200", _)? = try await connection.ends(1)[3] else {
+                Issue.record("no answer")
+                return
+            }
+            try await held.release()
+            try await Self.expectAnswer(connection, 5)
+            try await until { try await database.count("SELECT count(*) FROM activities") == 1 }
+        }
+    }
+
+    @Test("A reader who takes no answer is given up in time, and other streams go on") func aReaderWhoTakesNothing()
+        async throws
+    {
+        let none = [HTTP2Setting(parameter: .initialWindowSize, value: 0)]
+        try await Self.run(settings: none) {
+            $0.stalledReader = .milliseconds(300)
+        } _: { connection, _ in
+            try await connection.send(1, "GET", Self.resolve, isLast: true)
+            #expect(try await connection.ends(1) == [1: .reset(.cancel)])
+            try await connection.send(3, "GET", Self.resolve, isLast: true)
+            try await connection.send(3, .windowUpdate(windowSizeIncrement: 65_535))
+            guard case .answer(status: "200", _)? = try await connection.ends(1)[3] else {
+                Issue.record("no answer")
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import HTTPTypes
+
+/// The response to a request that was sent exactly as given, on a connection of its own: after some refusals the service closes it.
+package struct HTTPExchange: Sendable {
+    package let status: Int
+    package let fields: HTTPFields
+    package let body: [UInt8]
+
+    struct Incomplete: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// - Parameter target: path and query, percent-encoded.
+    package static func run(
+        _ method: HTTPRequest.Method,
+        _ target: String,
+        authority: String = "localhost",
+        _ fields: HTTPFields = [:],
+        _ body: [UInt8]? = nil,
+        port: Int
+    ) async throws -> HTTPExchange {
+        var head = "\(method.rawValue) \(target) HTTP/1.1\r\nHost: \(authority)\r\nConnection: close\r\n"
+        for field in fields { head += "\(field.name.rawName): \(field.value)\r\n" }
+        if let body { head += "Content-Length: \(body.count)\r\n" }
+        let request = Array((head + "\r\n").utf8) + (body ?? [])
+        // A thread of its own may block; those of the tasks are needed by the service.
+        let response: [UInt8] = try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        let connection = try RawConnection(port: port)
+                        connection.send(request)
+                        return connection.readAll()
+                    }
+                )
+            }
+        }
+        return try HTTPExchange(response[...])
+    }
+
+    private init(_ bytes: ArraySlice<UInt8>) throws {
+        guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
+            throw Incomplete(description: String(decoding: bytes, as: UTF8.self))
+        }
+        let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+        let status = Int(lines[0].split(separator: " ").dropFirst().first ?? "") ?? 0
+        let rest = bytes[end.upperBound...]
+        // An interim response.
+        if (100..<200).contains(status) {
+            self = try HTTPExchange(rest)
+            return
+        }
+        var fields: HTTPFields = [:]
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1).map(String.init)
+            guard parts.count == 2, let name = HTTPField.Name(parts[0]) else { continue }
+            fields.append(HTTPField(name: name, value: parts[1].trimmingCharacters(in: .whitespaces)))
+        }
+        (self.status, self.fields) = (status, fields)
+        body = fields[.transferEncoding] == "chunked" ? Self.joined(rest) : Array(rest)
+    }
+
+    /// The bytes of the chunks.
+    private static func joined(_ chunks: ArraySlice<UInt8>) -> [UInt8] {
+        var (rest, joined) = (chunks, [UInt8]())
+        while let end = rest.firstRange(of: [0x0D, 0x0A]),
+            let size = Int(String(decoding: rest[..<end.lowerBound], as: UTF8.self), radix: 16), size > 0
+        {
+            let chunk = rest[end.upperBound...].prefix(size)
+            joined += chunk
+            rest = rest[chunk.endIndex...].dropFirst(2)
+        }
+        return joined
+    }
+}

@@ -1,0 +1,34 @@
+import Logging
+import ServiceLifecycle
+
+/// Runs a server on a port of this machine during the closure, which gets the port.
+///
+/// - Parameter make: makes the server, which must call the closure with its port once it accepts connections.
+package func serve<Value>(
+    _ make: (_ onServing: @escaping @Sendable (_ port: Int) async -> Void) throws -> any Service,
+    _ body: (_ port: Int) async throws -> Value
+) async throws -> Value {
+    let (ports, serving) = AsyncStream.makeStream(of: Int.self)
+    let server = try make { serving.yield($0) }
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    var configuration = ServiceGroupConfiguration(services: [server], logger: logger)
+    // A failed test may leave an unfinished request.
+    configuration.maximumGracefulShutdownDuration = .seconds(60)
+    let group = ServiceGroup(configuration: configuration)
+    let running = Task {
+        defer { serving.finish() }
+        try await group.run()
+    }
+    guard let port = await ports.first(where: { _ in true }) else {
+        await group.triggerGracefulShutdown()
+        try await running.value
+        throw CancellationError()
+    }
+    let outcome: Result<Value, any Error>
+    do { outcome = .success(try await body(port)) } catch { outcome = .failure(error) }
+    await group.triggerGracefulShutdown()
+    let end = await running.result
+    let value = try outcome.get()
+    try end.get()
+    return value
+}
