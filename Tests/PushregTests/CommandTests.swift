@@ -56,7 +56,7 @@ import Testing
         (["import", "com.example.food", "mars", "-"], 64, "sandbox or production"),
         (["doctor"], 64, "No database is named"),
         (["doctor", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
-        (["doctor", "--database-url", #""postgresql://u:hunter2@db/r?sslmode=require""#], 64, "connection string"),
+        (["doctor", "--database-url", #""postgresql://u:hunter2@db/r?sslmode=require""#], 64, "quotation marks"),
         (["migrate", "status", "--embedded", "/nowhere/at-all"], 69, "There is no database in /nowhere/at-all"),
         (["apps", "create", "com.example.food", "--name", ""], 64, "--name must"),
         (["apps", "create", "com.example.food", "--activity-lifetime", "P30D"], 64, "-lifetime must be from"),
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [
-        #""postgresql://u:hunter2@db/r?sslmode=require""#, " postgresql://u:hunter2@db/r?sslmode=require",
+        #""postgresql://u:hunter2@db/r?sslmode=require""#, "' postgresql://u:hunter2@db/r?sslmode=require",
         "POSTGRES://u:hunter2@db/r?x=y", "postgresql+asyncpg://u:hunter2@db/r?x=y",
         "postgresql://u:a@hunter2@db/r", "postgresql://u:hunter2/a@db/r", "postgresql://u:80/hunter2@db/r",
     ])

@@ -17,6 +17,6 @@ import Testing
     @Test("Files of TLS that are not there are refused with a sentence") func filesThatAreNotThere() async throws {
         let outcome = try await Self.serve(["--tls-cert", "/nonexistent.pem", "--tls-key", "/nonexistent.key"])
         #expect(outcome.status == 64)
-        #expect(outcome.words == "pushreg: /nonexistent.pem cannot be read as certificates in PEM.\n")
+        #expect(outcome.words == "pushreg: /nonexistent.pem cannot be read: No such file or directory.\n")
     }
 }

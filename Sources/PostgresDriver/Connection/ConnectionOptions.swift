@@ -3,6 +3,9 @@ import Foundation
 
 /// The keywords and values for one attempt to connect, in libpq's order of application.
 struct ConnectionOptions {
+    /// By keyword.
+    typealias Values = [String: String]
+
     struct Host: Equatable, Sendable {
         var host: String?
         var address: String?

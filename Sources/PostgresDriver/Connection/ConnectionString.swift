@@ -1,4 +1,4 @@
-/// A libpq connection string for display.
+/// A libpq connection string for display, and its faults.
 package enum ConnectionString {
     private static let secrets: Set = ["password", "sslpassword", "oauth_client_secret", "scram_client_key"]
 
@@ -12,5 +12,85 @@ package enum ConnectionString {
         guard !places.contains(where: { $0.contains("@") }) else { return hidden }
         return options.sorted { $0.key < $1.key }
             .map { "\($0)=\(secrets.contains($0) ? hidden : $1)" }.joined(separator: " ")
+    }
+}
+
+extension ConnectionString {
+    private static let sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
+    private static let encoding =
+        "In a URI, percent-encode special characters of the user and password: % is %25, / is %2F, : is %3A, @ is %40."
+
+    /// The reason that libpq cannot use a connection string, and the remedy, to follow "the connection string". Contains no
+    /// part of a password. Nil if there is none.
+    package static func fault(in text: String) -> String? {
+        if let fault = faultOfBeginning(text) { return fault }
+        let options: ConnectionOptions.Values
+        do {
+            options = try ConnectionOptions.parse(text)
+        } catch {
+            return fault(libpq: error.message ?? "", in: text)
+        }
+        if let mode = options["sslmode"], !sslModes.contains(mode) {
+            let shown = mode.allSatisfy { $0.isLetter || $0 == "-" } ? " \(mode)" : ""
+            let known = sslModes.joined(separator: ", ")
+            return
+                "has the sslmode\(shown), which libpq does not know; known are \(known). require checks no certificate."
+        }
+        let ports = (options["port"] ?? "").split(separator: ",")
+        guard ports.allSatisfy({ Int($0).map { (1...65_535).contains($0) } ?? false }) else {
+            return "has a port that is not a number from 1 to 65535. \(encoding)"
+        }
+        // An @ at the beginning is a socket's.
+        let host = options["host"]?.dropFirst() ?? ""
+        return isURI(text) && host.contains("@") ? "has an @ in its host. \(encoding)" : nil
+    }
+
+    private static func isURI(_ text: String) -> Bool {
+        text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
+    }
+
+    /// Recognizes the forms of other drivers and tools.
+    private static func faultOfBeginning(_ text: String) -> String? {
+        if text.hasPrefix("psql ") { return "begins with psql. Give only the URI after it, without quotation marks." }
+        if text.lowercased().hasPrefix("jdbc:") { return "begins with jdbc:, which libpq does not know. Remove it." }
+        if isURI(text), text.contains(where: \.isWhitespace) {
+            return
+                "is a URI with white space in it, as of a comment or a line break. Remove it, or write %20 for a space."
+        }
+        guard let scheme = text.prefixMatch(of: #/([A-Za-z][A-Za-z0-9+.\-]*):///#)?.1, !isURI(text) else { return nil }
+        return "begins with \(scheme)://, which libpq does not know. Begin it with postgresql://."
+    }
+
+    /// - Parameter message: libpq's, with `"…"` in place of its quotations.
+    private static func fault(libpq message: String, in text: String) -> String {
+        let message = message.replacing("connection string: ", with: "")
+        let forms =
+            "a URI, postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or keyword=value pairs with spaces between them"
+        if !isURI(text), text.contains(";") { return "has semicolons, as .NET and ODBC write it. Use \(forms)." }
+        if message.hasPrefix("missing \"") { return "is not of a form that libpq knows. Use \(forms)." }
+        if message.hasPrefix("invalid URI query parameter") || message.hasPrefix("invalid connection option") {
+            guard let name = unknownParameter(in: text) else {
+                return "has a parameter that libpq does not know. \(encoding)"
+            }
+            let isSchema = ["schema", "currentSchema", "search_path"].contains(name)
+            let remedy = isSchema ? "Write options=-csearch_path%3DNAME in its place." : "Remove it."
+            return "has the parameter \"\(name)\", which libpq does not know. \(remedy)"
+        }
+        return "cannot be read by libpq: \(message). \(encoding)"
+    }
+
+    /// The first unknown parameter, unless it may be a part of a password: there is none before it, and in a URI no host after it.
+    private static func unknownParameter(in text: String) -> String? {
+        var parameters = text[...]
+        if isURI(text) {
+            guard let question = text.firstIndex(of: "?"), !text[question...].contains("@") else { return nil }
+            parameters = text[question...].dropFirst()
+        }
+        for pair in parameters.split(separator: isURI(text) ? "&" : " ") where pair != "ssl=true" {
+            guard let name = pair.wholeMatch(of: #/([A-Za-z_][A-Za-z0-9_.\-]*)=.*/#)?.1, !name.contains("password")
+            else { return nil }
+            if (try? ConnectionOptions.parse("\(name)=''")) == nil { return String(name.prefix(40)) }
+        }
+        return nil
     }
 }

@@ -78,6 +78,10 @@ extension LibpqConnection {
         // PQERRORS_VERBOSE prints the severity, a colon, two spaces and the SQLSTATE.
         let sqlState = message.matches(of: #/: {2}([0-9A-Z]{5}):/#).last.map { String($0.1) }
         close()
+        // libpq checks most values of a connection string only now, and before it asks a server.
+        if sqlState == nil, message.hasPrefix("invalid ") || message.hasPrefix("could not match ") {
+            return PostgresError(.misuse, "connection string: \(message)")
+        }
         return PostgresError(.connectionFailed, message, outcome: .nothingTookEffect, sqlState: sqlState)
     }
 }

@@ -131,11 +131,15 @@ package final class TLSIdentity: Sendable {
     }
 
     private static func read(_ certificate: String, _ key: String) throws(Failure) -> Identity {
+        for path in [certificate, key] {
+            guard let file = UnreadableFile(path) else { continue }
+            throw Failure(description: "\(path) cannot be read: \(file.reason).")
+        }
         guard let chain = try? NIOSSLCertificate.fromPEMFile(certificate), !chain.isEmpty else {
-            throw Failure(description: "\(certificate) cannot be read as certificates in PEM.")
+            throw Failure(description: "\(certificate) holds no certificates in PEM.")
         }
         guard let privateKey = try? NIOSSLPrivateKey(file: key, format: .pem) else {
-            throw Failure(description: "\(key) cannot be read as a private key in PEM without a passphrase.")
+            throw Failure(description: "\(key) holds no private key in PEM without a passphrase.")
         }
         let identity = Identity(chain: chain, key: privateKey)
         // This is where BoringSSL compares the two.

@@ -31,6 +31,7 @@ struct Config: AsyncParsableCommand {
                 }
                 try table.print()
             }
+            if try DatabaseSettings.choice(sources) != nil { _ = try DatabaseSettings(sources) }
             let _: PlanCacheMode? = try sources.choice(.planCacheMode)
             _ = try ServiceSettings(sources)
         }

@@ -22,7 +22,8 @@ struct Demo: AsyncParsableCommand {
         flags[.url] = url.map { .string($0) }
         let sources = try SettingSources(flags: flags)
         if let url = try sources.find(.url)?.text, !url.isEmpty {
-            let key = ProcessInfo.processInfo.environment["PUSHREG_KEY"].map { Secret($0) }
+            let key = ProcessInfo.processInfo.environment["PUSHREG_KEY"]
+                .map { Secret($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
             try await DemoLives.play(on: Self.base(of: url), key: key, crowd: crowd)
         } else {
             try await DemoWithOwnService(crowd: crowd).runUntilSignal()

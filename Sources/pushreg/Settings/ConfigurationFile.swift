@@ -1,5 +1,6 @@
 import Foundation
 import RegistryCore
+import RegistryServer
 
 /// The config file: one JSON object whose keys are those of ``Setting/all``.
 struct ConfigurationFile: Sendable {
@@ -42,12 +43,13 @@ struct ConfigurationFile: Sendable {
     }
 
     private static func text(_ path: String) throws(CommandFailure) -> String {
-        do {
-            return try String(contentsOfFile: path, encoding: .utf8)
-        } catch CocoaError.fileReadNoPermission {
-            throw CommandFailure(.notPermitted, "The config file \(path) may not be read by this user.")
-        } catch {
-            throw CommandFailure(.usage, "The config file \(path) is not there, or is no text in UTF-8.")
+        if let file = UnreadableFile(path) {
+            let status = file.code == EACCES ? CommandFailure.Status.notPermitted : .usage
+            throw CommandFailure(status, "The config file \(path) cannot be read: \(file.reason).")
         }
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw CommandFailure(.usage, "The config file \(path) is no text in UTF-8.")
+        }
+        return text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
     }
 }

@@ -16,7 +16,8 @@ struct DatabaseSettings: Sendable {
     /// Nil is the one that fits the database.
     let planCacheMode: PlanCacheMode?
 
-    /// - Throws: a ``CommandFailure`` if no database is named, or two are, or the plan cache has no such mode.
+    /// - Throws: a ``CommandFailure`` if no database is named, or two are, or libpq cannot use the connection string, or the plan
+    ///   cache has no such mode.
     init(_ sources: SettingSources) throws(CommandFailure) {
         guard let chosen = try Self.choice(sources) else {
             throw CommandFailure(
@@ -28,6 +29,9 @@ struct DatabaseSettings: Sendable {
             )
         }
         let text = try sources.text(chosen.setting) ?? ""
+        if chosen.setting == .databaseUrl, let fault = ConnectionString.fault(in: text) {
+            throw CommandFailure(.usage, "\(chosen.givenName): the connection string \(fault)")
+        }
         location = chosen.setting == .embedded ? .embedded(directory: text) : .remote(connectionString: Secret(text))
         allowsUnsafeDurability = try sources.isTrue(.unsafeDurability)
         planCacheMode = try sources.choice(.planCacheMode)

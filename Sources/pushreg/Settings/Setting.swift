@@ -31,6 +31,9 @@ enum Setting: String, CaseIterable, Sendable {
         return self == .databaseUrl ? name : "PUSHREG_" + name
     }
 
+    /// The variable by which platforms give a program its port, after ``variable``.
+    var platformVariable: String? { self == .port ? "PORT" : nil }
+
     private var words: [String] {
         rawValue.reduce(into: [""]) { words, letter in
             if letter.isUppercase { words.append("") }
@@ -101,7 +104,7 @@ extension Setting {
             """
         case .migrate: "Brings the schema up to date before it serves; an embedded database always is"
         case .host: "The address or host name to listen on"
-        case .port: "The TCP port to listen on, 0 for any that is free"
+        case .port: "The TCP port to listen on, 0 for any that is free; without PUSHREG_PORT the variable PORT counts"
         case .adminPort:
             "A second TCP port on the same host, over plain HTTP, for /metrics, /livez and /readyz without credentials"
         case .tlsCert:

@@ -26,12 +26,14 @@ struct FoundSetting: Sendable {
     let setting: Setting
     let value: JSONValue
     let origin: SettingOrigin
+    /// The name of the variable, if the environment gives the value.
+    var variable: String?
 
     /// The name in sentences: `--port`, `PUSHREG_PORT` or `"port" in /etc/…`.
     var givenName: String {
         switch origin {
         case .flag: setting.flag
-        case .environment: setting.variable
+        case .environment: variable ?? setting.variable
         case .file(let path): ConfigurationFile.name(of: setting, in: path)
         case .fallback: "the default of \(setting.flag)"
         }
@@ -60,9 +62,11 @@ struct SettingSources: Sendable {
         flags: [Setting: JSONValue],
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(CommandFailure) {
-        self.flags = flags
+        // Secrets and files often end with a newline.
+        self.flags = flags.mapValues(\.trimmed)
         // An empty variable counts as not set: container tools cannot leave one out.
-        self.environment = environment.filter { !$0.value.isEmpty }
+        self.environment = environment.mapValues { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+            .filter { !$0.value.isEmpty }
         file = try find(.config)?.text.map(ConfigurationFile.init)
     }
 
@@ -75,16 +79,35 @@ struct SettingSources: Sendable {
     /// - Throws: a ``CommandFailure`` if the strongest value is of the wrong kind. A weaker one must not hide that.
     func find(_ setting: Setting) throws(CommandFailure) -> FoundSetting? {
         if let value = flags[setting] { return FoundSetting(setting: setting, value: value, origin: .flag) }
-        if let text = environment[setting.variable] {
+        for variable in [setting.variable, setting.platformVariable].compactMap(\.self) {
+            guard let text = environment[variable] else { continue }
             guard let value = setting.value(of: text) else {
-                throw CommandFailure(.usage, "\(setting.variable) must be \(setting.kind.rawValue).")
+                let cause = Self.cause(of: text, in: variable).map { " \($0)" } ?? ""
+                throw CommandFailure(.usage, "\(variable) must be \(setting.kind.rawValue).\(cause)")
             }
-            return FoundSetting(setting: setting, value: value, origin: .environment)
+            return FoundSetting(setting: setting, value: value, origin: .environment, variable: variable)
         }
-        if let file, let value = file.values[setting] {
+        if let file, let value = file.values[setting]?.trimmed {
             return FoundSetting(setting: setting, value: value, origin: .file(path: file.path))
         }
         return setting.fallback.map { FoundSetting(setting: setting, value: $0, origin: .fallback) }
+    }
+
+    /// A known cause of a value that is wrong, and the remedy.
+    private static func cause(of text: String, in variable: String) -> String? {
+        if let first = text.first, text.count > 1, first == text.last, "\"'".contains(first) {
+            return "Its value is in quotation marks. Remove them; docker --env-file keeps them as part of a value."
+        }
+        if text.hasPrefix("#") || Int(text.prefix { $0 != " " }) != nil, text.contains("#") {
+            return
+                "Its value contains a comment. Give the comment a line of its own; docker --env-file keeps it as part of a value."
+        }
+        guard text.hasPrefix("tcp://"), variable.hasSuffix("_PORT") else { return nil }
+        let service = variable.dropLast("_PORT".count).lowercased().replacing("_", with: "-")
+        return """
+            Kubernetes sets it for a Service named \(service). Set enableServiceLinks: false in the pod's spec, or rename the \
+            Service.
+            """
     }
 
     /// The value in force, as `make` reads it; nil if no source gives one.
@@ -96,6 +119,9 @@ struct SettingSources: Sendable {
         _ make: (JSONValue) -> Value?
     ) throws(CommandFailure) -> Value? {
         guard let found = try find(setting) else { return nil }
+        if let cause = found.text.flatMap({ Self.cause(of: $0, in: found.givenName) }) {
+            throw CommandFailure(.usage, "\(found.givenName) is not valid. \(cause)")
+        }
         guard let value = make(found.value) else {
             throw CommandFailure(.usage, "\(found.givenName) must \(requirement).")
         }
@@ -133,5 +159,12 @@ struct SettingSources: Sendable {
                 isAboutDatabase: setting.namesDatabase
             )
         }
+    }
+}
+
+extension JSONValue {
+    /// A text without white space around it.
+    fileprivate var trimmed: JSONValue {
+        string.map { .string($0.trimmingCharacters(in: .whitespacesAndNewlines)) } ?? self
     }
 }
