@@ -56,15 +56,15 @@ extension AppChanges {
 }
 
 extension AppChanges {
-    /// Checks `{issuer, audience, jwksUrl | jwks, subjectClaim}` and keeps it unchanged without nulls; `{}` turns JWTs
-    /// off.
+    /// Checks `{issuer, audience, jwksUrl | jwks, audienceClaim, subjectClaim}` and keeps it unchanged without nulls; `{}`
+    /// turns JWTs off.
     private static func jwt(_ json: inout JSONReader) -> JSONObject? {
         guard !json.object.isEmpty else { return JSONObject() }
         _ = json.string("issuer", text)
         _ = json.oneOrMore("audience", maximumCount: 16) { value throws(JSONFaultReason) in try text(String.read(value))
         }
         if json.object["audience"] == [] { json.fault("audience", "must name at least one") }
-        _ = json.optionalString("subjectClaim", text)
+        for claim in ["audienceClaim", "subjectClaim"] { _ = json.optionalString(claim, text) }
         // The server judges its target.
         let url = json.optionalString("jwksUrl", webURL)
         let keys = json.optional("jwks", keySet)

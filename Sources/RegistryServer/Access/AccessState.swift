@@ -26,7 +26,10 @@ final class AccessState: Sendable {
             insecureNoAuth: configuration.insecureNoAuth,
             apps: apps,
             keys: keys,
-            tokens: JWTVerifier(keys: IssuerKeys(clock: clock, logger: logger, fetch: fetcher.fetch), clock: clock),
+            tokens: JWTVerifier(
+                keys: IssuerKeys(clock: clock, logger: logger, journal: configuration.issuers, fetch: fetcher.fetch),
+                clock: clock
+            ),
             failures: FailedCredentials(configuration.failedCredentialRate, clock: clock)
         )
     }

@@ -69,6 +69,7 @@ struct Authenticator: Sendable {
         return try await failures.verify(from: network, isKnown: tokens.wasValid(name)) {
             let token = try CompactJWT(text)
             guard let app = try await apps.app(bundleID, isAuthenticated: false) else {
+                tokens.forgetIssuer(of: bundleID)
                 throw Problem.invalidCredentials
             }
             return try await tokens.user(of: token, named: name, app)

@@ -68,7 +68,7 @@ extension Call {
         }
     }
 
-    /// The faults of keys in the settings. An unusable key is a mistake, and so is a private one.
+    /// The faults of keys in the settings. An unusable key is a mistake, and so is a private one. Keys for other uses are ignored.
     private func faults(ofKeys set: JSONValue) async -> [JSONFault] {
         guard case .array(let values)? = set["keys"] else { return [] }
         guard (1...VerificationKeySet.maximumCount).contains(values.count) else {
@@ -76,7 +76,7 @@ extension Call {
             return [JSONFault(pointer: "/jwt/jwks/keys", detail: detail)]
         }
         var faults: [JSONFault] = []
-        var ids: [JSONValue: Int] = [:]
+        var (ids, fitting): ([JSONValue: Int], Int) = ([:], 0)
         for (index, value) in values.enumerated() {
             guard case .object(let key) = value else { continue }
             let pointer = "/jwt/jwks/keys/\(index)"
@@ -87,11 +87,17 @@ extension Call {
             }
             if key["d"] != nil || key["k"] != nil {
                 faults.append(JSONFault(pointer: pointer, detail: "must be a public key; this one is secret"))
-            } else if await VerificationKey(key) == nil {
+            } else if await VerificationKey(key) != nil {
+                fitting += 1
+            } else if !VerificationKey.isForOthers(key) {
                 let detail =
                     "must be an RSA key of 2048 to 4096 bits, an EC key on P-256 or an OKP key on Ed25519, for sig"
                 faults.append(JSONFault(pointer: pointer, detail: detail))
             }
+        }
+        if faults.isEmpty, fitting == 0 {
+            let detail = "must have a key for RS256, ES256 or EdDSA; all of these are for other uses"
+            faults.append(JSONFault(pointer: "/jwt/jwks/keys", detail: detail))
         }
         return faults
     }

@@ -11,6 +11,8 @@ package struct ServerConfiguration: Sendable {
     package var version = "unknown"
     /// Given when the service is told to stop, so that `/readyz` says so.
     package var shutdownNotice = ShutdownNotice()
+    /// The issuers without keys, for the console and the metrics.
+    package let issuers = IssuerJournal()
     /// Requests without credentials act as root. For trying things out: the caller makes sure of a loopback `host`.
     package var insecureNoAuth: Bool
     /// Issuers' keys may be fetched from loopback, private and link-local addresses, and over http.

@@ -10,6 +10,7 @@ struct Console: Sendable {
     let sweeps: SweepJournal
     let sweepInterval: Duration
     let recent = RecentCounts()
+    let issuers: IssuerJournal
     private let servesTLS: Bool
     private let addresses: ClientAddress
     /// The nonce of form tokens without sign-in.
@@ -18,6 +19,7 @@ struct Console: Sendable {
     init(configuration: ServerConfiguration, sweeps: SweepJournal) {
         settings = configuration.settingsInForce
         version = configuration.version
+        issuers = configuration.issuers
         servesTLS = configuration.tls != nil
         addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         self.sweeps = sweeps

@@ -23,6 +23,21 @@ package struct Finding: Sendable, Hashable {
         case burstGuard = "burst-guard"
         case keyExpiring = "key-expiring"
         case noTLS = "no-tls"
+        case tlsFiles = "tls-files"
+        case transactionPooler = "transaction-pooler"
+        case schemaNotPermitted = "schema-not-permitted"
+        case issuerKeys = "issuer-keys"
+
+        /// Whether `pushreg serve` refuses to start.
+        package var stopsService: Bool {
+            switch self {
+            case .postgresUnavailable, .unsafeDurability, .schemaBehind, .schemaAhead, .schemaChanged,
+                .schemaNotPermitted,
+                .tlsFiles, .transactionPooler:
+                true
+            default: false
+            }
+        }
     }
 
     package let code: Code

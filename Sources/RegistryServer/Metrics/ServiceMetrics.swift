@@ -11,12 +11,14 @@ final class ServiceMetrics: Sendable {
     let version: String
 
     private let registry: Registry
+    private let issuers: IssuerJournal
     private let totals: TimedCache<Totals>
     private let build: MetricsText.Labels
 
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system) {
         self.registry = registry
         version = configuration.version
+        issuers = configuration.issuers
         registrations = RegistrationMeters(factory)
         refusals = RefusalMeters(factory)
         unmatched = RouteMeters(method: "any", template: "none", factory)
@@ -59,6 +61,7 @@ final class ServiceMetrics: Sendable {
         case .connectFailures: text.add(metric, Double(connections.failures))
         case .retries: text.add(metric, Double(connections.retries))
         case .followers: text.add(metric, Double(followers.value))
+        case .issuersWithoutKeys: text.add(metric, Double(issuers.count))
         case .postgresUp: text.add(metric, totals == nil ? 0 : 1)
         case .activeGuards, .activities, .tokens, .countsAge, .events, .sweepLag: totals?.write(metric, to: &text)
         }

@@ -24,6 +24,10 @@ extension Forgery {
         Forgery(name) { $0.token(header: header, at: $1) }
     }
 
+    private static func stranger(_ name: String, _ header: JSONObject) -> Forgery {
+        Forgery(name) { TestIssuer.stranger.token(header: header, at: $1) }
+    }
+
     private static func claims(_ name: String, _ claims: JSONObject) -> Forgery {
         Forgery(name) { $0.token(claims: claims, at: $1) }
     }
@@ -119,10 +123,11 @@ extension Forgery {
             let key = TestIssuer.stranger.publicKey(.ec)
             return TestIssuer.stranger.token(header: ["jwk": .object(key)], at: now)
         },
-        Forgery("the issuer's own key in the header") { $0.token(header: ["jwk": .object($0.publicKey(.ec))], at: $1) },
-        header("jku", ["jku": "https://evil.example/keys"]),
-        header("x5u", ["x5u": "https://evil.example/cert"]),
-        header("x5c", ["x5c": ["MIIB"]]),
+        stranger("a stranger's key, and jku", ["jku": "https://evil.example/keys"]),
+        stranger("a stranger's key, and x5u", ["x5u": "https://evil.example/cert"]),
+        stranger("a stranger's key, and x5c", ["x5c": ["MIIB"]]),
+        header("crit jku", ["crit": ["jku"], "jku": "https://login.example.com/keys"]),
+        header("enc", ["enc": "A256GCM"]),
         header("crit exp", ["crit": ["exp"], "exp": 1]),
         header("crit empty", ["crit": []]),
         header("b64 false", ["b64": false]),

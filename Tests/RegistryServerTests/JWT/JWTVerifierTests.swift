@@ -34,6 +34,12 @@ import Testing
             issuer.token(key, header: ["kid": .null, "typ": .null], at: Self.now),
             issuer.token(key, header: ["typ": "at+JWT"], claims: ["aud": ["taxi", "drink"]], at: Self.now),
             issuer.token(key, claims: ["exp": .integer(second - 58), "nbf": .integer(second + 59)], at: Self.now),
+            issuer.token(
+                key,
+                header: ["jku": "https://keys.example.com", "x5u": "https://x.example", "x5t": "AA"],
+                at: Self.now
+            ),
+            issuer.token(key, header: ["jwk": .object(issuer.publicKey(key)), "x5c": ["MIIB"]], at: Self.now),
             issuer.token(key, claims: ["exp": .number(Double(second) + 0.5), "nbf": .null], at: Self.now),
         ]
         for token in tokens {
@@ -43,6 +49,62 @@ import Testing
         let long = String(repeating: "é", count: 64)
         let subject = try await Self.verify(issuer.token(key, claims: ["sub": .string(long)], at: Self.now)).subject
         #expect(subject == UTF8Text(long))
+    }
+
+    @Test func `Without a kid four keys are tried`() async throws {
+        func verify(strangers: Int, kid: JSONValue, _ change: JSONObject = [:]) async throws -> Principal {
+            let keys = (0..<strangers).map { _ in TestIssuer().publicKey(.ec) } + [TestIssuer.honest.publicKey(.ec)]
+            var settings = TestIssuer.honest.settings
+            settings["jwks"] = ["keys": .array(keys.map { .object($0.overlaid(by: change)) })]
+            return try await Self.verify(TestIssuer.honest.token(header: ["kid": kid], at: Self.now), settings)
+        }
+        for strangers in [1, 3] {
+            #expect(try await verify(strangers: strangers, kid: .null).subject == "u-1")
+            // Keys without a kid fit any.
+            #expect(try await verify(strangers: strangers, kid: "other", ["kid": .null]).subject == "u-1")
+        }
+        await #expect(throws: Problem.self) { try await verify(strangers: 4, kid: .null) }
+        await #expect(throws: Problem.self) { try await verify(strangers: 1, kid: "other") }
+    }
+
+    @Test func `Ed25519 is another name of EdDSA`() async throws {
+        var key = TestIssuer.honest.publicKey(.ed)
+        var settings = TestIssuer.honest.settings
+        for (name, inKey) in [("Ed25519", "Ed25519"), ("Ed25519", "EdDSA"), ("EdDSA", "Ed25519")] {
+            key["alg"] = .string(inKey)
+            settings["jwks"] = ["keys": [.object(key)]]
+            let token = TestIssuer.honest.token(.ed, header: ["alg": .string(name)], at: Self.now)
+            #expect(try await Self.verify(token, settings).subject == "u-1")
+        }
+    }
+
+    @Test(
+        arguments: [
+            (
+                ["iss": .string(TestIssuer.name + "/")], nil,
+                "Its iss is not the app's issuer: one has a slash at its end."
+            ),
+            (["iss": "https://evil.example"], nil, "Its iss is not the app's issuer."),
+            (["exp": "4102444800"], nil, "Its exp must be a number."), (["exp": 1], nil, "Its exp is over."),
+            (["aud": .null], nil, "It has no aud."), (["aud": "taxi"], nil, "Its aud is not the app's audience."),
+            ([:], "client_id", "It has no client_id."),
+            (["client_id": "taxi"], "client_id", "Its client_id is not the app's audience."),
+            (["client_id": "food", "aud": .null], "client_id", nil), (["azp": "food", "aud": "account"], "azp", nil),
+        ] as [(JSONObject, String?, String?)]
+    )
+    func `A refusal names its claim, and another claim may name the audience`(
+        _ claims: JSONObject,
+        _ claim: String?,
+        _ fault: String?
+    ) async throws {
+        var settings = TestIssuer.honest.settings
+        settings["audienceClaim"] = claim.map(JSONValue.string)
+        let token = TestIssuer.honest.token(claims: claims, at: Self.now)
+        do {
+            #expect(try await Self.verify(token, settings).subject == "u-1" && fault == nil)
+        } catch let problem as Problem {
+            #expect(fault != nil && problem.detail == "The JWT is not valid. \(fault ?? "")")
+        }
     }
 
     @Test("Another claim may name the subject") func anotherClaimMayNameTheSubject() async throws {

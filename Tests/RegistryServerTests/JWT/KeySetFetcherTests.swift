@@ -22,7 +22,7 @@ import Testing
             .bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(server.localAddress?.port)
         let fetcher = KeySetFetcher(allowsInternal: true, deadline: .milliseconds(200))
-        await #expect(throws: JSONFaultReason("they did not come in time")) {
+        await #expect(throws: JSONFaultReason("did not answer in time")) {
             try await fetcher.fetch("http://127.0.0.1:\(port)/keys")
         }
         try await server.close()

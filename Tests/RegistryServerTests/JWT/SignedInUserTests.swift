@@ -115,6 +115,64 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (KeyServer.Answer.redirect, "redirects"), (.failure, "answers with the status 500"),
+        (.large, "is longer than 256 KiB"),
+        (.json(["123": "-----BEGIN CERTIFICATE-----\nMIIC"]), "has certificates"),
+        (
+            .json(["issuer": "x", "jwks_uri": "https://x.example/keys"]),
+            "is a discovery page; use the URL in its jwks_uri"
+        ),
+        (.json(["keys": [["kty": "oct", "k": "AAAA"]]]), "has no keys for RS256"),
+        (.json([]), "is no JSON Web Key Set"),
+    ])
+    func `A jwksUrl that never gave keys is named to users, and to operators`(
+        _ answer: KeyServer.Answer,
+        _ words: String
+    )
+        async throws
+    {
+        let issuer = KeyServer()
+        issuer.answer.withLock { $0 = answer }
+        try await issuer.run { port in
+            let (database, scope) = try await TestDatabase.withScope()
+            let clock = ManualClock()
+            var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+            configuration.allowsInternalJWKS = true
+            try await LiveServer.run(on: database.registry, configuration, clock: clock.clock) { server in
+                var settings = TestIssuer.honest.settings
+                settings["jwks"] = nil
+                settings["jwksUrl"] = .string("http://localhost:\(port)/keys")
+                #expect(try await server.call(.put, Self.food, ["jwt": .object(settings)]).status == 200)
+                func register() async throws -> Reply {
+                    let fields = Self.fields(TestIssuer.honest.token(at: clock.now))
+                    return try await server.call(.put, "…/activities/a", ["token": .token(1)], fields)
+                }
+                func shows(_ path: String, _ text: String) async throws -> Bool {
+                    String(decoding: try await server.call(.get, path).bytes, as: UTF8.self).contains(text)
+                }
+                let reply = try await register()
+                #expect(
+                    reply.status == 503 && reply["detail"].string?.contains(": its jwksUrl \(words)") == true,
+                    "\(reply.json)"
+                )
+                #expect(try await shows("/metrics", "\npushreg_issuers_without_keys 1\n"))
+                #expect(
+                    try await shows("/console/com.example.food/sandbox", "The jwksUrl of com.example.food \(words)")
+                )
+                let app = try #require(try await database.registry.app(scope.app.bundleID))
+                let finding = await Finding.aboutKeys(of: app, allowsInternal: true)
+                #expect(finding?.code == .issuerKeys && finding?.detail.contains(words) == true)
+                issuer.answer.withLock { $0 = .keys }
+                clock.advance(by: .seconds(60))
+                #expect(try await register().status == 201)
+                #expect(try await shows("/metrics", "\npushreg_issuers_without_keys 0\n"))
+                #expect(try await !shows("/console/com.example.food/sandbox", "The jwksUrl"))
+                #expect(await Finding.aboutKeys(of: app, allowsInternal: true) == nil)
+            }
+        }
+    }
+
     @Test("Root alone says where keys come from") func rootAloneSaysWhereKeysComeFrom() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (admin, root) = (try await server.key(.admin), try await server.key(.root))
@@ -148,16 +206,35 @@ import Testing
             let same = JSONValue.array((0..<5).map { _ in .object(TestIssuer.honest.publicKey(.ec)) })
             let many: JSONValue = ["jwt": ["issuer": "i", "audience": "a", "jwks": ["keys": same]]]
             #expect(try await server.call(.put, Self.food, many).problem == "invalid-request /jwt/jwks/keys/4")
-            let none: JSONValue = ["jwt": ["issuer": "i", "audience": "a", "jwks": ["keys": []]]]
-            #expect(try await server.call(.put, Self.food, none).problem == "invalid-request /jwt/jwks/keys")
+            func problem(_ keys: JSONObject...) async throws -> String {
+                let keys = JSONValue.array(keys.map { .object($0) })
+                let body: JSONValue = ["jwt": ["issuer": "i", "audience": "a", "jwks": ["keys": keys]]]
+                return try await server.call(.put, Self.food, body).problem
+            }
+            #expect(try await problem() == "invalid-request /jwt/jwks/keys")
+            // Issuers' sets contain keys for other uses.
+            let rsa = TestIssuer.honest.publicKey(.rsa)
+            let encryption = rsa.overlaid(by: ["use": "enc", "alg": "RSA-OAEP"])
+            let others: [JSONObject] = [
+                encryption, rsa.overlaid(by: ["alg": "RS512"]), rsa.overlaid(by: ["key_ops": ["encrypt"]]),
+                ["kty": "EC", "crv": "P-384", "x": "AA", "y": "AA"],
+            ]
+            for key in others {
+                #expect(try await problem(rsa, key) == "")
+                #expect(try await problem(key) == "invalid-request /jwt/jwks/keys")
+            }
+            let wrong = rsa.overlaid(by: ["n": "AAAA"])
+            #expect(try await problem(rsa, wrong) == "invalid-request /jwt/jwks/keys/1")
+            #expect(try await problem(rsa, encryption.overlaid(by: ["d": "AA"])) == "invalid-request /jwt/jwks/keys/1")
         }
     }
 }
 
 /// An issuer's web server.
-private final class KeyServer: Sendable {
+final class KeyServer: Sendable {
     enum Answer: Sendable {
         case keys
+        case json(JSONValue)
         case failure
         case large
         case redirect
@@ -183,6 +260,7 @@ private final class KeyServer: Sendable {
     private var response: Response {
         switch answer.withLock({ $0 }) {
         case .keys: Self.response(TestIssuer.honest.keySet.jsonBytes)
+        case .json(let value): Self.response(value.jsonBytes)
         case .failure: Response(status: .internalServerError)
         case .large: Self.response([UInt8](repeating: 0x20, count: 1 << 20) + TestIssuer.honest.keySet.jsonBytes)
         case .redirect: Response(status: .found, fields: [.location: "/elsewhere"])

@@ -92,7 +92,7 @@ struct TestIssuer: Sendable {
 
 extension JSONObject {
     /// The same with other members in place of its own; null takes one away.
-    fileprivate func overlaid(by others: JSONObject) -> JSONObject {
+    func overlaid(by others: JSONObject) -> JSONObject {
         var all = self
         for member in others { all[member.key] = member.value.isNull ? nil : member.value }
         return all

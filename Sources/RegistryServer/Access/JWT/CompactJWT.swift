@@ -6,6 +6,9 @@ enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
     case rs256 = "RS256"
     case es256 = "ES256"
     case edDSA = "EdDSA"
+
+    /// - Parameter name: of RFC 7518, RFC 8037 or RFC 9864.
+    init?(name: String) { self.init(rawValue: name == "Ed25519" ? "EdDSA" : name) }
 }
 
 /// A JWT in compact form, parsed but not verified: its contents cannot be trusted yet.
@@ -18,8 +21,8 @@ struct CompactJWT: Sendable {
     let signedBytes: Data
     let signature: Data
 
-    /// Header fields that name or contain a key of the token's choice, or change its interpretation.
-    private static let refusedFields = ["crit", "jwk", "jku", "x5u", "x5c", "b64", "zip", "enc", "epk"]
+    /// Header fields that change the interpretation of a token. Fields with a key of the token's choice, as jku, are ignored.
+    private static let refusedFields = ["crit", "b64", "zip", "enc", "epk"]
     /// The types of ID and access tokens. Tokens for other purposes, such as a log-out, are rejected.
     private static let types = ["jwt", "at+jwt", "application/jwt", "application/at+jwt"]
 
@@ -28,7 +31,7 @@ struct CompactJWT: Sendable {
         guard parts.count == 3, let signature = Base64URL.decode(parts[2]), !signature.isEmpty,
             let header = Self.object(parts[0]), let claims = Self.object(parts[1])
         else { throw Self.refusal("It is neither an API key nor a JWT in compact form.") }
-        guard case .string(let name) = header["alg"], let algorithm = SignatureAlgorithm(rawValue: name) else {
+        guard case .string(let name) = header["alg"], let algorithm = SignatureAlgorithm(name: name) else {
             throw Self.refusal("Its alg must be RS256, ES256 or EdDSA.")
         }
         if let field = Self.refusedFields.first(where: { header[$0] != nil }) {

@@ -25,6 +25,7 @@ final class IssuerKeys: Sendable {
         func isStale(at now: Duration) -> Bool { fetchedAt.map { now - $0 >= IssuerKeys.maximumAge } ?? false }
     }
 
+    let journal: IssuerJournal
     private let fetch: @Sendable (String) async throws -> JSONValue
     private let clock: ServiceClock
     private let logger: Logger
@@ -33,10 +34,12 @@ final class IssuerKeys: Sendable {
     init(
         clock: ServiceClock,
         logger: Logger,
+        journal: IssuerJournal = IssuerJournal(),
         fetch: @escaping @Sendable (String) async throws -> JSONValue
     ) {
         self.clock = clock
         self.logger = logger
+        self.journal = journal
         self.fetch = fetch
     }
 
@@ -61,7 +64,10 @@ final class IssuerKeys: Sendable {
         suffices: @Sendable (VerificationKeySet) -> Bool
     ) async -> VerificationKeySet? {
         let known = entries.withLock { entries in
-            if entries[app]?.settings != settings { entries[app] = Entry(settings: settings) }
+            if entries[app]?.settings != settings {
+                entries[app] = Entry(settings: settings)
+                journal.note(nil, of: app)
+            }
             return entries[app]
         }
         guard case .url(let url) = source else {
@@ -112,10 +118,11 @@ final class IssuerKeys: Sendable {
         at now: Duration
     ) async -> VerificationKeySet? {
         do {
-            guard let keys = await VerificationKeySet(try await fetch(url)), !keys.keys.isEmpty else {
-                throw JSONFaultReason("no JSON Web Key Set with keys for RS256, ES256 or EdDSA")
+            let keys = try await VerificationKeySet.read(try await fetch(url))
+            change(app, settings) { entry in
+                (entry.keys, entry.fetchedAt, entry.fetching) = (keys, now, nil)
+                journal.note(nil, of: app)
             }
-            change(app, settings) { ($0.keys, $0.fetchedAt, $0.fetching) = (keys, now, nil) }
             return keys
         } catch {
             logger.warning(
@@ -124,6 +131,7 @@ final class IssuerKeys: Sendable {
             )
             return change(app, settings) { entry in
                 entry.fetching = nil
+                if entry.keys == nil { journal.note(KeySetFetcher.reason(error), of: app) }
                 return entry.keys
             } ?? nil
         }

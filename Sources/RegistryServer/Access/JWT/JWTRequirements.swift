@@ -10,6 +10,7 @@ struct JWTRequirements: Sendable {
 
     let issuer: String
     let audiences: [String]
+    let audienceClaim: String
     let subjectClaim: String
     let source: Source
 
@@ -25,7 +26,8 @@ struct JWTRequirements: Sendable {
         }
         self.issuer = issuer
         audiences = Self.texts(settings["audience"])
-        if case .string(let claim)? = settings["subjectClaim"] { subjectClaim = claim } else { subjectClaim = "sub" }
+        audienceClaim = settings["audienceClaim"]?.string ?? "aud"
+        subjectClaim = settings["subjectClaim"]?.string ?? "sub"
     }
 
     /// Checks the claims of a token with a valid signature.
@@ -33,10 +35,15 @@ struct JWTRequirements: Sendable {
     /// - Returns: the subject, and the token's validity, in seconds since 1970.
     /// - Throws: `unauthenticated`, with the fault.
     func subject(of claims: JSONObject, at now: Date) throws(Problem) -> (UTF8Text, validity: Range<TimeInterval>) {
-        guard claims["iss"] == .string(issuer) else { throw CompactJWT.refusal("Its iss is not the app's issuer.") }
-        let named = Self.texts(claims["aud"])
+        guard claims["iss"] == .string(issuer) else {
+            let others = [issuer + "/", issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer]
+            let isSlash = others.contains { claims["iss"] == .string($0) }
+            throw CompactJWT.refusal("Its iss is not the app's issuer\(isSlash ? ": one has a slash at its end" : "").")
+        }
+        guard let audience = claims[audienceClaim] else { throw CompactJWT.refusal("It has no \(audienceClaim).") }
+        let named = Self.texts(audience)
         guard named.contains(where: { name in audiences.contains { UTF8Text($0) == UTF8Text(name) } }) else {
-            throw CompactJWT.refusal("Its aud is not the app's audience.")
+            throw CompactJWT.refusal("Its \(audienceClaim) is not the app's audience.")
         }
         let validity = try validity(of: claims, at: now.timeIntervalSince1970)
         guard case .string(let text)? = claims[subjectClaim], let subject = try? UTF8Text.subject(text) else {
@@ -48,9 +55,8 @@ struct JWTRequirements: Sendable {
     }
 
     private func validity(of claims: JSONObject, at now: TimeInterval) throws(Problem) -> Range<TimeInterval> {
-        guard let expiry = Self.seconds(claims["exp"]), now < expiry + Self.leeway else {
-            throw CompactJWT.refusal("Its exp is over or missing.")
-        }
+        guard let expiry = Self.seconds(claims["exp"]) else { throw CompactJWT.refusal("Its exp must be a number.") }
+        guard now < expiry + Self.leeway else { throw CompactJWT.refusal("Its exp is over.") }
         let end = expiry + Self.leeway
         guard let start = claims["nbf"] else { return -.infinity..<end }
         guard let start = Self.seconds(start), now >= start - Self.leeway else {

@@ -26,6 +26,9 @@ struct JWTVerifier: Sendable {
     /// Whether a token was valid at its last use, however long ago.
     func wasValid(_ name: VerifiedTokens.Name) -> Bool { verified.proof(of: name) != nil }
 
+    /// Notes that an app is deleted.
+    func forgetIssuer(of app: BundleID) { keys.journal.note(nil, of: app) }
+
     /// The user of a token, cached under its name.
     ///
     /// - Throws: `unauthenticated`, after which the token is forgotten; `unavailable` if the issuer's keys were never
@@ -48,13 +51,12 @@ struct JWTVerifier: Sendable {
         // Without a kid only the signature shows whether the key is still the right one; its result is the answer.
         let fits = Mutex(false)
         let found = await keys.keys(of: app.bundleID, settings, requirements.source) { set in
-            let candidates = set.candidates(for: token)
-            guard token.keyID == nil else { return !candidates.isEmpty }
-            let isVerified = candidates.contains { $0.verifies(token) }
+            guard !set.names(token) else { return true }
+            let isVerified = set.candidates(for: token).contains { $0.verifies(token) }
             if isVerified { fits.withLock { $0 = true } }
             return isVerified
         }
-        guard let found else { throw Self.noKeys }
+        guard let found else { throw noKeys(of: app.bundleID) }
         let isVerified = fits.withLock { $0 } || found.candidates(for: token).contains { $0.verifies(token) }
         guard isVerified else { throw Problem.invalidCredentials }
         let (subject, validity) = try requirements.subject(of: token.claims, at: clock.date())
@@ -66,10 +68,11 @@ struct JWTVerifier: Sendable {
         )
     }
 
-    private static var noKeys: Problem {
+    private func noKeys(of app: BundleID) -> Problem {
+        let cause = keys.journal.failure(of: app).map { ": its jwksUrl \($0)" } ?? " now"
         var problem = Problem(
             .unavailable,
-            "The keys of the app's issuer cannot be fetched now. Send the request again."
+            "The keys of the app's issuer cannot be fetched\(cause). Send the request again."
         )
         problem.retryAfter = .seconds(10)
         return problem

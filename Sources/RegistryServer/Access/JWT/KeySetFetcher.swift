@@ -15,7 +15,17 @@ struct KeySetFetcher: Sendable {
 
     private static let maximumBytes = 256 * 1024
 
-    /// - Throws: if the JSON is not available; the error contains nothing secret.
+    /// The reason that a fetch or the reading of its result failed: a sentence without a subject, with nothing secret.
+    static func reason(_ error: any Error) -> String {
+        switch error {
+        case let reason as JSONFaultReason: reason.detail
+        case is JSONSyntaxError: "is not JSON"
+        case is NIOTooManyBytesError: "is longer than \(maximumBytes / 1024) KiB"
+        default: "cannot be reached"
+        }
+    }
+
+    /// - Throws: if the JSON is not available; ``reason(_:)`` has the words.
     @Sendable
     func fetch(_ text: String) async throws -> JSONValue {
         let url = try KeySetURL(text, allowsInternal: allowsInternal)
@@ -37,7 +47,7 @@ struct KeySetFetcher: Sendable {
             group.addTask { try await fetch() }
             group.addTask {
                 try await Task.sleep(for: deadline)
-                throw JSONFaultReason("they did not come in time")
+                throw JSONFaultReason("did not answer in time")
             }
             return try await group.next()!
         }
@@ -47,7 +57,10 @@ struct KeySetFetcher: Sendable {
         var request = HTTPClientRequest(url: url.text)
         request.headers.add(name: "Accept", value: "application/jwk-set+json, application/json")
         let response = try await client.execute(request, timeout: TimeAmount(deadline))
-        guard response.status == .ok else { throw JSONFaultReason("the status is \(response.status.code)") }
+        guard !(300...399).contains(response.status.code) else {
+            throw JSONFaultReason("redirects, which is not followed; use the target's URL")
+        }
+        guard response.status == .ok else { throw JSONFaultReason("answers with the status \(response.status.code)") }
         let body = try await response.body.collect(upTo: Self.maximumBytes)
         return try JSONParser.parse(body.readableBytesView)
     }
@@ -55,7 +68,7 @@ struct KeySetFetcher: Sendable {
     private func permittedAddress(of host: String) async throws -> IPAddress {
         let addresses = try await NameLookup.addresses(of: host, within: deadline)
         guard let first = addresses.first, allowsInternal || addresses.allSatisfy(\.isPublic) else {
-            throw JSONFaultReason("the host has no address, or one inside of the operator's network")
+            throw JSONFaultReason("has a host without an address, or with one inside of the operator's network")
         }
         return first
     }

@@ -16,7 +16,7 @@ enum NameLookup {
         }
         defer { timer.cancel() }
         guard let addresses = await answers.first(where: { _ in true }), !addresses.isEmpty else {
-            throw JSONFaultReason("the host's name does not resolve")
+            throw JSONFaultReason("has a host that does not resolve")
         }
         return addresses
     }

@@ -14,6 +14,7 @@ struct VerificationKey: Sendable {
     /// Reads a JSON Web Key (RFC 7517); nil for other kinds and uses of keys, which a set may contain.
     init?(_ json: JSONObject) async {
         guard let algorithm = Self.algorithm(of: json), Self.isForSignatures(json, algorithm) else { return nil }
+        if let id = json["kid"] { guard case .string = id else { return nil } }
         guard let verifier = try? await Self.verifier(algorithm, json) else { return nil }
         id = json["kid"]?.string
         self.algorithm = algorithm
@@ -36,10 +37,18 @@ struct VerificationKey: Sendable {
 
     private static func isForSignatures(_ json: JSONObject, _ algorithm: SignatureAlgorithm) -> Bool {
         if let use = json["use"], use != "sig" { return false }
-        if let name = json["alg"], name != .string(algorithm.rawValue) { return false }
+        if let name = json["alg"], name.string.flatMap(SignatureAlgorithm.init(name:)) != algorithm { return false }
         guard let operations = json["key_ops"] else { return true }
         guard case .array(let words) = operations else { return false }
         return words.contains("verify")
+    }
+
+    /// Whether a key says that it is for another use or algorithm, as an encryption key of the same issuer.
+    static func isForOthers(_ json: JSONObject) -> Bool {
+        if let use = json["use"], use != "sig" { return true }
+        if let name = json["alg"]?.string, SignatureAlgorithm(name: name) == nil { return true }
+        if case .array(let operations)? = json["key_ops"], !operations.contains("verify") { return true }
+        return json["crv"]?.string.map { !["P-256", "Ed25519"].contains($0) } ?? false
     }
 
     /// - Throws: if the key's numbers are missing or invalid: no point of the curve, or a modulus outside of
@@ -75,8 +84,25 @@ struct VerificationKey: Sendable {
 final class VerificationKeySet: Sendable {
     let keys: [VerificationKey]
     static let maximumCount = 64
-    /// The most keys of one `kid` that are tried: each costs a verification.
+    /// The most keys that are tried for one token: each costs a verification.
     static let maximumCandidates = 4
+
+    /// Reads an issuer's answer.
+    ///
+    /// - Throws: a sentence without a subject, if it has no usable keys.
+    static func read(_ json: JSONValue) async throws(JSONFaultReason) -> VerificationKeySet {
+        guard let set = await VerificationKeySet(json) else { throw JSONFaultReason(fault(of: json)) }
+        guard !set.keys.isEmpty else { throw JSONFaultReason("has no keys for RS256, ES256 or EdDSA") }
+        return set
+    }
+
+    private static func fault(of json: JSONValue) -> String {
+        if json["jwks_uri"] != nil { return "is a discovery page; use the URL in its jwks_uri" }
+        guard case .object(let object) = json,
+            object.contains(where: { $0.value.string?.hasPrefix("-----BEGIN") == true })
+        else { return "is no JSON Web Key Set" }
+        return "has certificates; use the issuer's JSON Web Key Set"
+    }
 
     /// Reads `{"keys": […]}`; keys of other kinds are left out. Nil for any other value.
     init?(_ json: JSONValue) async {
@@ -88,11 +114,14 @@ final class VerificationKeySet: Sendable {
         self.keys = keys
     }
 
-    /// The keys of the token's `kid`, or, without one, the set's only key.
+    /// Whether the set has a key of the token's `kid`.
+    func names(_ token: CompactJWT) -> Bool { token.keyID != nil && candidates(for: token).contains { $0.id != nil } }
+
+    /// The first keys of the token's `kid`. If the token or the keys have none, all of its algorithm may fit.
     func candidates(for token: CompactJWT) -> [VerificationKey] {
         let fitting = keys.filter { $0.algorithm == token.algorithm }
-        guard let id = token.keyID else { return fitting.count == 1 ? fitting : [] }
+        guard let id = token.keyID else { return Array(fitting.prefix(Self.maximumCandidates)) }
         let named = fitting.filter { $0.id.map { UTF8Text($0) == UTF8Text(id) } ?? false }
-        return Array(named.prefix(Self.maximumCandidates))
+        return Array((named.isEmpty ? fitting.filter { $0.id == nil } : named).prefix(Self.maximumCandidates))
     }
 }

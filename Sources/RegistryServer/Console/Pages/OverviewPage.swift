@@ -69,6 +69,8 @@ extension ConsoleCall {
         checks += HealthCheck.checks(findings, of: [.burstGuard], orElse: "The burst guard is off.")
         checks += HealthCheck.checks(findings, of: [.sweepBehind], orElse: "The sweep keeps up.", more: system)
         checks.append(.channels(channels, link))
+        let app = scope.app.bundleID
+        checks += console.issuers.failure(of: app).map { [HealthCheck(Finding(issuerOf: app, failure: $0))] } ?? []
         if Access.keyCalls.allows(principal) { checks += try await keyChecks(of: scope) }
         return checks
     }
@@ -99,10 +101,11 @@ extension ConsoleCall {
 
 extension TokenKind {
     fileprivate var sentence: String {
-        switch holder {
-        case .activity: "running activities"
-        case .attributesType: "push to start"
-        case .installation: "ordinary notifications"
+        switch self {
+        case .update: "running activities"
+        case .start: "push to start"
+        case .widget: "widget pushes"
+        default: "ordinary notifications"
         }
     }
 }
