@@ -145,6 +145,28 @@ import Testing
         }
     }
 
+    /// Postgres 15 no longer lets everyone create tables in the schema public.
+    @Test func `A user without the right to create tables is told the missing right`() async throws {
+        let database = try await TestDatabase.make()
+        let role = "role_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
+        try await Self.run("CREATE ROLE \(role) LOGIN", in: database)
+        let options = " user=\(role) options='-csearch_path=public'"
+        let found = try await Self.findings(database.connectionString + options)
+        let right = found.all["schema-not-permitted"] ?? ""
+        #expect(right.contains("\(role) may not create tables in the schema public"), "\(found.all)")
+        #expect(found.all["schema-behind"] != nil && found.status == 1)
+        let migrate = try await Program.run([
+            "migrate", "--unsafe-durability", "--database-url", database.connectionString + options,
+        ])
+        #expect(
+            migrate.status == 77 && migrate.words.contains("GRANT USAGE, CREATE ON SCHEMA public"),
+            "\(migrate.words)"
+        )
+        let nowhere = database.connectionString + " user=\(role) options='-csearch_path=nowhere'"
+        let none = try await Self.findings(nowhere).all["schema-not-permitted"] ?? ""
+        #expect(none.contains("may use no schema of search_path"), "\(none)")
+    }
+
     /// Functions that stand before Postgres's own say what another server would.
     @Test(arguments: [
         (

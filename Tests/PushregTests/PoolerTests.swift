@@ -1,9 +1,53 @@
+import Foundation
 import PostgresDriver
 import TestSupport
 import Testing
 
-/// The program's message where a pooler mixes up the prepared statements of its callers.
-@Suite struct PoolerTests {
+/// Poolers, which `serve` and `doctor` refuse in transaction mode.
+@Suite(.timeLimit(.minutes(15))) struct PoolerTests {
+    private static let pgbouncer = "/usr/sbin/pgbouncer"
+
+    @Test(
+        .enabled(if: FileManager.default.isExecutableFile(atPath: pgbouncer), "there is no PgBouncer"),
+        arguments: [("transaction", false), ("statement", false), ("session", true)]
+    )
+    func `Doctor finds the pooler that serve refuses`(_ mode: String, _ isFine: Bool) async throws {
+        let (cluster, port) = (FaultCluster(), try FreePort.take())
+        let connectionString = try await cluster.start()
+        #expect(try await Program.run(["migrate", "--database-url", connectionString]).status == 0)
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("pgbouncer-\(UUID()).ini")
+        let settings = """
+            [databases]
+            d = \(connectionString)
+            [pgbouncer]
+            listen_addr = 127.0.0.1
+            listen_port = \(port)
+            unix_socket_dir =
+            auth_type = any
+            pool_mode = \(mode)
+            """
+        try Data(settings.utf8).write(to: file)
+        // It refuses to run as root.
+        let user = geteuid() == 0 ? ["-u", "postgres"] : []
+        let pooler = try RunningProgram.start(URL(fileURLWithPath: Self.pgbouncer), user + [file.path])
+        // The tests' process blocks other signals, and its children do, too.
+        defer { pooler.send(SIGKILL) }
+        #expect(await pooler.line(with: "process up") != nil, "\(pooler.text)")
+        let address = "postgres://u@127.0.0.1:\(port)/d"
+        let doctor = try await Program.run(["doctor", "--json", "--database-url", address])
+        #expect(doctor.status == (isFine ? 0 : 1), "\(doctor.words)")
+        #expect(doctor.results.contains(#""code":"transaction-pooler""#) != isFine, "\(doctor.results)")
+        if isFine {
+            let service = try await ServiceProcess.start(databaseURL: address)
+            #expect(await service.stop() == 0)
+        } else {
+            let serve = try await Program.run(["serve", "--port", "0", "--database-url", address])
+            #expect(serve.status == 69 && serve.words.contains("set pool_mode = session"), "\(serve.words)")
+        }
+        try FileManager.default.removeItem(at: file)
+        await cluster.remove()
+    }
+
     @Test("Statements that a pooler mixed up are told as the pooler's doing", arguments: ["42P05", "26000"])
     func mixedUpStatementsAreToldAsThePoolersDoing(_ state: String) async throws {
         let database = try await TestDatabase.make()
@@ -19,7 +63,7 @@ import Testing
         }
         let outcome = try await Program.run(["migrate", "status"] + database.flags)
         #expect(outcome.status == 69)
-        #expect(outcome.words.contains("max_prepared_statements"), "\(outcome.words)")
+        #expect(outcome.words.contains("set pool_mode = session"), "\(outcome.words)")
         #expect(!outcome.words.contains("not available"))
     }
 }

@@ -50,6 +50,13 @@ package final class PostgresPool: Sendable {
         )
     }
 
+    /// Another pool for the same database.
+    package func copy(maximumConnections: Int) -> PostgresPool {
+        var configuration = configuration
+        (configuration.maximumConnections, configuration.reservedConnections) = (maximumConnections, 0)
+        return PostgresPool(configuration: configuration, logger: logger)
+    }
+
     /// The default limit for queueing, statements and retries together.
     package var requestTimeout: Duration { configuration.requestTimeout }
     package var maximumConnections: Int { max(1, configuration.maximumConnections) }

@@ -73,6 +73,22 @@ extension DatabaseCondition {
 }
 
 extension Finding {
+    /// The lack of a right that migrations need; nil if the user has it.
+    package init?(migrating condition: DatabaseCondition) {
+        guard !condition.mayCreateTables else { return nil }
+        let (user, schema) = (condition.user, condition.schema)
+        self.init(
+            .schemaNotPermitted,
+            schema.map { "The user \(user) may not create tables in the schema \($0), so pushreg migrate fails." }
+                ?? "The user \(user) may use no schema of search_path, so pushreg migrate fails.",
+            remedy: """
+                As the owner of the database: GRANT USAGE, CREATE ON SCHEMA \(schema ?? "public") TO "\(user)"
+                """
+        )
+    }
+
+    package init(_ shared: SharedSessions) { self.init(.transactionPooler, shared.detail, remedy: shared.remedy) }
+
     fileprivate init(_ unsafe: UnsafeDurability) {
         self.init(
             .unsafeDurability,

@@ -19,6 +19,12 @@ package struct DatabaseCondition: Sendable, Hashable {
     package var versionNumber = 0
     /// It takes no writes.
     package var isReadOnly = false
+    /// The user of the connection.
+    package var user = ""
+    /// The schema of new tables; nil if the user may use none of `search_path`.
+    package var schema: String?
+    /// Whether the user may create tables in it, as migrations do.
+    package var mayCreateTables = true
     /// The settings by which it could lose acknowledged writes; empty when there are none.
     package var unsafeSettings: [UnsafeDurability] = []
     /// Postgres's clock minus this machine's; the uncertainty is half of the round trip.
@@ -44,6 +50,11 @@ package struct DatabaseCondition: Sendable, Hashable {
             Bool.self,
             Int.self,
             Int.self
+        )
+        (user, schema, mayCreateTables) = try session.execute(ConditionStatements.rights)[0].decode(
+            String.self,
+            String?.self,
+            Bool.self
         )
         unsafeSettings = try UnsafeDurability.found(session)
         try compareClocks(session)
@@ -89,6 +100,11 @@ enum ConditionStatements {
             current_setting('autovacuum')::boolean AND current_setting('track_counts')::boolean,
             (SELECT coalesce(sum(numbackends), 0)::bigint FROM pg_stat_database),
             current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
+        """
+
+    static let rights: SQL = """
+        SELECT current_user::text, current_schema()::text,
+            coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)
         """
 
     static let clock: SQL = "SELECT clock_timestamp()"

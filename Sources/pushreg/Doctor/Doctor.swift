@@ -1,4 +1,5 @@
 import ArgumentParser
+import Logging
 import RegistryCore
 import RegistryServer
 import RegistryStore
@@ -8,7 +9,8 @@ struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Says what is wrong with this installation, and what to do about it.",
         discussion: """
-            It looks at the settings in force and at Postgres, and changes nothing. Give it the settings that serve has. \
+            It looks at the settings in force, at Postgres and at the jwksUrl of each app, and changes nothing. It finds all \
+            that stops serve but a port in use. Give it the settings that serve has. \
             It exits with 0 when nothing is wrong, with 69 or 77 when Postgres cannot be asked, else with 1.
             """
     )
@@ -24,8 +26,15 @@ struct Doctor: AsyncParsableCommand {
         // The database is only examined.
         database.allowsUnsafeDurability = true
         var (findings, status) = (settings.findings, CommandFailure.Status.failed)
+        do throws(CommandFailure) {
+            _ = try settings.tlsIdentity(.lines(style: .text, level: .critical))
+        } catch {
+            findings.append(Finding(.tlsFiles, error.sentence, remedy: "Give readable files that belong together."))
+        }
         do {
             findings += try await database.withDatabase(.look) { try await Self.examine($0, settings) }
+        } catch let error where SharedSessions.caused(error) {
+            findings.append(Finding(SharedSessions()))
         } catch {
             let failure = try Self.unavailability(error)
             findings.append(Finding(.postgresUnavailable, failure.sentence, remedy: Self.remedy(failure.status)))
@@ -48,31 +57,24 @@ struct Doctor: AsyncParsableCommand {
 
 extension Doctor {
     private static func examine(_ database: Database, _ settings: ServiceSettings) async throws -> [Finding] {
-        // First, because its errors name the cause if Postgres does not answer.
-        let schema = try await schemaFinding(database.migrator)
-        let condition = try await database.registry.databaseCondition()
-        var findings = condition.findings
-        if let schema { return findings + [schema] }
+        var findings = try await database.findings()
         // Apps on an unreachable worker cannot be examined, nor any with plans that Citus cannot make.
         let codes = Set(findings.map(\.code))
-        guard codes.isDisjoint(with: [.workerUnreachable, .planCacheMode]) else { return findings }
+        let hindrances: Set = [
+            Finding.Code.schemaBehind, .schemaAhead, .schemaChanged, .transactionPooler, .workerUnreachable,
+            .planCacheMode,
+        ]
+        guard codes.isDisjoint(with: hindrances) else { return findings }
         let interval = settings.server.sweepInterval
         for app in try await database.registry.apps() {
+            let allowsInternal = settings.server.allowsInternalJWKS
+            findings += [await Finding.aboutKeys(of: app, allowsInternal: allowsInternal)].compactMap(\.self)
             for environment in APNSEnvironment.allCases {
                 let scope = Scope(app: app, environment: environment)
                 findings += try await database.registry.findings(in: scope, sweepInterval: interval)
             }
         }
         return try await findings + database.registry.allKeys().compactMap { Finding($0) }
-    }
-
-    private static func schemaFinding(_ migrator: SchemaMigrator) async throws -> Finding? {
-        do {
-            try await migrator.checkCompatible()
-            return nil
-        } catch let error as SchemaError {
-            return Finding(error)
-        }
     }
 
     /// - Throws: the error itself unless Postgres is absent or rejects the login.

@@ -43,7 +43,7 @@ struct RegistryService: Service {
         do {
             try await database.withDatabase(policy, limits: settings.connections, logger: logger) { database in
                 guard !Task.isShuttingDownGracefully else { return }
-                try await checkDistribution(of: database, logger)
+                try await checkConditions(of: database, logger)
                 try await serve(database, tls, logger)
             }
         } catch let error where Task.isShuttingDownGracefully {
@@ -56,12 +56,12 @@ struct RegistryService: Service {
 
     /// Logs problems of the distribution over the nodes of Citus.
     ///
-    /// - Throws: ``UnsafeDurability`` of a worker.
-    private func checkDistribution(of database: Database, _ logger: Logger) async throws {
+    /// - Throws: a ``CommandFailure`` for the first finding that stops the service.
+    private func checkConditions(of database: Database, _ logger: Logger) async throws {
+        let isAllowed: (Finding) -> Bool = { $0.code == .unsafeDurability && self.database.allowsUnsafeDurability }
+        let findings = try await database.findings().filter { $0.code.stopsService && !isAllowed($0) }
+        if let first = findings.first { throw CommandFailure(.unavailable, "\(first.detail) \(first.remedy)") }
         guard let distribution = try await database.registry.distributionCondition() else { return }
-        if !self.database.allowsUnsafeDurability, let unsafe = distribution.workers.flatMap(\.unsafeSettings).first {
-            throw unsafe
-        }
         for finding in distribution.findings {
             logger.warning("\(finding.detail)", metadata: ["remedy": "\(finding.remedy)"])
         }
@@ -107,7 +107,7 @@ struct RegistryService: Service {
 }
 
 extension ServiceSettings {
-    fileprivate func tlsIdentity(_ logger: Logger) throws(CommandFailure) -> TLSIdentity? {
+    func tlsIdentity(_ logger: Logger) throws(CommandFailure) -> TLSIdentity? {
         guard let tls else { return nil }
         do throws(TLSIdentity.Failure) {
             return try TLSIdentity(certificate: tls.certificate, key: tls.key, logger: logger)

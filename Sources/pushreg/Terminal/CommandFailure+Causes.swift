@@ -13,6 +13,7 @@ extension CommandFailure {
         case let error as UnsafeDurability: self.init(.unavailable, error.description)
         case let error as DistributionError: self.init(.unavailable, error.description)
         case let error as SchemaError: self.init(.unavailable, error.description)
+        case let error as SharedSessions: self.init(.unavailable, error.description)
         case let error as EmbeddedPostgresError: self.init(.unavailable, error.description)
         default: return nil
         }
@@ -30,22 +31,16 @@ extension CommandFailure {
             self.init(.usage, "The \(error.reason)")
         // Class 28 is a wrong user or password, 42501 a missing privilege (appendix A of Postgres's manual).
         case (_, let state?) where state.hasPrefix("28") || state == "42501":
-            self.init(.notPermitted, "Postgres refuses: \(error.reason)")
+            let schema = error.reason.firstMatch(of: #/denied for schema (.+)\./#)?.1
+            let remedy =
+                schema.map { " As the owner of the database: GRANT USAGE, CREATE ON SCHEMA \($0) TO this user." } ?? ""
+            self.init(.notPermitted, "Postgres refuses: \(error.reason)\(remedy)")
         // The client has no password to send, so the server did not decide.
         case (.connectionFailed, nil) where error.message?.hasSuffix("no password supplied") == true:
             self.init(.notPermitted, "Postgres asks for a password, and none is given.")
         case (.connectionFailed, nil) where error.message?.contains("failed: Permission denied") == true:
             self.init(.notPermitted, "This user may not connect to Postgres: \(error.reason)")
-        // duplicate_prepared_statement, invalid_sql_statement_name: the connection has another session's statements.
-        case (_, "42P05"), (_, "26000"):
-            self.init(
-                .unavailable,
-                """
-                Something between here and Postgres hands one session to several callers, and does not keep their prepared \
-                statements apart: PgBouncer before 1.21, or without max_prepared_statements, with pool_mode = transaction. \
-                Connect to Postgres itself, or set pool_mode = session. (\(error.reason))
-                """
-            )
+        case _ where SharedSessions.caused(error): self.init(.unavailable, "\(SharedSessions()) (\(error.reason))")
         default:
             self.init(.unavailable, "Postgres is not available: \(error.reason)")
         }

@@ -1,0 +1,58 @@
+import PostgresDriver
+
+/// A pooler hands one session of Postgres to several connections, so that the settings and prepared statements of one hold for
+/// others: a pooler in transaction or statement mode.
+package struct SharedSessions: Error, Sendable, Hashable, CustomStringConvertible {
+    package init() {}
+
+    package var detail: String {
+        "A pooler in transaction mode hands one session of Postgres to several connections, so their settings and statements mix."
+    }
+
+    package var remedy: String {
+        "Connect to Postgres itself (port 5432 at Supabase), or set pool_mode = session in PgBouncer."
+    }
+
+    package var description: String { "\(detail) \(remedy)" }
+
+    /// Whether the connection has statements of another one: duplicate_prepared_statement, invalid_sql_statement_name.
+    package static func caused(_ error: any Error) -> Bool {
+        ["42P05", "26000"].contains((error as? PostgresError)?.sqlState)
+    }
+}
+
+extension PostgresPool {
+    /// Marks the session of one connection and looks for the mark in that of another.
+    ///
+    /// - Throws: ``SharedSessions``, and ``PostgresError``.
+    package func refuseSharedSessions() async throws {
+        let other = copy(maximumConnections: 1)
+        let isShared: Bool
+        do {
+            isShared = try await find(in: other)
+        } catch let error where SharedSessions.caused(error) {
+            isShared = true
+        } catch {
+            await other.shutdown()
+            throw error
+        }
+        await other.shutdown()
+        if isShared { throw SharedSessions() }
+    }
+
+    private func find(in other: PostgresPool) async throws -> Bool {
+        // A pooler may choose another session each time.
+        for _ in 0..<3 {
+            let mark = try await withSession(.never) { session in
+                try session.execute("SELECT set_config('pushreg.mark', gen_random_uuid()::text, false)")[0].decode(
+                    String.self
+                )
+            }
+            let found = try await other.withSession(.never) { session in
+                try session.execute("SELECT current_setting('pushreg.mark', true)")[0].decode(String?.self)
+            }
+            if found == mark { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,42 @@
+import RegistryCore
+import RegistryServer
+import RegistryStore
+
+extension Database {
+    /// The problems of the database, first those that stop `serve`. `doctor` shows all; `serve` refuses by the first that
+    /// stops it.
+    func findings() async throws -> [Finding] {
+        // First, because its errors name the cause if Postgres does not answer.
+        let schema = try await schemaFinding()
+        let condition: DatabaseCondition
+        do {
+            condition = try await registry.databaseCondition()
+        } catch {
+            guard let pooler = try await poolerFinding() else { throw error }
+            return [pooler]
+        }
+        // Behind such a pooler nothing else is certain.
+        if let pooler = try await poolerFinding() { return [pooler] }
+        let right = schema?.code == .schemaBehind ? Finding(migrating: condition) : nil
+        let findings = [right, schema].compactMap(\.self) + condition.findings
+        return findings.filter(\.code.stopsService) + findings.filter { !$0.code.stopsService }
+    }
+
+    private func schemaFinding() async throws -> Finding? {
+        do {
+            try await migrator.checkCompatible()
+            return nil
+        } catch let error as SchemaError {
+            return Finding(error)
+        }
+    }
+
+    private func poolerFinding() async throws -> Finding? {
+        do {
+            try await pool.refuseSharedSessions()
+            return nil
+        } catch let error as SharedSessions {
+            return Finding(error)
+        }
+    }
+}
