@@ -19,7 +19,7 @@ struct Export: AsyncParsableCommand {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The file to write, which only you may read; standard output unless given.",
+            "The file to write, which only you may read; standard output if it is - or not given.",
             valueName: "file"
         ),
         completion: .file(extensions: ["ndjson"])
@@ -28,6 +28,7 @@ struct Export: AsyncParsableCommand {
     @Flag(help: "Goes on with a file whose export was interrupted.") var resume = false
 
     func run() async throws {
+        let output = output == "-" ? nil : output
         guard output != nil || !resume else { throw CommandFailure(.usage, "--resume needs the file: --output FILE.") }
         try await scope.withRegistry { registry, scope in
             var target =

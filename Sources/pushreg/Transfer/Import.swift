@@ -10,7 +10,7 @@ struct Import: AsyncParsableCommand {
             Each line goes by the rules of the request that would say it: what was observed earlier than what is known is \
             refused, what has ended stays ended, and a line that is imported twice counts once. So an import may be \
             interrupted and repeated; of a file it goes on where it was, which FILE.imported says. Lines that are refused \
-            or faulty are named on standard error. It exits with 1 when a line was faulty. A line made by hand is \
+            or faulty are named on standard error, the first ten of each kind. It exits with 1 when a line was faulty. A line made by hand is \
             {"activityId", "token", "observedAt"}, with "startedAt", "startsAt", "installationId", "attributesType", \
             "aliases", "frequentPushesEnabled", "metadata" as in the body of a registration, and "subject"; observedAt is required.
             """
@@ -44,6 +44,7 @@ struct Import: AsyncParsableCommand {
     }
 
     private func report(_ tally: ImportTally) throws {
+        for sentence in tally.unnamed { Output.errors.note(sentence) }
         if scope.json { try Output.results.line(tally.jsonLine) }
         let records = "\(tally.count) \(tally.count == 1 ? "record" : "records")"
         Output.errors.note(

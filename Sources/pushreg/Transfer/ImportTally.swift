@@ -14,6 +14,11 @@ struct ImportTally: Sendable {
     private(set) var taken = 0
     private(set) var refused: [String: Int] = [:]
     private(set) var faulty = 0
+    /// How many lines had each kind of fault or refusal.
+    private var kinds: [String: Int] = [:]
+
+    /// Of more lines with one kind of fault only the number is told.
+    private static let mostOfKind = 10
 
     /// How many lines there were.
     var count: Int { taken + refusedCount + faulty }
@@ -22,7 +27,7 @@ struct ImportTally: Sendable {
 
     /// Counts a line.
     ///
-    /// - Returns: what there is to say of it, without a token; nil for what was taken.
+    /// - Returns: its fault or refusal, without a token; nil for a line that was taken, and after ten of one kind.
     mutating func add(_ outcome: LineOutcome, ofLine number: Int) -> String? {
         switch outcome {
         case .taken:
@@ -30,10 +35,23 @@ struct ImportTally: Sendable {
             return nil
         case .refused(let problem):
             refused[problem.code.rawValue, default: 0] += 1
-            return "line \(number): \(problem.code.rawValue): \(problem.detail)"
+            return sentence("\(problem.code.rawValue): \(problem.detail)", ofLine: number)
         case .faulty(let reason):
             faulty += 1
-            return "line \(number): \(reason)"
+            return sentence(reason, ofLine: number)
+        }
+    }
+
+    private mutating func sentence(_ reason: String, ofLine number: Int) -> String? {
+        let kind = String(reason.prefix { $0 != ":" })
+        kinds[kind, default: 0] += 1
+        return kinds[kind, default: 0] > Self.mostOfKind ? nil : "line \(number): \(reason)"
+    }
+
+    /// The numbers of lines that were not named, a sentence for each kind.
+    var unnamed: [String] {
+        kinds.filter { $0.value > Self.mostOfKind }.sorted { $0.key < $1.key }.map { kind, count in
+            "\(count - Self.mostOfKind) more \(count - Self.mostOfKind == 1 ? "line" : "lines"): \(kind)"
         }
     }
 

@@ -71,7 +71,7 @@ struct RecipeScriptTests {
         #expect(try await database.count("SELECT count(*) FROM events") == events)
     }
 
-    @Test(arguments: [",", ";"], ["\n", "\r\n", "\r"])
+    @Test(arguments: [",", ";", "\t"], ["\n", "\r\n", "\r"])
     func `Delimiter, line ends, order of columns and byte order mark do not matter`(
         _ delimiter: String,
         _ end: String
@@ -125,7 +125,8 @@ struct RecipeScriptTests {
         arguments: [
             ("", "external_user_id"), ("id,identifier\n1,2\n", "once: device_type, last_active, invalid_identifier"),
             (OneSignalExport.columns.joined(separator: ",") + ",id\n", "once: id."),
-            ("\u{1F}\u{8B}", "external_user_id"),
+            ("\u{1F}\u{8B}", "external_user_id. The file is compressed, or in UTF-16."),
+            ("\u{FF}\u{FE}i\0d\0", "external_user_id. The file is compressed, or in UTF-16."),
         ]
     )
     func `Another file is refused`(_ text: String, _ sentence: String) async throws {

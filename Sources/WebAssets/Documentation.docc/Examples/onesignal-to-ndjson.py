@@ -32,10 +32,11 @@ def convert(row):
 
 text = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", errors="replace", newline="")
 header = text.readline()
-delimiter = ";" if header.count(";") > header.count(",") else ","
+delimiter = max(",;\t", key=header.count)
 names = next(csv.reader([header], delimiter=delimiter), [])
 if lacking := [name for name in COLUMNS if names.count(name) != 1]:
-    sys.exit(f"The first line must name each of these columns once: {', '.join(lacking)}.")
+    hint = " The file is compressed, or in UTF-16." if header.startswith("\x1f") or "\0" in header else ""
+    sys.exit(f"The first line must name each of these columns once: {', '.join(lacking)}.{hint}")
 rows, left_out, malformed = csv.reader(text, delimiter=delimiter, strict=True), collections.Counter(), 0
 while True:
     line = rows.line_num + 2

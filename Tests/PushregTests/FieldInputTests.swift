@@ -1,0 +1,167 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// Settings and files as users of other programs have them.
+@Suite(.timeLimit(.minutes(15))) struct FieldInputTests {
+    private static let address = "postgres://u:hunter2@127.0.0.1:1/d"
+
+    @Test(arguments: [
+        (["DATABASE_URL": #""\#(address)""#], "DATABASE_URL is not valid. Its value is in quotation marks."),
+        (
+            ["DATABASE_URL": "jdbc:postgresql://h/d?password=hunter2"],
+            "DATABASE_URL: the connection string begins with jdbc:"
+        ),
+        (["DATABASE_URL": address + "?schema=public"], #"has the parameter "schema""#),
+        (["DATABASE_URL": address + "?sslmode=no-verify"], "has the sslmode no-verify"),
+        (["DATABASE_URL": "postgres://u:hunter2@h:abc/d"], "has a port that is not a number"),
+        (["DATABASE_URL": address + "?target_session_attrs=write"], "invalid target_session_attrs value"),
+        (["DATABASE_URL": address, "PUSHREG_PORT": "tcp://10.96.12.7:8080"], "for a Service named pushreg."),
+        (
+            ["DATABASE_URL": address, "PUSHREG_ADMIN_PORT": "tcp://10.96.12.7:8080"],
+            "for a Service named pushreg-admin."
+        ),
+        (
+            ["DATABASE_URL": address, "PUSHREG_PORT": #""8080""#],
+            "PUSHREG_PORT must be a whole number. Its value is in quotation"
+        ),
+        (
+            ["DATABASE_URL": address, "PUSHREG_HOST": "'::1'"],
+            "PUSHREG_HOST is not valid. Its value is in quotation marks."
+        ),
+        (
+            ["DATABASE_URL": address, "PUSHREG_PORT": "5434  # host port"],
+            "must be a whole number. Its value contains a comment."
+        ),
+        (
+            ["DATABASE_URL": address, "PUSHREG_HOST": "# the address"],
+            "PUSHREG_HOST is not valid. Its value contains a comment."
+        ),
+        (["DATABASE_URL": address, "PORT": "http"], "PORT must be a whole number."),
+    ])
+    func `A value for another program is refused with its cause`(_ environment: [String: String], _ words: String)
+        async throws
+    {
+        let outcome = try await Program.run(["serve"], environment: environment)
+        // By 64, systemd does not start the service again.
+        #expect(outcome.status == 64, "\(outcome.words)")
+        #expect(outcome.words.contains(words) && !outcome.words.contains("hunter2"), "\(outcome.words)")
+    }
+
+    @Test(arguments: [
+        (["PORT": "5000"], #""port","value":5000,"from":"environment""#),
+        (["PORT": "5000", "PUSHREG_PORT": "5001"], #""port","value":5001,"from":"environment""#),
+        (["PUSHREG_PORT": " 5002\n"], #""port","value":5002,"from":"environment""#),
+        (
+            ["DATABASE_URL": address + "\n"],
+            #""databaseUrl","value":"dbname=d host=127.0.0.1 password=*** port=1 user=u""#
+        ),
+    ])
+    func `PORT counts, and white space does not`(_ environment: [String: String], _ row: String) async throws {
+        let outcome = try await Program.run(["config", "print", "--json"], environment: environment)
+        #expect(outcome.status == 0 && outcome.results.contains(row), "\(outcome.results)")
+    }
+
+    @Test func `A database is found in spite of a newline after its address`() async throws {
+        let database = try await TestDatabase.make()
+        let environment = ["DATABASE_URL": " \(database.connectionString)\r\n", "PUSHREG_UNSAFE_DURABILITY": "true"]
+        let outcome = try await Program.run(["apps", "list"], environment: environment)
+        #expect(outcome.status == 0, "\(outcome.words)")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give files to another user"))
+    func `Files that cannot be read are told the system's reason`() async throws {
+        let file = try TransferFile()
+        defer { file.remove() }
+        try file.write("{}")
+        chmod(file.path, 0o600)
+        chmod(file.directory, 0o755)
+        for flags in [["--config", file.path], ["--tls-cert", "/etc/passwd", "--tls-key", file.path]] {
+            let serve = [Program.executable.path, "serve", "--database-url", "host=/nowhere"] + flags
+            let outcome = try await Program.run("/usr/bin/setpriv", ["--reuid=65534", "--clear-groups"] + serve)
+            #expect(outcome.words.contains("\(file.path) cannot be read: Permission denied."), "\(outcome.words)")
+        }
+        let doctor = [
+            "doctor", "--json", "--database-url", "host=/nowhere", "--tls-cert", file.directory, "--tls-key", file.path,
+        ]
+        #expect(try await Program.run(doctor).results.contains("\(file.directory) cannot be read: Is a directory."))
+    }
+
+    // MARK: Imports and exports
+
+    private static func line(_ number: Int, minutesAgo: Double = 5, more: String = "") -> String {
+        let (token, time) = (
+            Hexadecimal.encode(PushToken.sample(number).bytes), RFC3339.format(.minutesAgo(minutesAgo))
+        )
+        return #"{"activityId":"a\#(number)","token":"\#(token)","observedAt":"\#(time)"\#(more)}"#
+    }
+
+    @Test func `A byte order mark costs no record`() async throws {
+        let (database, file) = (try await TestDatabase.withScope().0, try TransferFile())
+        defer { file.remove() }
+        try file.write("\u{FEFF}" + Self.line(1) + "\r\n" + Self.line(2))
+        let outcome = try await file.load(into: database)
+        #expect(outcome.results == #"{"taken":2,"refused":{},"faulty":0}"# + "\n", "\(outcome.words)")
+    }
+
+    @Test(
+        arguments: [
+            ([0x1F, 0x8B, 0x08, 0x00], "compressed by gzip"), ([0x28, 0xB5, 0x2F, 0xFD, 0x01], "compressed by zstd"),
+            ([0x50, 0x4B, 0x03, 0x04], "a ZIP archive"), ([0xFF, 0xFE, 0x7B, 0x00], "text in UTF-16"),
+            ([0xFE, 0xFF, 0x00, 0x7B], "text in UTF-16"), ([0x7B, 0x00, 0x22, 0x00], "text in UTF-16"),
+            (Array("[\n{}]".utf8), "one JSON array"), (Array("{\n  \"a\": 1\n}".utf8), "one record over several lines"),
+            (Array("{}\r{}\r{}\r".utf8), "end with carriage returns"),
+        ] as [([UInt8], String)]
+    )
+    func `A file of another format is named once`(_ bytes: [UInt8], _ words: String) async throws {
+        let (database, file) = (try await TestDatabase.withScope().0, try TransferFile())
+        defer { file.remove() }
+        try Data(bytes).write(to: URL(fileURLWithPath: file.path))
+        let outcome = try await file.load(into: database)
+        #expect(outcome.status == 64 && outcome.results == "")
+        #expect(outcome.words.contains(words) && outcome.words.split(separator: "\n").count == 1, "\(outcome.words)")
+    }
+
+    @Test func `Repeated faults are named ten times and counted`() async throws {
+        let (database, file) = (try await TestDatabase.withScope().0, try TransferFile())
+        defer { file.remove() }
+        let wrong = Self.line(2).replacing(#/"token":"[^"]*"/#, with: #""token":"xyz""#)
+        try file.write(
+            ([Self.line(1)] + (1...813).map { "no JSON \($0)" } + [wrong, Self.line(3)]).joined(separator: "\n")
+        )
+        let outcome = try await file.load(into: database)
+        #expect(outcome.status == 1 && outcome.results == #"{"taken":2,"refused":{},"faulty":814}"# + "\n")
+        let lines = outcome.words.split(separator: "\n")
+        #expect(lines.count { $0.contains("It is not JSON: ") } == 10)
+        #expect(
+            lines.contains("803 more lines: It is not JSON") && lines.contains { $0.hasPrefix("line 815: \"token\"") }
+        )
+    }
+
+    /// Local times that were marked as UTC.
+    @Test func `A line that is over by its own times ends no running activity`() async throws {
+        let (database, scope) = try await TestDatabase.withScope()
+        let file = try TransferFile()
+        defer { file.remove() }
+        try await database.registry.registerSample("a1", token: 1, minutesAgo: 1, in: scope)
+        try file.write(Self.line(1, minutesAgo: 481))
+        let outcome = try await file.load(into: database)
+        #expect(
+            outcome.results == #"{"taken":0,"refused":{"activity-expired":1},"faulty":0}"# + "\n",
+            "\(outcome.words)"
+        )
+        #expect(try await database.registry.activity(.sample("a1"), in: scope)?.token == .sample(1))
+    }
+
+    @Test func `An output of - is standard output`() async throws {
+        let (database, _) = try await TestDatabase.withScope()
+        let outcome = try await Program.run(["export"] + TransferFile.scope + ["--output", "-"] + database.flags)
+        #expect(outcome.status == 0 && outcome.results.hasSuffix(#"{"end":true,"count":0}"# + "\n"), "\(outcome.words)")
+        #expect(!FileManager.default.fileExists(atPath: "-"))
+        let resumed = try await Program.run(["export"] + TransferFile.scope + ["-o", "-", "--resume"] + database.flags)
+        #expect(resumed.status == 64)
+    }
+}
