@@ -19,6 +19,7 @@ import Testing
     @Test(arguments: [
         "application/json", "Application/JSON", " application/json ", "application/json;charset=utf-8",
         "application/json; charset=\"UTF-8\"", "application/json; version=1", "application/json;",
+        "application/json;charset=utf8", "application/json; charset=\"UTF8\"",
     ])
     func `Media types of JSON are read`(_ type: String) throws {
         try BodyReader.checkMediaType([.contentType: type])

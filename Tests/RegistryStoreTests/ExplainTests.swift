@@ -66,6 +66,24 @@ import Testing
         #expect(codes == ["erased", "unknown"])
     }
 
+    @Test func `An alias in another letter case is mentioned, and not resolved`() async throws {
+        let activity = try await TestActivity.make()
+        let (upper, lower) = ("7C42AB00-0000-4000-8000-0000000000FF", "7c42ab00-0000-4000-8000-0000000000ff")
+        let registry = activity.database.registry
+        let others = (lower.replacing("ff", with: "ee"), upper.replacing("FF", with: "EE"))
+        for (time, (registered, asked)) in zip([2.0, 1], [(upper, lower), others]) {
+            try await activity.register(1, at: .minutesAgo(time), aliases: [.sample("orderId", registered)])
+            let explanation = try await registry.explain(.sample("orderId", asked), limit: 10, in: activity.scope)
+            #expect(explanation.notes == [.otherCase(UTF8Text(registered))])
+            #expect(explanation.notes.first?.sentence.contains(registered) == true && explanation.activities.isEmpty)
+            #expect(
+                try await registry.explain(.sample("orderId", registered), limit: 10, in: activity.scope).notes.isEmpty
+            )
+            let found = try await registry.activities(under: .sample("orderId", asked), limit: 10, in: activity.scope)
+            #expect(found.isEmpty)
+        }
+    }
+
     @Test("Pages have each activity once") func pagesHaveEachActivityOnce() async throws {
         let root = try await TestActivity.make()
         for number in 0..<25 {

@@ -26,12 +26,13 @@ struct MediaType: Sendable, Hashable {
     }
 
     /// JSON in UTF-8, the only accepted encoding.
-    var isJSON: Bool {
-        name == Self.json && (parameters["charset"] ?? "utf-8").lowercased() == "utf-8"
-    }
+    var isJSON: Bool { name == Self.json && isUTF8 }
 
     /// NDJSON is always UTF-8.
-    var isLines: Bool { name == Self.lines && (parameters["charset"] ?? "utf-8").lowercased() == "utf-8" }
+    var isLines: Bool { name == Self.lines && isUTF8 }
+
+    /// Many libraries write `utf8`, which is no registered name.
+    private var isUTF8: Bool { ["utf-8", "utf8"].contains((parameters["charset"] ?? "utf-8").lowercased()) }
 
     private static func trimmed(_ text: Substring) -> String {
         let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }

@@ -51,7 +51,20 @@ struct RouteTable: Sendable {
             }
             return Match(route: route, parameters: Self.parameters(of: parts, in: resource.parts))
         }
+        if let page = page(method, parts) { return page }
         throw Problem(.noSuchRoute, "The API has nothing at this path; /openapi.json lists what there is.")
+    }
+
+    /// A redirection to a page, for its path with a slash at the end; `/` leads to the documentation.
+    private func page(_ method: HTTPRequest.Method, _ parts: [String]) -> Match? {
+        guard parts.last == "", [.get, .head].contains(method) else { return nil }
+        let parts = parts.count == 1 ? ["docs"] : parts.dropLast()
+        guard ["docs", "console"].contains(parts[0]), (try? match(.get, parts)) != nil else { return nil }
+        let path = parts.map { "/" + ConsoleLink.encoded($0) }.joined()
+        return Match(
+            route: .plain(.get, path, for: .everyone) { _ in .seeOther(path) },
+            parameters: PathParameters()
+        )
     }
 
     private static func matches(_ parts: [String], _ template: [Resource.Part]) -> Bool {

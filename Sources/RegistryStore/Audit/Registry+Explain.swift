@@ -30,25 +30,38 @@ extension Registry {
         let here = ["scope": scope.id] + key
         let most = Self.explainedInstallations
         let page = Query.explainPage(here + ["is_closed": position.isClosed, "after": position.key, "limit": limit])
-        let rest = [
-            Query.explainTokensOfAlias(here + ["limit": most]),
-            Erasures.find([ErasureSubject.alias(alias).name], in: scope),
-            Query.isKnown(here), Query.isKnown(["scope": scope.other.id] + key),
-            ExplainedLease.list(of: alias, limit: most, in: scope),
-        ]
+        // A UUID is written in capitals by Swift, and in small letters by most servers.
+        let spellings = [alias.value.string.lowercased(), alias.value.string.uppercased()].map { UTF8Text($0) }
+            .filter { $0 != alias.value }
+        let rest =
+            [
+                Query.explainTokensOfAlias(here + ["limit": most]),
+                Erasures.find([ErasureSubject.alias(alias).name], in: scope),
+                Query.isKnown(here), Query.isKnown(["scope": scope.other.id] + key),
+                ExplainedLease.list(of: alias, limit: most, in: scope),
+            ] + spellings.map { Query.isKnown(["scope": scope.id, "kind": alias.kind, "value": $0]) }
         return try await read { session in
             let isFirst = position == .start
-            let results = try session.pipeline([page] + (isFirst ? rest : []))
+            let results = try session.pipeline([page, Query.readChannel(here)] + (isFirst ? rest : []))
             var explanation = AliasExplanation(alias: alias)
             explanation.activities = try results[0].decode()
-            guard isFirst else { return explanation }
-            explanation.tokens = try results[1].decode()
-            if let erasedAt = try Erasures.last(results[2]) { explanation.notes.append(.erased(erasedAt.date)) }
-            let isKnown = try results[3...4].map { try $0.decode { try $0["is_known"] as Bool }[0] }
-            if !isKnown[0] {
-                explanation.notes.append(isKnown[1] ? .knownElsewhere(scope.environment.other) : .unknown)
+            if results[1].count > 0 {
+                for index in explanation.activities.indices
+                where explanation.activities[index].facts.verdict == .noToken {
+                    explanation.activities[index].facts.verdict = .channel
+                }
             }
-            explanation.leases = try ExplainedLease.explain(results[5], in: scope, session)
+            guard isFirst else { return explanation }
+            explanation.tokens = try results[2].decode()
+            if let erasedAt = try Erasures.last(results[3]) { explanation.notes.append(.erased(erasedAt.date)) }
+            let isKnown = try (results[4...5] + results[7...]).map { try $0.decode { try $0["is_known"] as Bool }[0] }
+            if !isKnown[0] {
+                let others = zip(spellings, isKnown[2...]).filter(\.1).map { AliasExplanation.Note.otherCase($0.0) }
+                explanation.notes.append(
+                    isKnown[1] ? .knownElsewhere(scope.environment.other) : others.first ?? .unknown
+                )
+            }
+            explanation.leases = try ExplainedLease.explain(results[6], in: scope, session)
             return explanation
         }
     }

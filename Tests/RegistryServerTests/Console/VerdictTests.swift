@@ -28,6 +28,7 @@ import Testing
         case .expired: keeping == .activity ? "The activity's lifetime was over at" : nil
         case .dismissed: keeping == .activity ? "The full state of its installation at" : nil
         case .noToken: keeping == .activity ? "No token of it came yet" : nil
+        case .channel: keeping == .activity ? "It has no token; the broadcast channel" : nil
         case .loggedOut: "Its installation logged out at"
         // A start token may be many installations'.
         case .takenOver: keeping == .start ? nil : "Another one registered the same token later at"
@@ -62,6 +63,8 @@ import Testing
             let said = verdict == .handedOut ? "handed out Senders get it." : sentence
             let page = try await browser.get(Self.page)
             #expect(page.words.contains(said), "\(said) in \(page.words)")
+            // The channel is an alias's, and the page of an activity is about no alias.
+            guard verdict != .channel else { return }
             let own = try await browser.get(keeping == .activity ? "…/activities/a-1" : Self.installation())
             #expect(own.words.contains(said), "\(said) in \(own.words)")
         }
@@ -87,10 +90,14 @@ import Testing
         case .erased: "All that was said of the alias until"
         case .unknown: "Nothing bears the alias in this app and environment"
         case .knownElsewhere: "Nothing bears the alias here, but something does in production"
+        case .otherCase(let value): "Nothing bears the alias, but something bears \(value)"
         }
     }
 
-    @Test(arguments: [AliasExplanation.Note.unknown, .knownElsewhere(.production), .erased(.distantPast)])
+    @Test(arguments: [
+        AliasExplanation.Note.unknown, .knownElsewhere(.production), .erased(.distantPast),
+        .otherCase(UTF8Text(Life.alias.uppercased())),
+    ])
     func `Every note is said in one sentence`(note: AliasExplanation.Note) async throws {
         try await Life.play { life in
             switch note {
@@ -100,6 +107,7 @@ import Testing
                 try await life.register(1, observed: 5)
                 let alias: JSONValue = ["kind": "liveactivityId", "value": .string(Life.alias)]
                 #expect(try await life.server.call(.post, "…/erasures", ["alias": alias]).status == 200)
+            case .otherCase(let value): try await life.server.register("a-1", token: 1, alias: value.string)
             }
             let notes = try await life.server.call(.get, Self.bearers)["notes"]
             #expect(notes.all("code").contains(.string(note.code)))
@@ -153,10 +161,13 @@ private struct Provocation {
         case .dismissed:
             try await register()
             try await life.relaunch(at: 1, running: [:])
-        case .noToken:
+        case .noToken, .channel:
             let item: JSONValue = ["activityId": "a-1", "aliases": ["liveactivityId": .string(Life.alias)]]
             let state: JSONValue = ["observedAt": .minutesAgo(1), "activities": [item]]
             _ = try await server.call(.put, "…/installations/phone-1/activities", state)
+            let channel: JSONValue = ["channelId": "dHN0LXNyY2gtY2hubA==", "messageStoragePolicy": 0]
+            guard verdict == .channel else { return }
+            _ = try await server.call(.put, "…/aliases/liveactivityId/\(Life.alias)/channel", channel)
         case .loggedOut:
             // An activity becomes known after the log-out, so nobody wrote down that it ended.
             if keeping != .activity { try await register() }

@@ -10,7 +10,7 @@ package struct AliasExplanation: Sendable, Hashable {
         package let isClosed: Bool
         package let activityID: ActivityID
         package let state: ActivityState
-        package let facts: TokenFacts
+        package var facts: TokenFacts
         /// The first 4 bytes of the token's SHA-256.
         package var fingerprint: [UInt8]?
         package var installation: InstallationHash?
@@ -97,6 +97,8 @@ package struct AliasExplanation: Sendable, Hashable {
         case unknown
         /// Nothing bears it here, but in the other environment.
         case knownElsewhere(APNSEnvironment)
+        /// Nothing bears it here, but something has this value, which differs by the case of letters.
+        case otherCase(UTF8Text)
     }
 
     package let alias: Alias
@@ -117,6 +119,7 @@ extension AliasExplanation.Note: JSONEncodable {
         case .erased: "erased"
         case .unknown: "unknown"
         case .knownElsewhere: "other-environment"
+        case .otherCase: "other-case"
         }
     }
 
@@ -128,6 +131,8 @@ extension AliasExplanation.Note: JSONEncodable {
             "Nothing bears the alias in this app and environment, or its activities are past their retention."
         case .knownElsewhere(let environment):
             "Nothing bears the alias here, but something does in \(environment.rawValue): is it the right environment?"
+        case .otherCase(let value):
+            "Nothing bears the alias, but something bears \(value). Upper and lower case differ: use one of them everywhere."
         }
     }
 

@@ -11,6 +11,8 @@ package enum TokenVerdict: String, Sendable, Hashable, CaseIterable {
     case dismissed
     /// The activity is known, and no token of its came yet.
     case noToken = "no-token"
+    /// No token of the activity came yet, and the alias has a broadcast channel.
+    case channel
     /// Another activity or installation registered the value later.
     case takenOver = "taken-over"
     /// The value is known as a token of another kind.
@@ -26,7 +28,7 @@ package enum TokenVerdict: String, Sendable, Hashable, CaseIterable {
 
 package struct TokenFacts: Sendable, Hashable {
     /// If it is not handed out, the first reason against it.
-    package let verdict: TokenVerdict
+    package var verdict: TokenVerdict
     package var since: Date?
     /// How the activity ended: `ended` or `dismissed`.
     package var endReason: String?
@@ -54,6 +56,7 @@ package struct TokenFacts: Sendable, Hashable {
         case .expired: "The activity's lifetime was over\(at); iOS shows it no longer."
         case .dismissed: "The full state of its installation\(at) did not list it; a later observation brings it back."
         case .noToken: "No token of it came yet; it is handed out as soon as the app registers one."
+        case .channel: "It has no token; the broadcast channel of the alias reaches it."
         case .takenOver:
             "Another one registered the same token later\(at); the app must register the token that it has now."
         case .kindConflict: "The value is known as a token of another kind\(at), so it is not handed out as this one."

@@ -6,7 +6,7 @@ extension TokenVerdict {
     /// `good`, `over` or `bad`.
     var tone: String {
         switch self {
-        case .handedOut: "good"
+        case .handedOut, .channel: "good"
         case .ended, .loggedOut, .expired, .dismissed, .deleted: "over"
         case .noToken, .takenOver, .kindConflict, .unregistered, .quarantined, .purged: "bad"
         }
