@@ -173,7 +173,7 @@ import Testing
                 #expect(await Self.isServed(by: open, port))
                 try Data("-----BEGIN CERTIFICATE-----\n".utf8).write(to: URL(fileURLWithPath: files.key))
                 #expect(await Self.isServed(files, port))
-                #expect(log.text.contains("cannot be used; the last one stays: \(files.key) cannot be read"))
+                #expect(log.text.contains("cannot be used; the last one stays: \(files.key) holds no private key"))
                 try copy.renew("three")
                 try Data(contentsOf: URL(fileURLWithPath: copy.key)).write(to: URL(fileURLWithPath: files.key))
                 #expect(await Self.isServed(files, port))
