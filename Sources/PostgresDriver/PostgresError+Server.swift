@@ -2,7 +2,7 @@ import CLibpq
 
 extension PostgresError {
     init(report: OpaquePointer, canCommit: Bool, at site: CallSite) {
-        let sqlState = Self.field("C", of: report)
+        let sqlState = ServerMessage.sqlState(Self.field("C", of: report), Self.field("M", of: report))
         let severity = Self.field("V", of: report)
         let endsConnection = sqlState == nil || severity == "FATAL" || severity == "PANIC"
         self.init(
@@ -50,6 +50,7 @@ extension PostgresError {
 enum SQLState {
     static let readOnlyTransaction = "25006"
     static let queryCanceled = "57014"
+    static let uniqueViolation = "23505"
 
     /// After these errors the server has rolled back, and a retry may succeed.
     private static let transient: Set<String> = [
@@ -82,6 +83,12 @@ enum ServerMessage {
     static func constraint(_ message: String?, sqlState: String?) -> String? {
         guard let message, sqlState?.hasPrefix("23") == true else { return nil }
         return message.firstMatch(of: #/constraint "([a-z0-9_]+)"$/#).map { String($0.1) }
+    }
+
+    /// For insertions of several rows Citus runs COPY on a worker, and passes on only the text of an error there.
+    static func sqlState(_ sqlState: String?, _ message: String?) -> String? {
+        let isDuplicate = message?.hasPrefix("duplicate key value violates unique constraint") ?? false
+        return sqlState == "XX000" && isDuplicate ? SQLState.uniqueViolation : sqlState
     }
 
     /// The server's primary message if it cannot contain values, else nil.

@@ -115,5 +115,5 @@ struct CallSite: Sendable {
 
 extension PostgresError {
     /// Another session inserted a row with the same key.
-    package var isUniqueViolation: Bool { sqlState == "23505" }
+    package var isUniqueViolation: Bool { sqlState == SQLState.uniqueViolation }
 }
