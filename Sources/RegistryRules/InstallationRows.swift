@@ -61,12 +61,12 @@ package struct InstallationRows: Sendable {
     }
 
     mutating func store(_ installation: Installation) {
-        let original = installations[installation.hash]?.original
-        installations[installation.hash] = LockedRows.Row(original: original, value: installation, isWritten: true)
+        let new = LockedRows.Row(original: nil, value: installation)
+        installations[installation.hash, default: new].write(installation)
     }
 
     mutating func store(_ slot: InstallationToken) {
-        slots[slot.id] = LockedRows.Row(original: slots[slot.id]?.original, value: slot, isWritten: true)
+        slots[slot.id, default: LockedRows.Row(original: nil, value: slot)].write(slot)
     }
 }
 

@@ -13,6 +13,11 @@ package struct LockedRows: Sendable {
         package var value: Value
         /// Every accepted request marks its row, changed or not: an acknowledged request has always written (R1).
         package var isWritten = false
+
+        mutating func write(_ value: Value, isRequested: Bool = true) {
+            self.value = value
+            isWritten = isWritten || isRequested
+        }
     }
 
     package private(set) var activities: [ActivityID: Row<Activity>]
@@ -106,13 +111,11 @@ package struct LockedRows: Sendable {
     /// - Parameter isRequested: false for an activity of which only the withholding reason and the revision follow from a change of
     ///   its token's value.
     mutating func store(_ activity: Activity, isRequested: Bool = true) {
-        let known = activities[activity.id]
-        let isWritten = isRequested || known?.isWritten ?? false
-        activities[activity.id] = Row(original: known?.original, value: activity, isWritten: isWritten)
+        activities[activity.id, default: Row(original: nil, value: activity)].write(activity, isRequested: isRequested)
     }
 
     mutating func store(_ value: TokenValue) {
-        values[value.digest] = Row(original: values[value.digest]?.original, value: value, isWritten: true)
+        values[value.digest, default: Row(original: nil, value: value)].write(value)
     }
 
     /// Adds an event to the audit trail (R11).

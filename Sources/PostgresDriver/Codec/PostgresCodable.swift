@@ -48,11 +48,13 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
 
 extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
     /// Reads a value that is not NULL as the wrapped type does.
+    @inlinable
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self = .some(try Wrapped(postgres: bytes, type: type))
     }
 
     /// Makes nil.
+    @inlinable
     public init(postgresNull type: PostgresType) throws(PostgresError) {
         self = .none
     }

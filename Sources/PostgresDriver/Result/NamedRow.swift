@@ -12,15 +12,31 @@ package struct NamedRow {
     fileprivate let row: PostgresRow
     fileprivate let names: ColumnNames
 
+    /// Inlinable: in other modules, the generic read of a column would cost more than its decoding.
+    ///
     /// - Throws: ``PostgresError/Code/decoding`` if there is no such column, or its type or value does not fit.
+    @inlinable
     package subscript<Value: PostgresDecodable>(name: StaticString) -> Value {
         get throws(PostgresError) {
-            guard let column = names.index(of: name) else {
-                throw PostgresError(.decoding, "no column \(name)", at: row.site)
+            let field = try field(name)
+            do throws(PostgresError) {
+                return try field.decode()
+            } catch {
+                throw fault(error, in: field)
             }
-            return try row.column(column, as: Value.self)
         }
     }
+
+    @usableFromInline
+    func field(_ name: StaticString) throws(PostgresError) -> PostgresField {
+        guard let column = names.index(of: name) else {
+            throw PostgresError(.decoding, "no column \(name)", at: row.site)
+        }
+        return row.field(column)
+    }
+
+    @usableFromInline
+    func fault(_ error: PostgresError, in field: PostgresField) -> PostgresError { row.fault(error, in: field) }
 }
 
 @available(*, unavailable)

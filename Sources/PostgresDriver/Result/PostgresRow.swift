@@ -37,19 +37,47 @@ public struct PostgresRow {
     /// - Throws: ``PostgresError/Code/decoding`` if there is no such column, or its type or value does not fit.
     func column<Value: PostgresDecodable>(_ column: Int, as: Value.Type) throws(PostgresError) -> Value {
         guard column >= 0, column < count else { throw PostgresError(.decoding, "no column \(column)", at: site) }
-        let field = Int32(column)
-        let type = PostgresType(rawValue: PQftype(storage.pointer, field))
+        let field = field(column)
         do throws(PostgresError) {
-            guard PQgetisnull(storage.pointer, index, field) == 0 else { return try Value(postgresNull: type) }
-            let length = Int(PQgetlength(storage.pointer, index, field))
-            let bytes = UnsafeRawBufferPointer(start: PQgetvalue(storage.pointer, index, field), count: length)
-            return try Value(postgres: bytes, type: type)
+            return try field.decode()
         } catch {
-            let name = PQfname(storage.pointer, field).map { String(cString: $0) } ?? ""
-            throw PostgresError(.decoding, "column \(column) (\(name)): \(error.message ?? "")", at: site)
+            throw fault(error, in: field)
         }
+    }
+
+    func field(_ column: Int) -> PostgresField {
+        let number = Int32(column)
+        let isNull = PQgetisnull(storage.pointer, index, number) != 0
+        let length = Int(PQgetlength(storage.pointer, index, number))
+        return PostgresField(
+            column: column,
+            type: PostgresType(rawValue: PQftype(storage.pointer, number)),
+            bytes: isNull
+                ? nil : UnsafeRawBufferPointer(start: PQgetvalue(storage.pointer, index, number), count: length)
+        )
+    }
+
+    /// The error of a field with the column's name.
+    func fault(_ error: PostgresError, in field: PostgresField) -> PostgresError {
+        let name = PQfname(storage.pointer, Int32(field.column)).map { String(cString: $0) } ?? ""
+        return PostgresError(.decoding, "column \(field.column) (\(name)): \(error.message ?? "")", at: site)
     }
 }
 
 @available(*, unavailable)
 extension PostgresRow: Sendable {}
+
+/// A value of a row as it was sent.
+@usableFromInline
+struct PostgresField {
+    let column: Int
+    @usableFromInline let type: PostgresType
+    /// Nil is NULL.
+    @usableFromInline let bytes: UnsafeRawBufferPointer?
+
+    @inlinable
+    func decode<Value: PostgresDecodable>() throws(PostgresError) -> Value {
+        guard let bytes else { return try Value(postgresNull: type) }
+        return try Value(postgres: bytes, type: type)
+    }
+}

@@ -13,7 +13,10 @@ package struct AliasSet: Sendable, Hashable {
     }
 
     /// Stored aliases were counted when they came, and are never refused again.
-    package init(stored aliases: some Sequence<Alias>) { self.aliases = Set(aliases).sorted() }
+    package init(stored aliases: [Alias]) {
+        let isSorted = zip(aliases, aliases.dropFirst()).allSatisfy { $0 < $1 }
+        self.aliases = isSorted ? aliases : Set(aliases).sorted()
+    }
 
     /// `{"kind":["value",…],…}` in byte order: this form is stored, and breaks ties.
     package var canonicalJSON: [UInt8] {

@@ -8,19 +8,18 @@ struct RowWrite {
     let scope: Scope
 
     var statements: [SQL] {
-        let activities = rows.activities.values.filter(\.isWritten).sorted { $0.value.id < $1.value.id }
+        let activities = rows.activities.values.filter(\.isWritten).map(ActivityWrite.init)
         let values = rows.values.values.filter { $0.isWritten || $0.original != $0.value }
-            .sorted { $0.value.digest < $1.value.digest }
         let owned = values.filter { $0.value.owner != $0.original?.owner }
         let (removed, added) = aliasRows(activities)
-        let new = activities.filter { $0.original == nil }.map(ActivityWrite.init)
-        let known = activities.filter { $0.original != nil }.map(ActivityWrite.init)
+        // Rows are inserted in the order of their keys, so that two transactions do not wait for each other.
+        let new = activities.filter { $0.row.original == nil }.sorted { $0.row.value.id < $1.row.value.id }
         return write(.insertActivities, new, ["now": rows.now])
-            + write(.updateActivities, known, ["now": rows.now])
+            + write(.updateActivities, activities.filter { $0.row.original != nil }, ["now": rows.now])
             + write(.updateWithholding, withheld)
             + write(.deleteAliases, removed.sorted())
             + write(.insertAliases, added.sorted())
-            + write(.insertValues, owned.filter { $0.original == nil }.map(owner))
+            + write(.insertValues, owned.filter { $0.original == nil }.map(owner).sorted())
             + write(.updateValues, owned.filter { $0.original != nil }.map(owner))
             + values.filter(\.hasOtherInstallation).map(writeInstallation)
             + reports(about: values.filter { !$0.hasOtherInstallation })
@@ -42,23 +41,23 @@ struct RowWrite {
     /// The activities that no request is about, but whose token's value changed.
     private var withheld: [WithholdingWrite] {
         rows.activities.values.filter { !$0.isWritten && $0.original != $0.value }.map(\.value)
-            .sorted { $0.id < $1.id }.map(WithholdingWrite.init)
+            .map(WithholdingWrite.init)
     }
 
     /// Deaths, quarantines, releases and deliveries.
     private func reports(about values: [LockedRows.Row<TokenValue>]) -> [SQL] {
         let new = values.filter { $0.original == nil && $0.value.owner == nil }
         let known = values.filter { $0.original != nil && $0.isWritten }
-        return write(.insertReportedValues, new.map { TokenReportWrite(value: $0.value) })
+        return write(.insertReportedValues, new.map { TokenReportWrite(value: $0.value) }.sorted())
             + write(.updateReportedValues, known.map { TokenReportWrite(value: $0.value) }, ["now": rows.now])
     }
 
     /// The differences of `activity_aliases` that keep it equal to the activities' own aliases.
     private func aliasRows(
-        _ activities: [LockedRows.Row<Activity>]
+        _ activities: [ActivityWrite]
     ) -> (removed: Set<AliasWrite>, added: Set<AliasWrite>) {
         var (removed, added): (Set<AliasWrite>, Set<AliasWrite>) = ([], [])
-        for row in activities where row.hasOtherAliasRows {
+        for row in activities.lazy.map(\.row) where row.hasOtherAliasRows {
             let before = row.original.map(AliasWrite.rows) ?? []
             let after = AliasWrite.rows(of: row.value)
             removed.formUnion(before.subtracting(after))
@@ -99,9 +98,9 @@ private struct ActivityWrite: PostgresComposite {
         columns.append(activity.end?.reason)
         columns.append(activity.expiryRecordedAt)
         columns.append(activity.lastObservedAt)
-        columns.append(changed(\.aliases?.value))
+        columns.append(changed(activity.aliases?.value, row.original?.aliases?.value))
         columns.append(activity.aliases?.observedAt)
-        columns.append(changed(\.metadata?.value))
+        columns.append(changed(activity.metadata?.value, row.original?.metadata?.value))
         columns.append(activity.metadata?.observedAt)
         columns.append(activity.token?.token)
         columns.append(activity.token?.digest.bytes)
@@ -113,9 +112,8 @@ private struct ActivityWrite: PostgresComposite {
     }
 
     /// Nil for the stored value, which spares its JSON.
-    private func changed<Value: CanonicalValue>(_ value: KeyPath<Activity, Value?>) -> JSONB? {
-        let new = row.value[keyPath: value]
-        return new == row.original?[keyPath: value] ? nil : new?.jsonb
+    private func changed<Value: CanonicalValue>(_ new: Value?, _ stored: Value?) -> JSONB? {
+        new == stored ? nil : new?.jsonb
     }
 }
 
@@ -161,7 +159,7 @@ private struct AliasWrite: PostgresComposite, Hashable, Comparable {
 }
 
 /// `token_owner_write` of the schema.
-private struct TokenOwnerWrite: PostgresComposite {
+private struct TokenOwnerWrite: PostgresComposite, Comparable {
     let value: TokenValue
     let key: Int64?
 
@@ -172,10 +170,12 @@ private struct TokenOwnerWrite: PostgresComposite {
         columns.append(key)
         columns.append(value.owner?.observedAt)
     }
+
+    static func < (left: Self, right: Self) -> Bool { left.value.digest < right.value.digest }
 }
 
 /// `token_report_write` of the schema.
-private struct TokenReportWrite: PostgresComposite {
+private struct TokenReportWrite: PostgresComposite, Comparable {
     let value: TokenValue
 
     func encode(into columns: inout CompositeWriter) {
@@ -187,6 +187,8 @@ private struct TokenReportWrite: PostgresComposite {
         columns.append(value.quarantine?.reason)
         columns.append(value.deliveredAt)
     }
+
+    static func < (left: Self, right: Self) -> Bool { left.value.digest < right.value.digest }
 }
 
 /// `event_write` of the schema.
