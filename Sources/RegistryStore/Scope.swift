@@ -1,4 +1,3 @@
-import PostgresDriver
 import RegistryCore
 
 /// One app in one APNs environment: the subject of every call but the apps' own.
@@ -16,8 +15,4 @@ package struct Scope: Sendable, Hashable {
 
     /// The app in the other environment.
     var other: Scope { Scope(app: app, environment: environment.other) }
-}
-
-extension Scope {
-    func contains(_ row: String) -> SQL { "\(unescaped: row).scope_id = \(id)" }
 }

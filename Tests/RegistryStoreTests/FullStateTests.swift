@@ -55,10 +55,10 @@ import Testing
         let scope = activity.scope
         let dismissal: SQL = """
             WITH told AS (
-                UPDATE installations i SET full_state_at = \(after(1)) WHERE \(sql: scope.contains("i")) RETURNING i.full_state_at
+                UPDATE installations i SET full_state_at = \(after(1)) WHERE i.scope_id = \(scope.id) RETURNING i.full_state_at
             )
             UPDATE activities a SET revision = a.revision + 1
-            FROM told WHERE \(sql: scope.contains("a"))
+            FROM told WHERE a.scope_id = \(scope.id)
             """
         let state = try await HeldTransaction(dismissal, in: activity.database, commits: true)
         let waiting = Task { try await activity.register(1, at: after(2)) }

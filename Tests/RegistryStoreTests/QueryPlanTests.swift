@@ -150,7 +150,7 @@ private struct SampledQuery: Sendable {
     private var namedSamples: [String: String] {
         [
             "scope bigint": "\(scope.id)", "app bigint": "\(scope.app.id)", "id text": "'activity-6'",
-            "activity_id text": "'activity-6'", "place text": "'(0,1)'", "value text": "'3'",
+            "activity_id text": "'activity-6'", "value text": "'3'",
             "digest bytea": "sha256(int8send(6))", "token_digest bytea": "sha256(int8send(6))",
             "owner text": "'app'", "last timestamp with time zone": "now()",
         ]
@@ -160,6 +160,6 @@ private struct SampledQuery: Sendable {
         "boolean": "true", "smallint": "100", "integer": "100", "bigint": "100", "double precision": "1",
         "text": "'orderId'",
         "bytea": "sha256(int8send(2))", "jsonb": #"'{"orderId": ["3"]}'"#, "interval": "'1 hour'",
-        "timestamp with time zone": "now()",
+        "timestamp with time zone": "now()", "tid": "'(0,1)'",
     ]
 }

@@ -39,7 +39,7 @@ import Testing
     /// The binary formats that the driver writes.
     private static let boundTypes: Set<String> = [
         "boolean", "smallint", "integer", "bigint", "double precision", "text", "bytea", "jsonb", "interval",
-        "timestamp with time zone",
+        "timestamp with time zone", "tid",
     ]
 
     @Test func `Every query fits the schema, and its parameters have types that Swift binds`() async throws {

@@ -84,7 +84,7 @@ extension TestDatabase {
     /// How many tokens of activities would be handed out.
     func handedOut(in scope: Scope) async throws -> Int {
         try await count(
-            "SELECT count(*) FROM deliverable_activities c WHERE \(sql: scope.contains("c"))"
+            "SELECT count(*) FROM deliverable_activities c WHERE c.scope_id = \(scope.id)"
         )
     }
 }

@@ -2,7 +2,7 @@
 
 -- name: activities.lock
 -- Locks activities in the order of their ids. Index: activities_pkey.
-SELECT a.ctid::text AS place, a.activity_key, a.activity_id, a.installation_hash, a.subject, a.attributes_type,
+SELECT a.ctid AS place, a.activity_key, a.activity_id, a.installation_hash, a.subject, a.attributes_type,
     a.frequent_pushes_enabled, a.starts_at, a.started_at, a.expires_at, a.ended_at, a.end_reason::text,
     a.expiry_recorded_at, a.last_observed_at,
     a.aliases, a.aliases_observed_at, a.metadata, a.metadata_observed_at,
@@ -14,7 +14,7 @@ FOR UPDATE;
 
 -- name: activities.lock-values
 -- Locks token values in the order of their digests. Index: token_values_pkey.
-SELECT v.ctid::text AS place, v.token_digest, v.activity_id, v.observed_at,
+SELECT v.ctid AS place, v.token_digest, v.activity_id, v.observed_at,
     v.installation_kind, v.installation_hash, v.installation_observed_at,
     v.start_observed_at, v.dead_at, v.purged_at, v.quarantined_at, v.quarantined_kind, v.quarantine_reason
 FROM token_values v
@@ -23,9 +23,9 @@ ORDER BY v.token_digest
 FOR UPDATE;
 
 -- name: activities.read-context
--- Reads, after all locks, the same as activities.read-clock, with a row for each installation that requests name or activities
--- have. Installations need no lock: full states and log-outs are compared when an activity is read. Each is a lookup of its own:
--- by a plan from a time when the table was small, a list of hashes would read all installations of the scope.
+-- Reads, after all locks, the time, whether recent erasures must be checked, and the installations that requests name or activities
+-- have. No row: the app was deleted. Installations need no lock: full states and log-outs are compared when an activity is read. Each
+-- is a lookup of its own: by a plan from a time when the table was small, a list of hashes would read all installations of the scope.
 -- Indexes: apps_pkey, erasures_recent, activities_pkey, installations_pkey.
 SELECT clock_timestamp() AS now,
     coalesce((
@@ -48,20 +48,6 @@ LEFT JOIN (
         LIMIT 1
     ) AS i
 ) ON true
-WHERE app.app_id = :app;
-
--- name: activities.read-clock
--- Reads the time after all locks, and whether recent erasures must be checked. No row: the app was deleted.
--- Indexes: apps_pkey, erasures_recent.
-SELECT clock_timestamp() AS now,
-    coalesce((
-        SELECT e.erased_at
-        FROM erasures e
-        WHERE e.scope_id = :scope AND e.erased_at > '-infinity'
-        ORDER BY e.erased_at DESC
-        LIMIT 1
-    ) > now() - app.tombstone_retention, false) AS has_erasures
-FROM apps app
 WHERE app.app_id = :app;
 
 -- name: activities.find-erasures
@@ -108,7 +94,7 @@ SET installation_hash = n.installation_hash, subject = n.subject, attributes_typ
     token_claimed_at = n.token_claimed_at, withheld = n.withheld, confirmed_at = n.confirmed_at,
     revision = n.revision, touched_at = :now
 FROM unnest(:rows::activity_write[]) AS n
-WHERE a.ctid = n.place::tid AND a.scope_id = :scope::bigint::numeric;
+WHERE a.ctid = n.place AND a.scope_id = :scope::bigint::numeric;
 
 -- name: activities.delete-aliases
 -- Looks each row up by its key, for the reason above. Index: activity_aliases_pkey.
@@ -153,7 +139,7 @@ SET activity_id = n.activity_id, observed_at = n.observed_at,
         SELECT a.activity_key FROM activities a WHERE a.scope_id = :scope AND a.activity_id = n.activity_id LIMIT 1
     ))
 FROM unnest(:rows::token_owner_write[]) AS n
-WHERE v.ctid = n.place::tid AND v.scope_id = :scope::bigint::numeric;
+WHERE v.ctid = n.place AND v.scope_id = :scope::bigint::numeric;
 
 -- name: activities.insert-events
 INSERT INTO events (

@@ -34,51 +34,32 @@ WHERE l.locktype = 'relation' AND l.pid <> pg_backend_pid()
 INSERT INTO events (scope_id, drop_on, type, who)
 VALUES (:scope, (now() + :retention::interval)::date + 1, 'erased', :who);
 
--- name: erasure.lock-activities-of-alias
--- Locks a page of the activities that have an alias. Each is a lookup of its own.
--- Indexes: activity_aliases_pkey, activities_of_key, activities_pkey.
+-- name: erasure.find-activities-of-alias
+-- Finds a page of the activities that have an alias. Each is a lookup of its own. Indexes: activity_aliases_pkey, activities_of_key.
 SELECT a.activity_id
-FROM activities a
-WHERE a.scope_id = :scope AND a.activity_id = ANY(ARRAY(
-    SELECT found.activity_id
-    FROM activity_aliases al
-    CROSS JOIN LATERAL (
-        SELECT its.activity_id
-        FROM activities its
-        WHERE its.scope_id = :scope AND its.activity_key = al.activity_key AND its.activity_key > 0
-        LIMIT 1
-    ) AS found
-    WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value
-    LIMIT :limit
-))
-ORDER BY a.activity_id
-FOR UPDATE;
-
--- name: erasure.lock-activities-of-installation
--- Indexes: activities_of_installation, activities_pkey.
-SELECT a.activity_id
-FROM activities a
-WHERE a.scope_id = :scope AND a.activity_id = ANY(ARRAY(
+FROM activity_aliases al
+CROSS JOIN LATERAL (
     SELECT its.activity_id
     FROM activities its
-    WHERE its.scope_id = :scope AND its.installation_hash = :installation
-    LIMIT :limit
-))
-ORDER BY a.activity_id
-FOR UPDATE;
+    WHERE its.scope_id = :scope AND its.activity_key = al.activity_key AND its.activity_key > 0
+    LIMIT 1
+) AS a
+WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value
+LIMIT :limit;
 
--- name: erasure.lock-activities-of-subject
--- Indexes: activities_of_subject, activities_pkey.
+-- name: erasure.find-activities-of-installation
+-- Index: activities_of_installation.
 SELECT a.activity_id
 FROM activities a
-WHERE a.scope_id = :scope AND a.activity_id = ANY(ARRAY(
-    SELECT its.activity_id
-    FROM activities its
-    WHERE its.scope_id = :scope AND its.subject = :subject
-    LIMIT :limit
-))
-ORDER BY a.activity_id
-FOR UPDATE;
+WHERE a.scope_id = :scope AND a.installation_hash = :installation
+LIMIT :limit;
+
+-- name: erasure.find-activities-of-subject
+-- Index: activities_of_subject.
+SELECT a.activity_id
+FROM activities a
+WHERE a.scope_id = :scope AND a.subject = :subject
+LIMIT :limit;
 
 -- name: erasure.withhold
 -- Withholds the tokens of locked activities that one transaction cannot delete. Index: activities_pkey.
@@ -106,41 +87,12 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids) AND found.activity_id = a.activity_id
 ));
 
--- name: erasure.lock-installations-of-alias
--- Locks a page of the installations that have an alias. Indexes: installation_aliases_pkey, installations_pkey.
+-- name: erasure.find-installations-of-subject
+-- Index: installations_of_subject.
 SELECT i.installation_hash
-FROM (
-    SELECT al.installation_hash
-    FROM installation_aliases al
-    WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value
-    ORDER BY al.installation_hash
-    LIMIT :limit
-) AS named
-CROSS JOIN LATERAL (
-    SELECT its.installation_hash
-    FROM installations its
-    WHERE its.scope_id = :scope AND its.installation_hash = named.installation_hash
-    LIMIT 1
-    FOR UPDATE
-) AS i;
-
--- name: erasure.lock-installations-of-subject
--- Locks a page of the installations of a signed-in user. Indexes: installations_of_subject, installations_pkey.
-SELECT i.installation_hash
-FROM (
-    SELECT page.installation_hash
-    FROM (
-        SELECT its.installation_hash FROM installations its WHERE its.scope_id = :scope AND its.subject = :subject LIMIT :limit
-    ) AS page
-    ORDER BY page.installation_hash
-) AS named
-CROSS JOIN LATERAL (
-    SELECT its.installation_hash
-    FROM installations its
-    WHERE its.scope_id = :scope AND its.installation_hash = named.installation_hash
-    LIMIT 1
-    FOR UPDATE
-) AS i;
+FROM installations i
+WHERE i.scope_id = :scope AND i.subject = :subject
+LIMIT :limit;
 
 -- name: erasure.delete-values
 -- Removes locked installations from a page of the values that they own, and from the values of their tokens; returns the size of the
@@ -227,7 +179,7 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
 
 -- name: erasure.lock-identities-of-alias
 -- Locks a page of the identities with an alias. Index: alias_identities_pkey.
-SELECT i.ctid::text AS place
+SELECT i.ctid AS place
 FROM alias_identities i
 WHERE i.scope_id = :scope AND i.alias = :alias
 LIMIT :limit
@@ -235,7 +187,7 @@ FOR UPDATE;
 
 -- name: erasure.lock-identities-of-owner
 -- Locks a page of the identities of an installation or a signed-in user. Index: alias_identities_of_owner.
-SELECT i.ctid::text AS place
+SELECT i.ctid AS place
 FROM alias_identities i
 WHERE i.scope_id = :scope AND i.owner = :owner AND i.owner <> 'app'
 LIMIT :limit
@@ -244,7 +196,7 @@ FOR UPDATE;
 -- name: erasure.delete-identities
 -- Finds each locked row by its place, like activities.update.
 DELETE FROM alias_identities d
-WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(:places::text[]::tid[]);
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(:places);
 
 -- name: erasure.find-events-of-activities
 -- Finds a page of the events of activities; redacted events are not found again. The numeric scope keeps other indexes from being

@@ -14,8 +14,7 @@ SELECT set_config('statement_timeout', '2000', true);
 -- One page of the events of an activity. Hashes of ids may collide, so the id is compared, too. By equality of the hash alone, the
 -- order would be that of the numbers, and the planner would rather go through the trail from its end. A scope that is not numeric
 -- would add all of its events from events_pkey. Index: events_of_activity.
-SELECT e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases,
-    e.token_fingerprint, e.lease_id
+SELECT e.*
 FROM events e
 WHERE e.scope_id = :scope::bigint::numeric AND e.activity_id = :activity
     AND hashtextextended(e.activity_id, 0) >= hashtextextended(:activity, 0)
@@ -31,8 +30,7 @@ LIMIT :limit;
 
 -- name: events.read-rare
 -- One page of the events of a type that few requests write. The order is that of the index, as above. Index: events_rare.
-SELECT e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases,
-    e.token_fingerprint, e.lease_id
+SELECT e.*
 FROM events e
 WHERE e.scope_id = :scope AND e.type NOT IN ('registered', 'rotated', 'ended', 'expired', 'dismissed')
     AND e.type >= :type AND (e.type, e.event_number) < (:type, :before)
@@ -47,8 +45,7 @@ LIMIT :limit;
 -- sort: no other index fits a numeric scope and a number inside IS TRUE. Index: events_summary. Reads many rows: all of the pages
 -- that the summary names.
 WITH found AS MATERIALIZED (
-    SELECT e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases,
-        e.token_fingerprint, e.lease_id
+    SELECT e.*
     FROM events e
     WHERE e.scope_id = :scope::bigint::numeric AND e.installation_hash = :installation AND (e.event_number < :before) IS TRUE
         AND (:subject::text IS NULL OR e.subject = :subject)
@@ -62,8 +59,7 @@ SELECT e.* FROM found e ORDER BY e.event_number DESC LIMIT :limit;
 -- name: events.read-of-subject
 -- One page of the events of a user, found in the same way. Runs after events.prefer-indexes. Index: events_summary. Reads many rows.
 WITH found AS MATERIALIZED (
-    SELECT e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases,
-        e.token_fingerprint, e.lease_id
+    SELECT e.*
     FROM events e
     WHERE e.scope_id = :scope::bigint::numeric AND e.subject = :subject AND (e.event_number < :before) IS TRUE
         AND (:kind::text IS NULL OR e.aliases -> :kind ? :value)
@@ -75,8 +71,7 @@ SELECT e.* FROM found e ORDER BY e.event_number DESC LIMIT :limit;
 
 -- name: events.read-range
 -- One page of the events that are asked for, in a range of event numbers. Index: events_pkey. Reads many rows: the range.
-SELECT e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases,
-    e.token_fingerprint, e.lease_id
+SELECT e.*
 FROM events e
 WHERE e.scope_id = :scope AND e.event_number >= :first AND e.event_number < :before
     AND (:activity::text IS NULL OR e.activity_id = :activity)

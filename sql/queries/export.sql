@@ -2,8 +2,7 @@
 
 -- name: export.read-installations
 -- Installations with their profiles and log-outs. Index: installations_in_order.
-SELECT i.installation_hash, i.removed_at, i.subject, i.subject_observed_at, i.aliases, i.aliases_observed_at, i.metadata,
-    i.metadata_observed_at
+SELECT i.*
 FROM installations i
 WHERE i.scope_id = :scope AND i.installation_hash > '' AND i.installation_hash > :after
 ORDER BY i.installation_hash

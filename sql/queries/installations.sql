@@ -2,16 +2,22 @@
 
 -- name: installations.lock
 -- Index: installations_pkey.
-SELECT i.installation_hash, i.subject, i.subject_observed_at, i.taken_over_at, i.full_state_at, i.removed_at,
-    i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at
+SELECT i.*
 FROM installations i
 WHERE i.scope_id = :scope AND i.installation_hash = :installation
 FOR UPDATE;
 
+-- name: installations.lock-all
+-- Locks installations in the order of their hashes. Index: installations_pkey.
+SELECT i.installation_hash
+FROM installations i
+WHERE i.scope_id = :scope AND i.installation_hash = ANY(:hashes)
+ORDER BY i.installation_hash
+FOR UPDATE;
+
 -- name: installations.lock-slots
 -- Locks the token slots of an installation. Index: installation_tokens_pkey.
-SELECT r.ctid::text AS place, r.installation_hash, r.kind, r.attributes_type, r.has_one_owner, r.token, r.token_digest,
-    r.observed_at, r.claimed_at, r.confirmed_at, r.deleted_at, r.withheld
+SELECT r.ctid AS place, r.*
 FROM installation_tokens r
 WHERE r.scope_id = :scope AND r.installation_hash = :installation
 ORDER BY NOT r.has_one_owner, r.kind, r.attributes_type
@@ -21,8 +27,7 @@ FOR UPDATE;
 -- Locks the token slots of the installations that own some values. The values are locked. A lookup for each value, as
 -- installations.lock-sharers does: joined whole, by a plan from a time with few rows, all slots of the scope would be read.
 -- Indexes: token_values_pkey, installation_tokens_pkey, installations_pkey.
-SELECT r.place, r.installation_hash, r.kind, r.attributes_type, r.has_one_owner, r.token, r.token_digest, r.observed_at,
-    r.claimed_at, r.confirmed_at, r.deleted_at, r.withheld, i.subject, i.aliases
+SELECT r.*, i.subject, i.aliases
 FROM (
     SELECT its.installation_hash, its.installation_kind, its.token_digest
     FROM token_values its
@@ -30,7 +35,7 @@ FROM (
     ORDER BY its.installation_hash, its.installation_kind
 ) AS v
 CROSS JOIN LATERAL (
-    SELECT its.ctid::text AS place, its.*
+    SELECT its.ctid AS place, its.*
     FROM installation_tokens its
     WHERE its.scope_id = :scope AND its.installation_hash = v.installation_hash AND its.kind = v.installation_kind
         AND its.token_digest = v.token_digest AND its.token IS NOT NULL
@@ -48,8 +53,7 @@ CROSS JOIN LATERAL (
 -- Locks the token slots that have some values of kinds that may repeat, at most :limit of a value. The values are locked. A value
 -- that an installation owns was withheld from all of them when it became known.
 -- Indexes: token_values_pkey, installation_tokens_of_value, installations_pkey.
-SELECT r.place, r.installation_hash, r.kind, r.attributes_type, r.has_one_owner, r.token, r.token_digest, r.observed_at,
-    r.claimed_at, r.confirmed_at, r.deleted_at, r.withheld, i.subject, i.aliases
+SELECT r.*, i.subject, i.aliases
 FROM (
     SELECT its.token_digest
     FROM token_values its
@@ -57,7 +61,7 @@ FROM (
         AND its.installation_hash IS NULL
 ) AS n
 CROSS JOIN LATERAL (
-    SELECT its.ctid::text AS place, its.*
+    SELECT its.ctid AS place, its.*
     FROM installation_tokens its
     WHERE its.scope_id = :scope AND NOT its.has_one_owner AND its.token_digest = n.token_digest AND its.token IS NOT NULL
     LIMIT :limit
@@ -131,7 +135,7 @@ UPDATE installation_tokens r
 SET token = n.token, token_digest = n.token_digest, observed_at = n.observed_at, claimed_at = n.claimed_at,
     confirmed_at = n.confirmed_at, deleted_at = n.deleted_at, withheld = n.withheld, touched_at = :now
 FROM unnest(:rows::token_slot_write[]) AS n
-WHERE r.ctid = n.place::tid AND r.scope_id = :scope::bigint::numeric;
+WHERE r.ctid = n.place AND r.scope_id = :scope::bigint::numeric;
 
 -- name: installations.insert-value
 -- A value that another session inserted meanwhile is a unique violation: the transaction starts again.
@@ -151,8 +155,7 @@ WHERE v.scope_id = :scope AND v.token_digest = :digest;
 
 -- name: installations.read
 -- Index: installations_pkey.
-SELECT i.installation_hash, i.touched_at, i.subject, i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at,
-    i.full_state_at, i.removed_at
+SELECT i.*
 FROM installations i
 WHERE i.scope_id = :scope AND i.installation_hash = :installation;
 

@@ -2,24 +2,21 @@
 
 -- name: keys.find
 -- Finds keys by their ids. Indexes: api_keys_by_id, apps_pkey.
-SELECT k.key_id, k.app_id, app.bundle_id, k.name, k.created_at, k.expires_at, k.last_used_at, k.revoked_at,
-    k.secret_digest
+SELECT k.*, app.bundle_id
 FROM api_keys k
 LEFT JOIN apps app ON app.app_id = k.app_id
 WHERE k.key_id = ANY(:ids) AND (k.app_id = 0 OR app.app_id IS NOT NULL);
 
 -- name: keys.list-of-app
 -- Index: api_keys_pkey.
-SELECT k.key_id, k.app_id, app.bundle_id, k.name, k.created_at, k.expires_at, k.last_used_at, k.revoked_at,
-    k.secret_digest
+SELECT k.*, app.bundle_id
 FROM api_keys k
 JOIN apps app ON app.app_id = k.app_id
 WHERE k.app_id = :app
 ORDER BY k.created_at, k.key_id;
 
 -- name: keys.list
-SELECT k.key_id, k.app_id, app.bundle_id, k.name, k.created_at, k.expires_at, k.last_used_at, k.revoked_at,
-    k.secret_digest
+SELECT k.*, app.bundle_id
 FROM api_keys k
 LEFT JOIN apps app ON app.app_id = k.app_id
 WHERE k.app_id = 0 OR app.app_id IS NOT NULL

@@ -114,11 +114,10 @@ LEFT JOIN LATERAL (
 
 -- name: plan.read-leases
 -- The leases of an alias on some installations. Index: start_leases_pkey or start_leases_of_alias.
-SELECT l.ctid::text AS place, l.installation_hash, l.kind, l.value, l.attributes_type, l.lease_id, l.plan_id, l.leased_at,
-    l.leased_until, l.attempted_at, l.failed_at, l.failure, l.retry_at, l.released_at
+SELECT l.*
 FROM unnest(:hashes::bytea[]) AS q (installation_hash)
 CROSS JOIN LATERAL (
-    SELECT its.ctid, its.*
+    SELECT its.ctid AS place, its.*
     FROM start_leases its
     WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = :kind
         AND its.value = :value
@@ -128,11 +127,10 @@ CROSS JOIN LATERAL (
 -- name: plan.lock-leases
 -- Locks the leases of an alias on some installations, in the order of the hashes, which are given sorted.
 -- Index: start_leases_pkey or start_leases_of_alias.
-SELECT l.place, l.installation_hash, l.kind, l.value, l.attributes_type, l.lease_id, l.plan_id, l.leased_at,
-    l.leased_until, l.attempted_at, l.failed_at, l.failure, l.retry_at, l.released_at
+SELECT l.*
 FROM unnest(:hashes::bytea[]) AS q (installation_hash)
 CROSS JOIN LATERAL (
-    SELECT its.ctid::text AS place, its.*
+    SELECT its.ctid AS place, its.*
     FROM start_leases its
     WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = :kind
         AND its.value = :value
@@ -143,8 +141,7 @@ CROSS JOIN LATERAL (
 -- name: plan.lock-leases-by-id
 -- Locks leases by their ids, in the order of their keys. A lease that another plan takes meanwhile has another id and is left out.
 -- Indexes: start_leases_id_key, start_leases_pkey or start_leases_of_alias, installations_pkey.
-SELECT l.place, l.installation_hash, l.kind, l.value, l.attributes_type, l.lease_id, l.plan_id, l.leased_at,
-    l.leased_until, l.attempted_at, l.failed_at, l.failure, l.retry_at, l.released_at,
+SELECT l.*,
     (SELECT i.subject FROM installations i WHERE i.scope_id = :scope AND i.installation_hash = l.installation_hash LIMIT 1)
 FROM (
     SELECT found.installation_hash, found.kind, found.value, found.lease_id
@@ -158,7 +155,7 @@ FROM (
     ORDER BY found.installation_hash, found.kind, found.value
 ) AS q
 CROSS JOIN LATERAL (
-    SELECT its.ctid::text AS place, its.*
+    SELECT its.ctid AS place, its.*
     FROM start_leases its
     WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = q.kind
         AND its.value = q.value AND its.lease_id = q.lease_id
@@ -183,12 +180,11 @@ SET attributes_type = n.attributes_type, lease_id = n.lease_id, plan_id = n.plan
     leased_until = n.leased_until, attempted_at = n.attempted_at, failed_at = n.failed_at, failure = n.failure,
     retry_at = n.retry_at, released_at = n.released_at, touched_at = :now
 FROM unnest(:rows::start_lease_write[]) AS n
-WHERE l.ctid = n.place::tid AND l.scope_id = :scope::bigint::numeric;
+WHERE l.ctid = n.place AND l.scope_id = :scope::bigint::numeric;
 
 -- name: plan.list-leases-of-installation
 -- The latest leases on an installation. Index: start_leases_pkey.
-SELECT l.ctid::text AS place, l.installation_hash, l.kind, l.value, l.attributes_type, l.lease_id, l.plan_id, l.leased_at,
-    l.leased_until, l.attempted_at, l.failed_at, l.failure, l.retry_at, l.released_at
+SELECT l.ctid AS place, l.*
 FROM start_leases l
 WHERE l.scope_id = :scope AND l.installation_hash = :installation
 ORDER BY l.leased_at DESC
@@ -196,8 +192,7 @@ LIMIT :limit;
 
 -- name: plan.list-leases-of-alias
 -- The leases of an alias on the first installations. Index: start_leases_of_alias.
-SELECT l.ctid::text AS place, l.installation_hash, l.kind, l.value, l.attributes_type, l.lease_id, l.plan_id, l.leased_at,
-    l.leased_until, l.attempted_at, l.failed_at, l.failure, l.retry_at, l.released_at
+SELECT l.ctid AS place, l.*
 FROM start_leases l
 WHERE l.scope_id = :scope AND l.kind = :kind AND l.value = :value
 ORDER BY l.installation_hash

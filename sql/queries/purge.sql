@@ -2,35 +2,29 @@
 -- brings a token back. An activity's value counts as dead as of its last claim, an installation's token as deleted as of its last
 -- observation; so a purge does not affect another holder of an equal value with a later claim.
 
--- name: purge.lock-activities
--- Locks the activities of some keys. Each key is a lookup of its own. Indexes: activities_of_key, activities_pkey.
-SELECT a.activity_key, a.activity_id, a.token_digest, a.token_claimed_at
-FROM activities a
-WHERE a.scope_id = :scope AND a.activity_id = ANY(ARRAY(
-    SELECT found.activity_id
-    FROM unnest(:keys::bigint[]) AS named (key)
-    CROSS JOIN LATERAL (
-        SELECT its.activity_id
-        FROM activities its
-        WHERE its.scope_id = :scope AND its.activity_key = named.key AND its.activity_key > 0
-        LIMIT 1
-    ) AS found
-))
-ORDER BY a.activity_id
-FOR UPDATE;
+-- name: purge.find-activities
+-- Finds the activities of some keys. Each key is a lookup of its own. Index: activities_of_key.
+SELECT a.activity_id
+FROM unnest(:keys::bigint[]) AS named (key)
+CROSS JOIN LATERAL (
+    SELECT its.activity_id
+    FROM activities its
+    WHERE its.scope_id = :scope AND its.activity_key = named.key AND its.activity_key > 0
+    LIMIT 1
+) AS a;
 
 -- name: purge.withhold-tokens
 -- Finds each locked row by its place, like activities.update.
 UPDATE installation_tokens r
 SET withheld = 'purged'
-WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places::text[]::tid[]);
+WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places);
 
 -- name: purge.update-values
 -- Records the death of the values that locked activities own. Finds each locked row by its place, like activities.update.
 UPDATE token_values v
 SET dead_at = greatest(v.dead_at, n.claimed_at), purged_at = greatest(v.dead_at, n.claimed_at)
-FROM unnest(:places::text[], :claimed_at::timestamptz[]) AS n (place, claimed_at)
-WHERE v.ctid = n.place::tid AND v.scope_id = :scope::bigint::numeric;
+FROM unnest(:places::tid[], :claimed_at::timestamptz[]) AS n (place, claimed_at)
+WHERE v.ctid = n.place AND v.scope_id = :scope::bigint::numeric;
 
 -- name: purge.update-activities
 -- Index: activities_pkey.
@@ -39,35 +33,23 @@ SET withheld = CASE WHEN a.withheld IN ('taken-over', 'kind-conflict') THEN a.wi
     revision = a.revision + 1, touched_at = statement_timestamp()
 WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids) AND a.token_digest IS NOT NULL;
 
--- name: purge.lock-installations
--- Locks the installations of some tokens in the order of their hashes. Each is a lookup of its own.
--- Indexes: installation_tokens_of_number, installations_pkey.
-SELECT i.installation_hash
-FROM (
-    SELECT DISTINCT found.installation_hash
-    FROM unnest(:numbers::bigint[]) AS named (number)
-    CROSS JOIN LATERAL (
-        SELECT its.installation_hash
-        FROM installation_tokens its
-        WHERE its.scope_id = :scope AND its.kind = :kind AND its.token_number = named.number AND its.token_number > 0
-        LIMIT 1
-    ) AS found
-    ORDER BY found.installation_hash
-) AS held
+-- name: purge.find-installations
+-- Finds the installations of some tokens. Each is a lookup of its own. Index: installation_tokens_of_number.
+SELECT r.installation_hash
+FROM unnest(:numbers::bigint[]) AS named (number)
 CROSS JOIN LATERAL (
     SELECT its.installation_hash
-    FROM installations its
-    WHERE its.scope_id = :scope AND its.installation_hash = held.installation_hash
+    FROM installation_tokens its
+    WHERE its.scope_id = :scope AND its.kind = :kind AND its.token_number = named.number AND its.token_number > 0
     LIMIT 1
-    FOR UPDATE
-) AS i;
+) AS r;
 
 -- name: purge.lock-tokens
 -- Locks some tokens of locked installations. Index: installation_tokens_of_number.
 SELECT r.place
 FROM unnest(:numbers::bigint[]) AS named (number)
 CROSS JOIN LATERAL (
-    SELECT its.ctid::text AS place
+    SELECT its.ctid AS place
     FROM installation_tokens its
     WHERE its.scope_id = :scope AND its.kind = :kind AND its.token_number = named.number AND its.token_number > 0
     LIMIT 1
@@ -90,7 +72,7 @@ WITH given AS MATERIALIZED (
         WHERE its.scope_id = :scope AND its.installation_hash = r.installation_hash
         LIMIT 1
     ) AS i
-    WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places::text[]::tid[])
+    WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places)
 )
 SELECT * FROM given;
 
@@ -99,4 +81,4 @@ SELECT * FROM given;
 UPDATE installation_tokens r
 SET token = NULL, withheld = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
     purged_at = greatest(r.deleted_at, r.observed_at), touched_at = statement_timestamp()
-WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places::text[]::tid[]);
+WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places);

@@ -248,18 +248,9 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
 ));
 
 -- name: sweep.delete-installations
--- Deletes locked installations, like sweep.delete-installation-aliases. Index: installations_pkey.
-DELETE FROM installations d
-WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.place
-    FROM unnest(:hashes::bytea[]) AS named (hash)
-    CROSS JOIN LATERAL (
-        SELECT its.ctid AS place
-        FROM installations its
-        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
-        LIMIT 1
-    ) AS found
-));
+-- Deletes locked installations. Index: installations_pkey.
+DELETE FROM installations i
+WHERE i.scope_id = :scope AND i.installation_hash = ANY(:hashes);
 
 -- name: sweep.delete-leases
 -- Deletes leases whose attempts are more than a day old, so that no rule counts them. Index: start_leases_over.

@@ -24,6 +24,8 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     public static let int4 = PostgresType(rawValue: 23)
     /// `text`
     public static let text = PostgresType(rawValue: 25)
+    /// `tid`
+    public static let tid = PostgresType(rawValue: 27)
     /// `json`
     public static let json = PostgresType(rawValue: 114)
     /// `real`
@@ -48,8 +50,8 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     public static let jsonb = PostgresType(rawValue: 3802)
 
     private static let arrays: [PostgresType: UInt32] = [
-        .bool: 1000, .bytea: 1001, .name: 1003, .int8: 1016, .int2: 1005, .int4: 1007, .text: 1009, .json: 199,
-        .float4: 1021, .float8: 1022, .bpchar: 1014, .varchar: 1015, .timestamptz: 1185, .interval: 1187,
+        .bool: 1000, .bytea: 1001, .name: 1003, .int8: 1016, .int2: 1005, .int4: 1007, .text: 1009, .tid: 1010,
+        .json: 199, .float4: 1021, .float8: 1022, .bpchar: 1014, .varchar: 1015, .timestamptz: 1185, .interval: 1187,
         .jsonb: 3807,
     ]
     private static let arrayOIDs = Set(arrays.values)

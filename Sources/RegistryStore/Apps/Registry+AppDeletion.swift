@@ -10,7 +10,7 @@ extension Registry {
     /// - Returns: false if there is no such app.
     package func deleteApp(_ bundleID: BundleID, by who: UTF8Text) async throws -> Bool {
         let id = try await write { session in
-            try session.run(.deleteApp, ["bundle_id": bundleID.rawValue]).decode { try $0["app_id"] as Int64 }.first
+            try session.run("apps.delete", ["bundle_id": bundleID.rawValue]).decode { try $0["app_id"] as Int64 }.first
         }
         guard let id else { return false }
         logger.notice("app \(bundleID) was deleted by \(who)")
@@ -22,7 +22,7 @@ extension Registry {
     ///
     /// - Returns: the number of these apps.
     package func finishDeletions() async throws -> Int {
-        let unfinished = try await read { try $0.run(.listDeletedApps).decode { try $0["app_id"] as Int64 } }
+        let unfinished = try await read { try $0.run("apps.list-deleted").decode { try $0["app_id"] as Int64 } }
         for app in unfinished { try await deleteRows(ofApp: app) }
         return unfinished.count
     }
@@ -31,14 +31,16 @@ extension Registry {
         // A writer that read the app before its deletion may still write rows.
         try await waitForWriters()
         let scopes = try await read {
-            try $0.run(.listScopesOfApp, ["app": app]).decode { try $0["scope_id"] as Int64 }
+            try $0.run("apps.list-scopes", ["app": app]).decode { try $0["scope_id"] as Int64 }
         }
         for scope in scopes { try await deleteRows(of: scope) }
         try await write { session in
             try session.transaction { transaction in
                 let app: QueryValues = ["app": app]
-                let results = try transaction.pipeline([Query.deleteKeysOfApp(app), Query.finishDeletion(app)])
-                let rest = results[1].affectedRows > 0 ? [Query.deleteScopesOfApp(app)] : []
+                let results = try transaction.pipeline([
+                    Query("apps.delete-keys")(app), Query("apps.finish-deletion")(app),
+                ])
+                let rest = results[1].affectedRows > 0 ? [Query("apps.delete-scopes")(app)] : []
                 _ = try transaction.pipeline(rest, finishing: true)
             }
         }
@@ -88,13 +90,4 @@ enum AppTables {
             AND d.ctid < \("(\(page + pagesPerStatement),0)")::text::tid
         """
     }
-}
-
-extension Query {
-    fileprivate static let deleteApp: Query = "apps.delete"
-    fileprivate static let listDeletedApps: Query = "apps.list-deleted"
-    fileprivate static let listScopesOfApp: Query = "apps.list-scopes"
-    fileprivate static let deleteKeysOfApp: Query = "apps.delete-keys"
-    fileprivate static let finishDeletion: Query = "apps.finish-deletion"
-    fileprivate static let deleteScopesOfApp: Query = "apps.delete-scopes"
 }

@@ -8,7 +8,7 @@ extension Registry {
     package func app(_ bundleID: BundleID) async throws -> App? { try await appLookups.run(bundleID) }
 
     package func apps() async throws -> [App] {
-        try await read { session in try session.run(.listApps).decode(App.self) }
+        try await read { session in try session.run("apps.list").decode(App.self) }
     }
 
     /// - Throws: `invalidRequest` if tombstones would not outlive activities by an hour.
@@ -20,10 +20,11 @@ extension Registry {
         try await makeEventPartition(of: bundleID, retention: changes.eventRetention)
         return try await write { session in
             try session.transaction { transaction in
-                let new = try transaction.run(.insertApp, changes.values(for: bundleID, else: AppSettings()))
+                let new = try transaction.run("apps.insert", changes.values(for: bundleID, else: AppSettings()))
                     .decode { try $0["app_id"] as Int64 }.first
                 let change =
-                    new.map { Query.insertScopes(["app": $0]) } ?? Query.updateApp(changes.values(for: bundleID))
+                    new.map { Query("apps.insert-scopes")(["app": $0]) }
+                    ?? Query.updateApp(changes.values(for: bundleID))
                 let event = App.event(new == nil ? "app-changed" : "app-created", bundleID, by: who)
                 let find = Query.findApps(["bundle_ids": [bundleID.rawValue]])
                 let apps = try transaction.pipeline([change, find, event], finishing: true)[1].decode(App.self)
@@ -77,7 +78,7 @@ extension App {
 
     /// Writes an event in each of the app's scopes.
     fileprivate static func event(_ type: String, _ bundleID: BundleID, by who: UTF8Text) -> SQL {
-        Query.insertAppEvents(["type": type, "who": who, "bundle_id": bundleID.rawValue])
+        Query("apps.insert-events")(["type": type, "who": who, "bundle_id": bundleID.rawValue])
     }
 }
 
@@ -104,11 +105,7 @@ extension App: DecodableRow {
 
 extension Query {
     fileprivate static let findApps: Query = "apps.find"
-    fileprivate static let listApps: Query = "apps.list"
-    fileprivate static let insertApp: Query = "apps.insert"
-    fileprivate static let insertScopes: Query = "apps.insert-scopes"
     fileprivate static let updateApp: Query = "apps.update"
-    fileprivate static let insertAppEvents: Query = "apps.insert-events"
 }
 
 extension JSONObject {

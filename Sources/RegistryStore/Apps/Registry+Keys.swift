@@ -21,7 +21,7 @@ extension Registry {
             "id": id.rawValue, "role": id.role.rawValue, "digest": digest, "name": request.name,
             "expires_at": request.expiresAt,
         ]
-        let insert = app.map { Query.insertKey(["app": $0.id] + new) } ?? Query.insertRootKey(new)
+        let insert = app.map { Query("keys.insert")(["app": $0.id] + new) } ?? Query("keys.insert-root")(new)
         return try await write { session in
             let results = try session.pipeline([
                 insert, Query.insertKeyEvents(["type": "key-created", "who": who] + key),
@@ -43,11 +43,11 @@ extension Registry {
 
     /// Includes revoked and expired keys, oldest first.
     package func keys(of app: App) async throws -> [APIKeyRecord] {
-        try await read { try $0.run(.listKeysOfApp, ["app": app.id]).decode(StoredKey.self).map(\.record) }
+        try await read { try $0.run("keys.list-of-app", ["app": app.id]).decode(StoredKey.self).map(\.record) }
     }
 
     package func allKeys() async throws -> [APIKeyRecord] {
-        try await read { try $0.run(.listKeys).decode(StoredKey.self).map(\.record) }
+        try await read { try $0.run("keys.list").decode(StoredKey.self).map(\.record) }
     }
 
     /// Writes an audit event the first time.
@@ -58,7 +58,7 @@ extension Registry {
         let key: QueryValues = ["app": app, "id": id.rawValue]
         return try await write { session in
             try session.pipeline([
-                Query.revokeKey(key), Query.insertKeyEvents(["type": "key-revoked", "who": who] + key),
+                Query("keys.revoke")(key), Query.insertKeyEvents(["type": "key-revoked", "who": who] + key),
             ])[0].affectedRows > 0
         }
     }
@@ -66,7 +66,7 @@ extension Registry {
     /// A later stored time stays.
     package func noteUse(of key: APIKeyRecord, at time: Date) async throws {
         let use: QueryValues = ["time": time, "app": key.appID, "id": key.id.rawValue]
-        _ = try await write { try $0.run(.recordKeyUse, use).affectedRows }
+        _ = try await write { try $0.run("keys.record-use", use).affectedRows }
     }
 }
 
@@ -80,11 +80,5 @@ extension StoredKey {
 
 extension Query {
     fileprivate static let findKeys: Query = "keys.find"
-    fileprivate static let listKeysOfApp: Query = "keys.list-of-app"
-    fileprivate static let listKeys: Query = "keys.list"
-    fileprivate static let insertKey: Query = "keys.insert"
-    fileprivate static let insertRootKey: Query = "keys.insert-root"
     fileprivate static let insertKeyEvents: Query = "keys.insert-events"
-    fileprivate static let revokeKey: Query = "keys.revoke"
-    fileprivate static let recordKeyUse: Query = "keys.record-use"
 }

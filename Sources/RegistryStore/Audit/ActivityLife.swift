@@ -52,8 +52,10 @@ extension Registry {
         let key: QueryValues = ["scope": scope.id, "id": id]
         let found = try await read { session in
             let results = try session.pipeline([
-                ActivitySearch.id(id.rawValue).query(limit: 1, in: scope), Query.readActivity(key),
-                Query.readFormerTokens(key + ["most_searched": Self.mostSearched, "limit": Self.mostRetired]),
+                ActivitySearch.id(id.rawValue).query(limit: 1, in: scope), Query("audit.read-activity")(key),
+                Query("audit.read-former-tokens")(
+                    key + ["most_searched": Self.mostSearched, "limit": Self.mostRetired]
+                ),
             ])
             let explanation = try results[0].decode(AliasExplanation.Activity.self).first
             var life = try explanation.flatMap { explanation in
@@ -97,9 +99,4 @@ extension ActivityLife.RetiredToken: DecodableRow {
         observedAt = try row["observed_at"]
         reason = try row["reason"]
     }
-}
-
-extension Query {
-    fileprivate static let readActivity: Query = "audit.read-activity"
-    fileprivate static let readFormerTokens: Query = "audit.read-former-tokens"
 }

@@ -14,22 +14,22 @@ struct AuditEventSearch {
         let (installation, subject, type) = (filter.installation, filter.subject, filter.type)
         let values = values(before: number, limit: limit)
         if let id = filter.activityID {
-            return Query.readEventsOfActivity(
+            return Query("events.read-of-activity")(
                 values + ["activity": id, "installation": installation, "subject": subject, "type": type]
             )
         }
         if let installation {
-            return Query.readEventsOfInstallation(
+            return Query("events.read-of-installation")(
                 values + ["installation": installation, "subject": subject, "type": type]
             )
         }
-        if let subject { return Query.readEventsOfSubject(values + ["subject": subject, "type": type]) }
-        if let type, !Self.commonTypes.contains(type) { return Query.readRareEvents(values + ["type": type]) }
+        if let subject { return Query("events.read-of-subject")(values + ["subject": subject, "type": type]) }
+        if let type, !Self.commonTypes.contains(type) { return Query("events.read-rare")(values + ["type": type]) }
         return nil
     }
 
     func page(from first: Int64, before number: Int64, limit: Int) -> SQL {
-        Query.readEventRange(
+        Query("events.read-range")(
             values(before: number, limit: limit) + [
                 "first": first, "activity": filter.activityID, "installation": filter.installation,
                 "subject": filter.subject, "type": filter.type,
@@ -43,12 +43,4 @@ struct AuditEventSearch {
             "value": filter.alias?.value, "since": filter.since, "until": filter.until,
         ]
     }
-}
-
-extension Query {
-    fileprivate static let readEventsOfActivity: Query = "events.read-of-activity"
-    fileprivate static let readEventsOfInstallation: Query = "events.read-of-installation"
-    fileprivate static let readEventsOfSubject: Query = "events.read-of-subject"
-    fileprivate static let readRareEvents: Query = "events.read-rare"
-    fileprivate static let readEventRange: Query = "events.read-range"
 }

@@ -19,11 +19,6 @@ struct NumberRange: DecodableRow {
     static func find(of kind: TokenKind, after number: Int64, size: Int, in scope: Scope) -> SQL {
         let values: QueryValues = ["scope": scope.id, "after": number, "size": size]
         return kind.holder == .activity
-            ? Query.findActivityRange(values) : Query.findTokenRange(values + ["kind": kind.name])
+            ? Query("audit.find-activity-range")(values) : Query("audit.find-token-range")(values + ["kind": kind.name])
     }
-}
-
-extension Query {
-    fileprivate static let findActivityRange: Query = "audit.find-activity-range"
-    fileprivate static let findTokenRange: Query = "audit.find-token-range"
 }

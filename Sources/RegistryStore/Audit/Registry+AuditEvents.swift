@@ -30,7 +30,7 @@ extension Registry {
         return try await read { session in
             if let page = search.indexedPage(before: number ?? .max, limit: limit + 1) {
                 do {
-                    let found = try session.pipeline([Query.preferIndexes(), Query.limitTime(), page])[2]
+                    let found = try session.pipeline([Query.preferIndexes(), Query("events.limit-time")(), page])[2]
                     return Self.page(try found.decode(), limit: limit)
                 } catch let error as PostgresError where error.sqlState == "57014" {
                     // Very many events: ranges find them part by part, with the same cursors.
@@ -56,7 +56,7 @@ extension Registry {
         var found: [AuditEvent] = []
         while true {
             let values: QueryValues = ["scope": search.scope.id, "before": upper, "size": eventRangeSize]
-            let range = try session.run(.findEventRange, values).decode(EventRange.self)[0]
+            let range = try session.run("events.find-range", values).decode(EventRange.self)[0]
             guard let first = range.first, let latest = range.latest else { return AuditPage(items: found) }
             let page = search.page(from: first, before: upper, limit: limit + 1 - found.count)
             found += try session.execute(page).decode(AuditEvent.self)
@@ -74,7 +74,7 @@ extension Registry {
         _ session: borrowing PostgresSession
     ) throws -> Int64 {
         guard let until = search.filter.until else { return .max }
-        let end = try session.run(.findEventEnd, ["scope": search.scope.id, "time": until])
+        let end = try session.run("events.find-end", ["scope": search.scope.id, "time": until])
         return try end.decode { try $0["number"] as Int64? }[0] ?? .max
     }
 
@@ -110,7 +110,4 @@ extension AuditEvent: DecodableRow {
 
 extension Query {
     static let preferIndexes: Query = "events.prefer-indexes"
-    fileprivate static let limitTime: Query = "events.limit-time"
-    fileprivate static let findEventRange: Query = "events.find-range"
-    fileprivate static let findEventEnd: Query = "events.find-end"
 }

@@ -29,13 +29,15 @@ extension Registry {
         let key: QueryValues = ["kind": alias.kind, "value": alias.value]
         let here = ["scope": scope.id] + key
         let most = Self.explainedInstallations
-        let page = Query.explainPage(here + ["is_closed": position.isClosed, "after": position.key, "limit": limit])
+        let page = Query("explain.read-page")(
+            here + ["is_closed": position.isClosed, "after": position.key, "limit": limit]
+        )
         // A UUID is written in capitals by Swift, and in small letters by most servers.
         let spellings = [alias.value.string.lowercased(), alias.value.string.uppercased()].map { UTF8Text($0) }
             .filter { $0 != alias.value }
         let rest =
             [
-                Query.explainTokensOfAlias(here + ["limit": most]),
+                Query("explain.read-tokens-of-alias")(here + ["limit": most]),
                 Erasures.find([ErasureSubject.alias(alias).name], in: scope),
                 Query.isKnown(here), Query.isKnown(["scope": scope.other.id] + key),
                 ExplainedLease.list(of: alias, limit: most, in: scope),
@@ -71,7 +73,7 @@ extension Registry {
         in scope: Scope
     ) async throws -> [AliasExplanation.Token] {
         try await read { session in
-            try session.run(.explainTokens, ["scope": scope.id, "installation": installation]).decode()
+            try session.run("explain.read-tokens", ["scope": scope.id, "installation": installation]).decode()
         }
     }
 }
@@ -121,8 +123,5 @@ extension AliasExplanation.Token: DecodableRow {
 }
 
 extension Query {
-    fileprivate static let explainPage: Query = "explain.read-page"
-    fileprivate static let explainTokensOfAlias: Query = "explain.read-tokens-of-alias"
-    fileprivate static let explainTokens: Query = "explain.read-tokens"
     fileprivate static let isKnown: Query = "explain.is-known"
 }

@@ -26,7 +26,7 @@ package struct ChannelCounts: Sendable, Hashable {
 
 extension Registry {
     package func isUsed(_ scope: Scope) async throws -> Bool {
-        try await read { try $0.run(.isUsed, ["scope": scope.id]).decode { try $0["is_used"] }[0] }
+        try await read { try $0.run("audit.is-used", ["scope": scope.id]).decode { try $0["is_used"] }[0] }
     }
 
     /// Most recently active first.
@@ -41,7 +41,7 @@ extension Registry {
             "scope": scope.id, "touched_at": last?.touchedAt ?? .distantFuture,
             "installation": last?.installation.bytes ?? [], "limit": limit,
         ]
-        return try await read { try $0.run(.listInstallations, values).decode() }
+        return try await read { try $0.run("audit.list-installations", values).decode() }
     }
 
     /// In the order of their aliases.
@@ -51,12 +51,12 @@ extension Registry {
         let values: QueryValues = [
             "scope": scope.id, "kind": alias?.kind ?? "", "value": alias?.value ?? "", "limit": limit,
         ]
-        return try await read { try $0.run(.listChannels, values).decode() }
+        return try await read { try $0.run("audit.list-channels", values).decode() }
     }
 
     package func channelCounts(in scope: Scope) async throws -> ChannelCounts {
         try await read { session in
-            try session.run(.countChannels, ["scope": scope.id]).decode { row in
+            try session.run("audit.count-channels", ["scope": scope.id]).decode { row in
                 ChannelCounts(aliases: try row["aliases"], channels: try row["channels"])
             }[0]
         }
@@ -79,11 +79,4 @@ extension ListedChannel: DecodableRow {
         channel = try BroadcastChannel(row: row)
         updatedAt = try row["updated_at"]
     }
-}
-
-extension Query {
-    fileprivate static let isUsed: Query = "audit.is-used"
-    fileprivate static let listInstallations: Query = "audit.list-installations"
-    fileprivate static let listChannels: Query = "audit.list-channels"
-    fileprivate static let countChannels: Query = "audit.count-channels"
 }

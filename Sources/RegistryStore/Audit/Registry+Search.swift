@@ -38,7 +38,7 @@ extension Registry {
         limit: Int,
         in scope: Scope
     ) async throws -> [InstallationHash] {
-        try await findInstallations(.findInstallations, ["scope": scope.id, "limit": limit] + .digests(prefix))
+        try await findInstallations("audit.find-installations", ["scope": scope.id, "limit": limit] + .digests(prefix))
     }
 
     /// Installations whose start and device tokens are found under an alias.
@@ -60,12 +60,12 @@ extension ActivitySearch {
     func query(limit: Int, in scope: Scope) -> SQL {
         let values: QueryValues = ["scope": scope.id, "limit": limit]
         return switch self {
-        case .id(let id): Query.findByID(["scope": scope.id, "id": id])
-        case .alias(let kind, let value): Query.findByAlias(values + ["value": value, "kind": kind])
-        case .fingerprint(let prefix): Query.findByFingerprint(values + .digests(prefix))
-        case .installation(let prefix): Query.findByInstallation(values + .digests(prefix))
-        case .running: Query.findRunning(values)
-        case .over: Query.findClosed(values)
+        case .id(let id): Query("audit.find-by-id")(["scope": scope.id, "id": id])
+        case .alias(let kind, let value): Query("audit.find-by-alias")(values + ["value": value, "kind": kind])
+        case .fingerprint(let prefix): Query("audit.find-by-fingerprint")(values + .digests(prefix))
+        case .installation(let prefix): Query("audit.find-by-installation")(values + .digests(prefix))
+        case .running: Query("audit.find-running")(values)
+        case .over: Query("audit.find-closed")(values)
         }
     }
 }
@@ -78,12 +78,5 @@ extension QueryValues {
 }
 
 extension Query {
-    fileprivate static let findByID: Query = "audit.find-by-id"
-    fileprivate static let findByAlias: Query = "audit.find-by-alias"
-    fileprivate static let findByFingerprint: Query = "audit.find-by-fingerprint"
-    fileprivate static let findByInstallation: Query = "audit.find-by-installation"
-    fileprivate static let findRunning: Query = "audit.find-running"
-    fileprivate static let findClosed: Query = "audit.find-closed"
-    fileprivate static let findInstallations: Query = "audit.find-installations"
-    fileprivate static let findInstallationsOfAlias: Query = "audit.find-installations-of-alias"
+    static let findInstallationsOfAlias: Query = "audit.find-installations-of-alias"
 }

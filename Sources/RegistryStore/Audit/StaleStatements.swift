@@ -22,20 +22,22 @@ struct StaleStatements {
 
     func page(after position: Int64, through last: Int64, limit: Int) -> SQL {
         if isIndexed {
-            return Query.readQuarantined(values + ["after": position, "most": SlotHolders.most, "limit": limit])
+            return Query("stale.read-quarantined-page")(
+                values + ["after": position, "most": SlotHolders.most, "limit": limit]
+            )
         }
-        return Query.readStale(values + conditions + ["after": position, "through": last, "limit": limit])
+        return Query("stale.read-page")(values + conditions + ["after": position, "through": last, "limit": limit])
     }
 
     /// The page of quarantined tokens contains their number.
     func counts(after position: Int64, through last: Int64) -> SQL {
         isIndexed
             ? page(after: position, through: last, limit: 1)
-            : Query.countStale(values + conditions + ["after": position, "through": last])
+            : Query("stale.count")(values + conditions + ["after": position, "through": last])
     }
 
     /// The ones that are still stale: they may have changed before they were locked.
-    func remaining(_ numbers: [Int64]) -> SQL { Query.findStale(values + conditions + ["numbers": numbers]) }
+    func remaining(_ numbers: [Int64]) -> SQL { Query("stale.find-among")(values + conditions + ["numbers": numbers]) }
 
     func token(_ row: NamedRow) throws -> StaleToken {
         StaleToken(
@@ -63,11 +65,4 @@ struct StaleStatements {
         ]
         return reasons.filter { holds[$0] == true }
     }
-}
-
-extension Query {
-    fileprivate static let readStale: Query = "stale.read-page"
-    fileprivate static let countStale: Query = "stale.count"
-    fileprivate static let readQuarantined: Query = "stale.read-quarantined-page"
-    fileprivate static let findStale: Query = "stale.find-among"
 }

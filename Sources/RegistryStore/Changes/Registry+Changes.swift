@@ -35,7 +35,7 @@ extension Registry {
             }
             let start = max(position.low, position.page?.last ?? 0)
             let end = start + Self.mostChangeNumbers
-            let page = Query.readChanges([
+            let page = Query("changes.read-page")([
                 "scope": scope.id,
                 "after": start,
                 // The last part may see numbers drawn since.
@@ -45,7 +45,7 @@ extension Registry {
                 "limit": limit,
             ])
             // Read after the page, to report events that the page lacks because they were dropped.
-            let results = try session.pipeline([page, Query.readLastDropped(["app": scope.app.id])])
+            let results = try session.pipeline([page, Query("changes.read-last-dropped")(["app": scope.app.id])])
             let events = try results[0].decode(ChangeEvent.self)
             let dropped = try results[1].decode { try $0["events_dropped_to"] as Int64 }.first ?? 0
             guard dropped <= position.since.number else { throw Problem.feedExpired }
@@ -79,7 +79,7 @@ extension Registry {
         _ moment: ChangePosition.Moment,
         _ session: borrowing PostgresSession
     ) throws -> ChangePosition.Mark {
-        let text = try session.execute(Query.readMark())[0].decode(String.self)
+        let text = try session.execute(Query("changes.read-mark")())[0].decode(String.self)
         guard let transaction = UInt64(text) else { throw UnreadableRow(detail: "the transaction id \(text)") }
         return ChangePosition.Mark(transaction: transaction, number: moment.number)
     }
@@ -89,7 +89,7 @@ extension Registry {
     static func moment(
         _ session: borrowing PostgresSession
     ) throws -> (database: ChangePosition.Database, moment: ChangePosition.Moment) {
-        let results = try session.pipeline([Query.readLastNumber(), Query.readMoment()])
+        let results = try session.pipeline([Query("changes.read-last-number")(), Query("changes.read-moment")()])
         let number = try results[0][0].decode(Int64.self)
         let (text, time, isFlushed, system, oid, table, timeline) = try results[1][0].decode(
             String.self,
@@ -147,10 +147,5 @@ extension Problem {
 }
 
 extension Query {
-    fileprivate static let readLastNumber: Query = "changes.read-last-number"
-    fileprivate static let readMoment: Query = "changes.read-moment"
     fileprivate static let flush: Query = "changes.flush"
-    fileprivate static let readMark: Query = "changes.read-mark"
-    fileprivate static let readLastDropped: Query = "changes.read-last-dropped"
-    fileprivate static let readChanges: Query = "changes.read-page"
 }

@@ -20,7 +20,7 @@ extension Registry {
             let counts: QueryValues = [
                 "scope": scope.id, "is_estimated": count.isEstimated, "ages": Counts.json(count.ages),
             ]
-            _ = try session.pipeline([Query.insertCounts(counts), Query.thinOutCounts(latest)])
+            _ = try session.pipeline([Query("counts.insert")(counts), Query("counts.thin-out")(latest)])
             // Another instance's counts, if it was first.
             return try session.run(.readLatestCounts, latest).decode(Counts.self)[0]
         }
@@ -63,7 +63,7 @@ private struct Count {
     }
 
     mutating func addActivities(_ session: borrowing PostgresSession) throws {
-        let groups: [(Activities, count: Int)] = try count(.countActivities, in: "activities", session)
+        let groups: [(Activities, count: Int)] = try count("counts.count-activities", in: "activities", session)
         for (group, count) in groups {
             try add(count, "activity", group.state, age: group.age)
             guard let state = group.tokenState, let age = group.tokenAge else { continue }
@@ -72,7 +72,7 @@ private struct Count {
     }
 
     mutating func addTokens(_ session: borrowing PostgresSession) throws {
-        let groups: [(Tokens, count: Int)] = try count(.countTokens, in: "installation_tokens", session)
+        let groups: [(Tokens, count: Int)] = try count("counts.count-tokens", in: "installation_tokens", session)
         for (group, count) in groups { try add(count, group.kind, group.state, age: group.age) }
     }
 
@@ -98,8 +98,4 @@ private struct Count {
 
 extension Query {
     static let readLatestCounts: Query = "counts.read-latest"
-    fileprivate static let countActivities: Query = "counts.count-activities"
-    fileprivate static let countTokens: Query = "counts.count-tokens"
-    fileprivate static let insertCounts: Query = "counts.insert"
-    fileprivate static let thinOutCounts: Query = "counts.thin-out"
 }

@@ -48,7 +48,7 @@ extension RegistryStatistics {
         let start = computedAt.addingTimeInterval(-Double(window.components.seconds))
         let values: QueryValues = ["step": step, "scope": scope.id, "since": start]
         let sample = try TableSample("events", size: Self.sampleSize, of: scope, session)
-        var groups = try session.run(.countRareEvents, values + ["limit": Self.mostRareEvents])
+        var groups = try session.run("counts.count-rare-events", values + ["limit": Self.mostRareEvents])
             .decode { (try Events(row: $0), count: try $0["count"] as Int) }
         let areRareMany = groups.map(\.count).reduce(0, +) >= Self.mostRareEvents
         if areRareMany { groups = [] }
@@ -66,7 +66,7 @@ extension RegistryStatistics {
     fileprivate mutating func readTokenCounts(in scope: Scope, _ session: borrowing PostgresSession) throws {
         // A column of a chart may begin before its window, and shows what was counted shortly before it.
         let start = computedAt.addingTimeInterval(-Double((window + step + Self.tokenCountValidity).components.seconds))
-        let stored = try session.run(.readCounts, ["scope": scope.id, "since": start]).decode(Counts.self)
+        let stored = try session.run("counts.read-since", ["scope": scope.id, "since": start]).decode(Counts.self)
         tokenCounts = stored.map { counts in
             let current = counts.tokens.filter { $0.count > 0 }.map { ($0.kind.name, $0.count) }
             return Step(start: counts.countedAt, counts: Dictionary(uniqueKeysWithValues: current))
@@ -76,6 +76,4 @@ extension RegistryStatistics {
 
 extension Query {
     fileprivate static let countEvents: Query = "counts.count-events"
-    fileprivate static let countRareEvents: Query = "counts.count-rare-events"
-    fileprivate static let readCounts: Query = "counts.read-since"
 }

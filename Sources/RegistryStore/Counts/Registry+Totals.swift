@@ -12,7 +12,8 @@ extension Registry {
     package func totals() async throws -> Totals {
         var (totals, scopes) = try await read { session in
             let results = try session.pipeline([
-                Query.readLastEvent(), Query.countGuards(["window": BurstGuard.window]), Query.listScopes(),
+                Query("counts.read-last-event")(), Query("counts.count-guards")(["window": BurstGuard.window]),
+                Query("counts.list-scopes")(),
             ])
             var totals = Totals()
             totals.eventsWritten = try results[0].decode { try $0["last"] }[0]
@@ -25,7 +26,7 @@ extension Registry {
                 var totals = totals
                 let reads = part.flatMap { scope -> [SQL] in
                     let values: QueryValues = ["scope": scope.id]
-                    return [Query.readLatestCounts(values), Query.readSweepLag(values)]
+                    return [Query.readLatestCounts(values), Query("counts.read-sweep-lag")(values)]
                 }
                 let results = try session.pipeline(reads)
                 for (index, scope) in part.enumerated() {
@@ -60,11 +61,4 @@ extension Totals {
         counts[scope.environment]?.merge((latest.first?.ages ?? [:]).mapValues { $0.reduce(0, +) }, uniquingKeysWith: +)
         sweepLag = max(sweepLag, try lag.decode { try $0["lag"] as Duration }.first ?? .zero)
     }
-}
-
-extension Query {
-    fileprivate static let readLastEvent: Query = "counts.read-last-event"
-    fileprivate static let countGuards: Query = "counts.count-guards"
-    fileprivate static let listScopes: Query = "counts.list-scopes"
-    fileprivate static let readSweepLag: Query = "counts.read-sweep-lag"
 }

@@ -49,7 +49,7 @@ extension Registry {
             next = page.last
         }
         if !hasWritten {
-            let touch = Query.touchEnded(["scope": scope.id, "kind": alias.kind, "value": alias.value])
+            let touch = Query("ends.touch-ended")(["scope": scope.id, "kind": alias.kind, "value": alias.value])
             try await write { _ = try $0.execute(touch) }
         }
         return ended
@@ -103,7 +103,7 @@ struct EndUnit {
         after key: Int64,
         _ transaction: borrowing PostgresTransaction
     ) throws -> (running: Int, hasWritten: Bool, last: Int64?) {
-        let page = Query.runningPage([
+        let page = Query("ends.read-running-page")([
             "scope": scope.id, "kind": alias.kind, "value": alias.value, "after": key, "limit": Self.pageSize,
         ])
         let found = try transaction.execute(page).decode(PageRow.self)
@@ -123,9 +123,4 @@ struct EndUnit {
             key = try row["activity_key"]
         }
     }
-}
-
-extension Query {
-    fileprivate static let runningPage: Query = "ends.read-running-page"
-    fileprivate static let touchEnded: Query = "ends.touch-ended"
 }

@@ -16,36 +16,37 @@ package enum ErasureSubject: Sendable, Hashable {
         }
     }
 
-    /// Locks a page of the activities to erase; erased ones are not found again.
-    func lockActivities(limit: Int, in scope: Scope) -> SQL {
+    /// Finds a page of the activities to erase; erased ones are not found again.
+    func findActivities(limit: Int, in scope: Scope) -> SQL {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         return switch self {
-        case .alias(let alias): Query.lockActivitiesOfAlias(page + ["kind": alias.kind, "value": alias.value])
-        case .installation(let hash): Query.lockActivitiesOfInstallation(page + ["installation": hash])
-        case .subject(let subject): Query.lockActivitiesOfSubject(page + ["subject": subject])
+        case .alias(let alias):
+            Query("erasure.find-activities-of-alias")(page + ["kind": alias.kind, "value": alias.value])
+        case .installation(let hash): Query("erasure.find-activities-of-installation")(page + ["installation": hash])
+        case .subject(let subject): Query("erasure.find-activities-of-subject")(page + ["subject": subject])
         }
     }
 
-    /// Locks a page of the installations to erase; erased ones are not found again.
-    func lockInstallations(limit: Int, in scope: Scope) -> SQL {
+    /// Finds a page of the installations to erase; erased ones are not found again.
+    func findInstallations(limit: Int, in scope: Scope) -> SQL {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         return switch self {
-        case .alias(let alias): Query.lockInstallationsOfAlias(page + ["kind": alias.kind, "value": alias.value])
-        case .installation(let hash): Query.lockInstallation(["scope": scope.id, "installation": hash])
-        case .subject(let subject): Query.lockInstallationsOfSubject(page + ["subject": subject])
+        case .alias(let alias): Query.findInstallationsOfAlias(page + ["kind": alias.kind, "value": alias.value])
+        case .installation(let hash): Query.readInstallation(["scope": scope.id, "installation": hash])
+        case .subject(let subject): Query("erasure.find-installations-of-subject")(page + ["subject": subject])
         }
     }
 
     /// Locks a page of the identities to erase; nil if the subject has none besides those of activities.
     func lockIdentities(limit: Int, in scope: Scope) -> SQL? {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
-        func lock(ownedBy owner: ActivityOwner) -> SQL { Query.lockIdentitiesOfOwner(page + ["owner": owner.stored]) }
+        let lock = { Query("erasure.lock-identities-of-owner")(page + ["owner": ($0 as ActivityOwner).stored]) }
         return switch self {
         case .alias(let alias) where alias.kind == Alias.liveActivityKind:
-            Query.lockIdentitiesOfAlias(page + ["alias": alias.value])
+            Query("erasure.lock-identities-of-alias")(page + ["alias": alias.value])
         case .alias: nil
-        case .installation(let hash): lock(ownedBy: .installation(hash))
-        case .subject(let subject): lock(ownedBy: .subject(subject))
+        case .installation(let hash): lock(.installation(hash))
+        case .subject(let subject): lock(.subject(subject))
         }
     }
 
@@ -57,20 +58,11 @@ package enum ErasureSubject: Sendable, Hashable {
         case .alias: nil
         case .installation(let hash): Query.findEventsOfInstallations(page + ["hashes": [hash.bytes]])
         case .subject(let subject):
-            Query.findEventsOfSubject(page + ["subject": subject, "who": AuditName.user(subject)])
+            Query("erasure.find-events-of-subject")(page + ["subject": subject, "who": AuditName.user(subject)])
         }
     }
 }
 
 extension Query {
     static let findEventsOfInstallations: Query = "erasure.find-events-of-installations"
-    fileprivate static let lockActivitiesOfAlias: Query = "erasure.lock-activities-of-alias"
-    fileprivate static let lockActivitiesOfInstallation: Query = "erasure.lock-activities-of-installation"
-    fileprivate static let lockActivitiesOfSubject: Query = "erasure.lock-activities-of-subject"
-    fileprivate static let lockInstallationsOfAlias: Query = "erasure.lock-installations-of-alias"
-    fileprivate static let lockInstallation: Query = "installations.lock"
-    fileprivate static let lockInstallationsOfSubject: Query = "erasure.lock-installations-of-subject"
-    fileprivate static let lockIdentitiesOfAlias: Query = "erasure.lock-identities-of-alias"
-    fileprivate static let lockIdentitiesOfOwner: Query = "erasure.lock-identities-of-owner"
-    fileprivate static let findEventsOfSubject: Query = "erasure.find-events-of-subject"
 }

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 /// The number of deleted or redacted rows. Each call counts only its own work: a repetition after an interruption
 /// counts the rest.
@@ -28,7 +29,7 @@ extension Registry {
             guard results[0].affectedRows > 0 else { throw try Refusal.problem(results[1]) }
         }
         try await waitForWriters()
-        let event = Query.insertErasureEvent([
+        let event = Query("erasure.insert-event")([
             "scope": scope.id, "retention": scope.app.settings.eventRetention, "who": who,
         ])
         var counts = ErasureCounts()
@@ -45,7 +46,7 @@ extension Registry {
             let key: QueryValues = ["scope": scope.id, "kind": alias.kind, "value": alias.value]
             counts.records += try await write { try $0.run(.deleteChannel, key).affectedRows }
             // The leases on installations that do not bear the alias; the others went with their installations.
-            let leases = Query.deleteLeasesOfAlias(key + ["limit": Erasure.pageSize])
+            let leases = Query("erasure.delete-leases-of-alias")(key + ["limit": Erasure.pageSize])
             while case let count = try await write({ try $0.execute(leases).affectedRows }), count > 0 {
                 counts.records += count
             }
@@ -58,9 +59,9 @@ extension Registry {
 
     /// Waits until every request sees all commits: from then on, rows deleted because of it stay deleted.
     func waitForWriters() async throws {
-        let time = try await read { try $0.run(.readErasureClock).decode { try $0["now"] as Timestamp }[0] }
+        let time = try await read { try $0.run("erasure.read-clock").decode { try $0["now"] as Timestamp }[0] }
         let deadline = ContinuousClock.now + .seconds(10)
-        while try await read({ try $0.run(.countWriters, ["time": time]).readCount() }) > 0 {
+        while try await read({ try $0.run("erasure.count-writers", ["time": time]).readCount() }) > 0 {
             guard ContinuousClock.now < deadline else {
                 throw Problem(.unavailable, "A request that began before does not end. Send the same request again.")
             }
@@ -121,7 +122,7 @@ struct Erasure: Sendable {
     private static let searchedPageSize = 10_000
 
     func remember(_ names: [UTF8Text]) -> SQL {
-        Query.rememberErasures(["scope": scope.id, "names": names, "app": scope.app.id])
+        Query("erasure.remember")(["scope": scope.id, "names": names, "app": scope.app.id])
     }
 
     // MARK: Activities
@@ -130,25 +131,26 @@ struct Erasure: Sendable {
     /// commit on, and requests about them are refused; their rows stay because the rest is found by them.
     func deleteActivities(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
         try session.transaction { transaction in
-            let lock = subject.lockActivities(limit: Self.pageSize, in: scope)
-            let ids = try transaction.execute(lock).decode { try $0["activity_id"] as ActivityID }
+            let find = subject.findActivities(limit: Self.pageSize, in: scope)
+            let ids = try transaction.execute(find).decode(ActivityID.self)
             guard !ids.isEmpty else { return nil }
+            let activities: QueryValues = ["scope": scope.id, "ids": ids]
             let results = try transaction.pipeline([
-                Query.findEventsOfActivities(["scope": scope.id, "ids": ids, "limit": Self.eventPageSize]),
+                Query.lockActivities(activities),
+                Query("erasure.find-events-of-activities")(activities + ["limit": Self.eventPageSize]),
                 Registry.deleteValues(of: ids, in: scope),
             ])
-            let events = try Self.eventNumbers(results[0])
-            let values = try results[1].readCount()
+            let events = try Self.eventNumbers(results[1])
+            let values = try results[2].readCount()
             let isLast = events.count < Self.eventPageSize && values < Registry.tokenPageSize
-            let activities: QueryValues = ["scope": scope.id, "ids": ids]
             let end =
                 isLast
-                ? [Query.deleteIdentitiesOfActivities(activities + ["kind": Alias.liveActivityKind])]
+                ? [Query("erasure.delete-identities-of-activities")(activities + ["kind": Alias.liveActivityKind])]
                     + Registry.deleteActivities(ids, in: scope)
-                : [Query.withholdActivities(activities)]
+                : [Query("erasure.withhold")(activities)]
             let tombstones = remember(ids.map(Erasures.name(of:)))
             _ = try transaction.pipeline(event + redact(events) + [tombstones] + end, finishing: true)
-            return ErasureCounts(activities: isLast ? ids.count : 0, events: events.count)
+            return ErasureCounts(activities: isLast ? results[0].count : 0, events: events.count)
         }
     }
 
@@ -158,20 +160,21 @@ struct Erasure: Sendable {
     /// left, which is found by them; from the first page on, their tokens are withheld.
     func deleteInstallations(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
         try session.transaction { transaction in
-            let lock = subject.lockInstallations(limit: Self.installationPageSize, in: scope)
-            let hashes = try transaction.execute(lock).decode { try $0["installation_hash"] as InstallationHash }
+            let find = subject.findInstallations(limit: Self.installationPageSize, in: scope)
+            let hashes = try transaction.execute(find).decode { try $0["installation_hash"] as InstallationHash }
             guard !hashes.isEmpty else { return nil }
             let bytes = hashes.map(\.bytes)
             let tokens: QueryValues = ["scope": scope.id, "hashes": bytes, "limit": Registry.tokenPageSize]
             let events: QueryValues = ["scope": scope.id, "hashes": bytes, "limit": Self.eventPageSize]
             let results = try transaction.pipeline([
+                Query.lockInstallations(["scope": scope.id, "hashes": bytes]),
                 remember(hashes.map { ErasureSubject.installation($0).name }),
-                Query.deleteInstallationValues(tokens), Query.deleteTokens(tokens), Query.deleteLeases(tokens),
-                Query.preferIndexes(), Query.findEventsOfInstallations(events),
+                Query("erasure.delete-values")(tokens), Query("erasure.delete-tokens")(tokens),
+                Query("erasure.delete-leases")(tokens), Query.preferIndexes(), Query.findEventsOfInstallations(events),
             ])
-            let (page, values): (Int, Int) = try results[1].decode { try ($0["page_size"], $0["changes"]) }[0]
-            let (tokenCount, leases) = (results[2].affectedRows, results[3].affectedRows)
-            let numbers = try Self.eventNumbers(results[5])
+            let (page, values): (Int, Int) = try results[2].decode { try ($0["page_size"], $0["changes"]) }[0]
+            let (tokenCount, leases) = (results[3].affectedRows, results[4].affectedRows)
+            let numbers = try Self.eventNumbers(results[6])
             let isLast =
                 numbers.count < Self.eventPageSize
                 && [page, tokenCount, leases].allSatisfy { $0 < Registry.tokenPageSize }
@@ -187,7 +190,7 @@ struct Erasure: Sendable {
     /// The identities of the subject that no erased activity had.
     func deleteIdentities(_ lock: SQL, _ session: borrowing PostgresSession) throws -> ErasureCounts? {
         try session.transaction { transaction in
-            let places = try transaction.execute(lock).decode { try $0["place"] as String }
+            let places = try transaction.execute(lock).decode { try $0["place"] as RowPlace }
             guard !places.isEmpty else { return nil }
             let deletion = Query.deleteIdentities(["scope": scope.id, "places": places])
             return ErasureCounts(records: try transaction.pipeline([deletion], finishing: true)[0].affectedRows)
@@ -228,7 +231,7 @@ struct Erasure: Sendable {
         try session.transaction { transaction in
             let page: QueryValues = ["after": number, "limit": Self.searchedPageSize]
             let names: QueryValues = ["kind": alias.kind, "value": alias.value, "scope": scope.id]
-            let (last, numbers): (Int64?, [Int64]?) = try transaction.run(.findEventsOfAlias, names + page)
+            let (last, numbers): (Int64?, [Int64]?) = try transaction.run("erasure.find-events-of-alias", names + page)
                 .decode { try ($0["last"], $0["numbers"]) }[0]
             _ = try transaction.pipeline(redact(numbers ?? []), finishing: true)
             return (last, numbers?.count ?? 0)
@@ -237,18 +240,6 @@ struct Erasure: Sendable {
 }
 
 extension Query {
-    fileprivate static let rememberErasures: Query = "erasure.remember"
-    fileprivate static let readErasureClock: Query = "erasure.read-clock"
-    fileprivate static let countWriters: Query = "erasure.count-writers"
-    fileprivate static let insertErasureEvent: Query = "erasure.insert-event"
-    fileprivate static let withholdActivities: Query = "erasure.withhold"
-    fileprivate static let deleteIdentitiesOfActivities: Query = "erasure.delete-identities-of-activities"
-    fileprivate static let deleteInstallationValues: Query = "erasure.delete-values"
-    fileprivate static let deleteTokens: Query = "erasure.delete-tokens"
-    fileprivate static let deleteLeases: Query = "erasure.delete-leases"
-    fileprivate static let deleteLeasesOfAlias: Query = "erasure.delete-leases-of-alias"
     fileprivate static let deleteIdentities: Query = "erasure.delete-identities"
-    fileprivate static let findEventsOfActivities: Query = "erasure.find-events-of-activities"
-    fileprivate static let findEventsOfAlias: Query = "erasure.find-events-of-alias"
     fileprivate static let redactEvents: Query = "erasure.redact-events"
 }

@@ -35,8 +35,10 @@ extension Registry {
         let values: QueryValues = ["scope": scope.id, "after": start, "through": end]
         let records =
             kind == .update
-            ? try session.run(.exportActivities, values).decode(ExportedActivity.self).flatMap(\.records)
-            : try session.run(.exportTokens, values + ["kind": kind.name]).decode { try TransferRecord(kind, $0) }
+            ? try session.run("export.read-activities", values).decode(ExportedActivity.self).flatMap(\.records)
+            : try session.run("export.read-tokens", values + ["kind": kind.name]).decode {
+                try TransferRecord(kind, $0)
+            }
         let isLast = range.count < exportPageSize
         let next = isLast ? kinds.dropFirst(index + 1).first : kind
         let key = next.map { [UTF8Text($0.name), "\(isLast ? 0 : end)"] }
@@ -61,7 +63,7 @@ extension Registry {
     ) throws -> ExportPage {
         let last = position.after.first.flatMap { Hexadecimal.decode($0.string) } ?? []
         let values: QueryValues = ["scope": scope.id, "after": last, "limit": exportPageSize]
-        let rows = try session.run(.exportInstallations, values).decode(ExportedInstallation.self)
+        let rows = try session.run("export.read-installations", values).decode(ExportedInstallation.self)
         guard let end = rows.last?.hash else { return page([], after: position, isLast: true, progress: 1) }
         return page(
             rows.flatMap(\.records),
@@ -78,7 +80,7 @@ extension Registry {
     ) throws -> ExportPage {
         let (alias, owner) = (position.after.first ?? "", position.after.last ?? "")
         let values: QueryValues = ["scope": scope.id, "alias": alias, "owner": owner, "limit": exportPageSize]
-        let rows = try session.run(.exportNames, values).decode { row in
+        let rows = try session.run("export.read-names", values).decode { row in
             let (alias, owner): (UTF8Text, UTF8Text) = (try row["alias"], try row["owner"])
             return (alias: alias, owner: owner, endedAt: try row["ended_at"] as Date?)
         }
@@ -103,11 +105,4 @@ extension Registry {
         let next = isLast ? position.part.next.map { ExportPosition(part: $0, after: []) } : position
         return ExportPage(records: records, next: next, progress: progress)
     }
-}
-
-extension Query {
-    fileprivate static let exportInstallations: Query = "export.read-installations"
-    fileprivate static let exportNames: Query = "export.read-names"
-    fileprivate static let exportActivities: Query = "export.read-activities"
-    fileprivate static let exportTokens: Query = "export.read-tokens"
 }

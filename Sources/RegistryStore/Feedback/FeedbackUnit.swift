@@ -28,26 +28,26 @@ struct FeedbackUnit {
 
     /// Finds the values and, for suspects, locks the burst guards. If one may trip, finds the values that it would release, too.
     private func find(_ locks: inout ValueLocks, _ transaction: borrowing PostgresTransaction) throws -> [BurstGuard] {
-        let find = Query.findValues(["scope": scope.id, "digests": locks.digests.map(\.bytes)])
+        let find = Query("feedback.find-values")(["scope": scope.id, "digests": locks.digests.map(\.bytes)])
         let suspects = Set(reports.filter { $0.verdict == .suspect }.map(\.digest)).count
         guard suspects > 0 else {
-            locks.add(try transaction.execute(find).decode(ValueLocks.Found.self))
+            locks.add(try transaction.execute(find).decode(TokenValue.self))
             return []
         }
-        let read = Query.readGuards([
+        let read = Query("feedback.read-guards")([
             "scope": scope.id, "suspects": suspects, "most_current": BurstGuard.mostCurrent,
             "window": BurstGuard.window,
         ])
         let found = try transaction.pipeline([Query.lockGuards(["scope": scope.id]), read, find])
-        locks.add(try found[2].decode(ValueLocks.Found.self))
+        locks.add(try found[2].decode(TokenValue.self))
         let guards = try found[1].decode(BurstGuard.self)
         let kinds = guards.filter { $0.isExceeded(by: suspects) }.map(\.kind)
         if !kinds.isEmpty {
             let recent = try transaction.run(
-                .findRecent,
+                "feedback.find-recent",
                 ["scope": scope.id, "kinds": kinds, "window": BurstGuard.window]
             )
-            locks.add(try recent.decode(ValueLocks.Found.self))
+            locks.add(try recent.decode(TokenValue.self))
         }
         return guards
     }
@@ -55,7 +55,7 @@ struct FeedbackUnit {
     private func update(_ guards: [BurstGuard]) -> [SQL] {
         guard !guards.isEmpty else { return [] }
         return [
-            Query.updateGuards([
+            Query("feedback.update-guards")([
                 "kinds": guards.map(\.kind),
                 "tripped_at": guards.map(\.trippedAt),
                 "reported_at": guards.map(\.reportedAt),
@@ -72,7 +72,7 @@ struct FeedbackUnit {
     ) throws -> Set<TokenDigest> {
         let digests = Set(zip(reports, decisions).filter { $1.mentionsElsewhere }.map(\.0.digest))
         guard !digests.isEmpty else { return [] }
-        let known = try session.run(.findKnown, ["scope": scope.other.id, "digests": digests.map(\.bytes)])
+        let known = try session.run("feedback.find-known", ["scope": scope.other.id, "digests": digests.map(\.bytes)])
         return Set(try known.decode { TokenDigest(bytes: try $0["token_digest"]) })
     }
 }
@@ -91,9 +91,4 @@ extension BurstGuard: DecodableRow {
 
 extension Query {
     static let lockGuards: Query = "feedback.lock-guards"
-    fileprivate static let readGuards: Query = "feedback.read-guards"
-    fileprivate static let updateGuards: Query = "feedback.update-guards"
-    fileprivate static let findValues: Query = "feedback.find-values"
-    fileprivate static let findRecent: Query = "feedback.find-recent"
-    fileprivate static let findKnown: Query = "feedback.find-known"
 }

@@ -14,7 +14,7 @@ package struct QuarantineGuard: Sendable, Hashable {
 
 extension Registry {
     package func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
-        let list = Query.listGuards(["app": app.id, "window": BurstGuard.window])
+        let list = Query("feedback.list-guards")(["app": app.id, "window": BurstGuard.window])
         return try await read { session in
             try session.execute(list).decode { row in
                 QuarantineGuard(
@@ -25,8 +25,4 @@ extension Registry {
             }
         }
     }
-}
-
-extension Query {
-    fileprivate static let listGuards: Query = "feedback.list-guards"
 }

@@ -8,7 +8,7 @@ extension Registry {
     /// - Returns: false if it was not quarantined.
     /// - Throws: `activityNotFound`.
     package func release(_ id: ActivityID, in scope: Scope, by who: UTF8Text) async throws -> Bool {
-        let find = Query.findValueOfActivity(["scope": scope.id, "id": id])
+        let find = Query("feedback.find-value-of-activity")(["scope": scope.id, "id": id])
         let unit = ReleaseUnit(scope: scope, who: who)
         let isReleased = try await write { session in
             try session.transaction { try unit.releaseOne(find, in: $0, locking: $1) }
@@ -26,7 +26,7 @@ extension Registry {
         in scope: Scope,
         by who: UTF8Text
     ) async throws {
-        let find = Query.findValueOfSlot([
+        let find = Query("feedback.find-value-of-slot")([
             "scope": scope.id, "installation": installation, "kind": slot.kind.name, "type": slot.typeName,
         ])
         let unit = ReleaseUnit(scope: scope, who: who)
@@ -76,8 +76,8 @@ struct ReleaseUnit {
     ) throws -> Bool? {
         let found = try transaction.pipeline([Query.lockGuards(["scope": scope.id]), find])[1]
         guard !found.isEmpty else { return nil }
-        let values = try found.decode { row -> ValueLocks.Found? in
-            try (row["token_digest"] as [UInt8]?) == nil ? nil : ValueLocks.Found(row: row)
+        let values = try found.decode { row in
+            try (row["token_digest"] as [UInt8]?).map { _ in try TokenValue(row: row) }
         }
         let released = try release(values.compactMap(\.self), in: transaction, locking: additionalIDs)
         return released > 0
@@ -96,13 +96,13 @@ struct ReleaseUnit {
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> Int {
-        let find = Query.findQuarantinedPage(["scope": scope.id, "last": last, "limit": Self.pageSize])
+        let find = Query("feedback.find-quarantined-page")(["scope": scope.id, "last": last, "limit": Self.pageSize])
         let found = try transaction.pipeline([Query.lockGuards(["scope": scope.id]), find])[1]
-        return try release(try found.decode(ValueLocks.Found.self), in: transaction, locking: additionalIDs)
+        return try release(try found.decode(TokenValue.self), in: transaction, locking: additionalIDs)
     }
 
     private func release(
-        _ found: [ValueLocks.Found],
+        _ found: [TokenValue],
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> Int {
@@ -117,8 +117,5 @@ struct ReleaseUnit {
 }
 
 extension Query {
-    fileprivate static let findValueOfActivity: Query = "feedback.find-value-of-activity"
-    fileprivate static let findValueOfSlot: Query = "feedback.find-value-of-slot"
-    fileprivate static let findQuarantinedPage: Query = "feedback.find-quarantined-page"
     fileprivate static let readLastQuarantine: Query = "feedback.read-last-quarantine"
 }

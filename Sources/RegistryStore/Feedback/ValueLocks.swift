@@ -5,19 +5,6 @@ import RegistryRules
 /// The locks of a unit of work about token values: the activities that own the values, then the values, then the token slots
 /// that have the values.
 struct ValueLocks {
-    /// A value as it was found before the locks.
-    struct Found: DecodableRow {
-        let digest: TokenDigest
-        let owner: ActivityID?
-        let isOfInstallations: Bool
-
-        init(row: NamedRow) throws {
-            digest = TokenDigest(bytes: try row["token_digest"])
-            owner = try row["activity_id"]
-            isOfInstallations = try row["is_of_installations"]
-        }
-    }
-
     private(set) var digests: Set<TokenDigest>
     private(set) var owners: Set<ActivityID>
     /// The values that tokens of installations may have.
@@ -30,10 +17,11 @@ struct ValueLocks {
         self.owners = owners
     }
 
-    mutating func add(_ found: [Found]) {
+    /// Adds values as they were found before the locks.
+    mutating func add(_ found: [TokenValue]) {
         for value in found {
             digests.insert(value.digest)
-            if let owner = value.owner { owners.insert(owner) }
+            if let owner = value.owner { owners.insert(owner.activityID) }
             if value.isOfInstallations { ofInstallations.insert(value.digest) }
         }
     }
@@ -44,9 +32,9 @@ struct ValueLocks {
     func take(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
         let lockOwners = areForDeliveries ? Query.readOwners : .lockActivities
         var statements = [
-            lockOwners(["scope": scope.id, "ids": owners.sorted()]),
-            Query.lockValues(["scope": scope.id, "digests": digests.sorted().map(\.bytes)]),
-            Query.readClock(["scope": scope.id, "app": scope.app.id]),
+            lockOwners(["scope": scope.id, "ids": Array(owners)]),
+            Query.lockValues(["scope": scope.id, "digests": digests.map(\.bytes)]),
+            Clock.read(in: scope),
         ]
         if !ofInstallations.isEmpty { statements += SlotHolders.lock(ofInstallations, in: scope) }
         let results = try transaction.pipeline(statements)

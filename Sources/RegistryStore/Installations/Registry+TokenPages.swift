@@ -34,7 +34,7 @@ extension Registry {
         limit: Int,
         in scope: Scope
     ) async throws -> [ResolvedToken] {
-        let readTokens = Query.readAliasTokens(
+        let readTokens = Query("resolve.read-tokens")(
             alias.values(in: scope) + [
                 "token_kind": kind.name, "attributes_type": attributesType, "installation": position.installation,
                 "type": position.type, "limit": limit,
@@ -54,8 +54,4 @@ extension Registry {
             }
         }
     }
-}
-
-extension Query {
-    fileprivate static let readAliasTokens: Query = "resolve.read-tokens"
 }

@@ -122,13 +122,13 @@ private struct NameOnlyUnit {
 
     /// Locks the identity, which serializes all requests about it.
     private func lockIdentity(_ transaction: borrowing PostgresTransaction) throws -> Identity {
-        let lock = Query.lockIdentity(["scope": scope.id, "alias": alias, "owner": owner.stored])
+        let lock = Query("name-only.lock-identity")(["scope": scope.id, "alias": alias, "owner": owner.stored])
         let known = try transaction.execute(lock).decode(IdentityRow.self).first
         return (known?.identity ?? NameIdentity(activityID: nil, endedAt: nil), known == nil)
     }
 
     private func write(_ identity: Identity, touchedAt: Timestamp) -> SQL {
-        let query: Query = identity.isNew ? .insertIdentity : .updateIdentity
+        let query: Query = identity.isNew ? "name-only.insert-identity" : "name-only.update-identity"
         return query([
             "scope": scope.id, "alias": alias, "owner": owner.stored, "activity": identity.value.activityID,
             "ended_at": identity.value.endedAt, "touched_at": touchedAt,
@@ -142,12 +142,6 @@ private struct NameOnlyUnit {
             identity = NameIdentity(activityID: try row["activity_id"], endedAt: try row["ended_at"])
         }
     }
-}
-
-extension Query {
-    fileprivate static let lockIdentity: Query = "name-only.lock-identity"
-    fileprivate static let insertIdentity: Query = "name-only.insert-identity"
-    fileprivate static let updateIdentity: Query = "name-only.update-identity"
 }
 
 extension ActivityRegistration {

@@ -27,8 +27,8 @@ struct LeaseUnit {
         _ change: (inout Lease, Timestamp) -> Bool
     ) throws {
         let locked = try transaction.pipeline([
-            Query.lockLeasesByID(["scope": scope.id, "ids": ids]),
-            Query.readClock(["scope": scope.id, "app": scope.app.id]),
+            Query("plan.lock-leases-by-id")(["scope": scope.id, "ids": ids]),
+            Clock.read(in: scope),
         ])
         var changes = LeaseChanges(now: try Clock(locked[1]).now, scope: scope, who: who)
         for (var lease, subject) in try locked[0].decode({ (try Lease(row: $0), try $0["subject"] as UTF8Text?) }) {
@@ -60,8 +60,8 @@ struct LeaseChanges {
     }
 
     var statements: [SQL] {
-        write(.insertLeases, leases.filter { $0.handle == nil })
-            + write(.updateLeases, leases.filter { $0.handle != nil })
+        write("plan.insert-leases", leases.filter { $0.handle == nil })
+            + write("plan.update-leases", leases.filter { $0.handle != nil })
             + (events.isEmpty ? [] : [insertEvents])
     }
 
@@ -118,10 +118,4 @@ extension Lease: DecodableRow {
         }
         releasedAt = try row["released_at"]
     }
-}
-
-extension Query {
-    fileprivate static let lockLeasesByID: Query = "plan.lock-leases-by-id"
-    fileprivate static let insertLeases: Query = "plan.insert-leases"
-    fileprivate static let updateLeases: Query = "plan.update-leases"
 }

@@ -15,13 +15,13 @@ struct PlanUnit {
 
     private var alias: Alias { request.alias }
     private var values: QueryValues { ["scope": scope.id, "kind": alias.kind, "value": alias.value] }
-    private var readClock: SQL { Query.readClock(["scope": scope.id, "app": scope.app.id]) }
 
     /// Finds the activities and installations of a page, and decides by rows that are not locked.
     func find(after position: PlanPosition, _ session: borrowing PostgresSession) throws -> FoundPlan {
         let activities = position.isAmongActivities ? readRunning(after: position.activity) : []
         let results = try session.pipeline(
-            [readClock, Query.readChannel(values), findInstallations(after: position.installation)] + activities
+            [Clock.read(in: scope), Query.readChannel(values), findInstallations(after: position.installation)]
+                + activities
         )
         var page = FoundPlan(
             lastActivity: position.activity,
@@ -42,14 +42,14 @@ struct PlanUnit {
     /// The running activities of a page, and the last one to look at.
     func readRunning(after key: Int64, most: Int = mostBearers) -> [SQL] {
         [
-            Query.readRunningBearers(values + ["after": key, "most": most, "limit": request.limit + 1]),
-            Query.readLastKey(values + ["after": key, "skipped": most - 1]),
+            Query("plan.read-running")(values + ["after": key, "most": most, "limit": request.limit + 1]),
+            Query("plan.read-last-key")(values + ["after": key, "skipped": most - 1]),
         ]
     }
 
     func findInstallations(after hash: [UInt8]) -> SQL {
         let names = [alias] + request.to
-        return Query.findInstallations([
+        return Query("plan.find-installations")([
             "kinds": names.map(\.kind),
             "values": names.map(\.value),
             "scope": scope.id,
@@ -82,7 +82,9 @@ struct PlanUnit {
         let facts = try readFacts(about: page.installations, after: page.lastActivity, session)
         let hashes = facts.map(\.facts.installation)
         guard !hashes.isEmpty else { return [] }
-        let results = try session.pipeline([readTokens(of: hashes), Query.readLeases(leases(on: hashes)), readClock])
+        let results = try session.pipeline([
+            readTokens(of: hashes), Query("plan.read-leases")(leases(on: hashes)), Clock.read(in: scope),
+        ])
         let tokens = try Dictionary(results[0].decode(InstallationTokens.self).map { ($0.installation, $0) }) { $1 }
         let leases = try Self.byInstallation(results[1])
         let now = try Clock(results[2]).now
@@ -114,7 +116,7 @@ struct PlanUnit {
     }
 
     private func readTokens(of hashes: [InstallationHash]) -> SQL {
-        Query.readTokensToStart(["hashes": hashes, "scope": scope.id, "attributes_type": request.attributesType])
+        Query("plan.read-tokens")(["hashes": hashes, "scope": scope.id, "attributes_type": request.attributesType])
     }
 
     private func leases(on hashes: [InstallationHash]) -> QueryValues { ["hashes": hashes] + values }
@@ -136,8 +138,8 @@ struct PlanUnit {
         hasChannel: Bool,
         in transaction: borrowing PostgresTransaction
     ) throws -> [InstallationHash: PlanDecision] {
-        let lock = Query.lockLeases(leases(on: phones.map(\.facts.installation)))
-        let locked = try transaction.pipeline([lock, readClock])
+        let lock = Query("plan.lock-leases")(leases(on: phones.map(\.facts.installation)))
+        let locked = try transaction.pipeline([lock, Clock.read(in: scope)])
         let known = try Self.byInstallation(locked[0])
         var changes = LeaseChanges(now: try Clock(locked[1]).now, scope: scope, who: who)
         var decisions: [InstallationHash: PlanDecision] = [:]
@@ -163,12 +165,6 @@ extension LeaseID {
 }
 
 extension Query {
-    fileprivate static let readRunningBearers: Query = "plan.read-running"
-    fileprivate static let readLastKey: Query = "plan.read-last-key"
-    fileprivate static let findInstallations: Query = "plan.find-installations"
-    fileprivate static let readTokensToStart: Query = "plan.read-tokens"
-    fileprivate static let readLeases: Query = "plan.read-leases"
-    fileprivate static let lockLeases: Query = "plan.lock-leases"
     private static let readFacts: Query = "plan.read-activities"
 
     /// - Parameter key: installations whose activity is on a page up to this key are left out.

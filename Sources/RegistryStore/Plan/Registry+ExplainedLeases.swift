@@ -7,7 +7,7 @@ extension Registry {
 
     /// Most recent first.
     package func leases(of installation: InstallationHash, in scope: Scope) async throws -> [ExplainedLease] {
-        let list = Query.listLeasesOfInstallation([
+        let list = Query("plan.list-leases-of-installation")([
             "scope": scope.id, "installation": installation, "limit": Self.explainedLeases,
         ])
         return try await read { session in try ExplainedLease.explain(session.execute(list), in: scope, session) }
@@ -16,7 +16,9 @@ extension Registry {
 
 extension ExplainedLease {
     static func list(of alias: Alias, limit: Int, in scope: Scope) -> SQL {
-        Query.listLeasesOfAlias(["scope": scope.id, "kind": alias.kind, "value": alias.value, "limit": limit])
+        Query("plan.list-leases-of-alias")([
+            "scope": scope.id, "kind": alias.kind, "value": alias.value, "limit": limit,
+        ])
     }
 
     /// Explains listed leases by the registrations of their activities, the most recent lease first.
@@ -29,7 +31,7 @@ extension ExplainedLease {
         guard !leases.isEmpty else { return [] }
         let results = try session.pipeline([
             Query.readActivities(of: leases.map { ($0.installation, $0.alias) }, in: scope),
-            Query.readClock(["scope": scope.id, "app": scope.app.id]),
+            Clock.read(in: scope),
         ])
         let now = try Clock(results[1]).now
         return try results[0].decode { row in
@@ -52,9 +54,4 @@ extension ExplainedLease {
             retryAt: lease.failure?.retryAt.date
         )
     }
-}
-
-extension Query {
-    fileprivate static let listLeasesOfInstallation: Query = "plan.list-leases-of-installation"
-    fileprivate static let listLeasesOfAlias: Query = "plan.list-leases-of-alias"
 }

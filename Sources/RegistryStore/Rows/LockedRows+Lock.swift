@@ -44,16 +44,12 @@ struct RowLocks {
     }
 
     private func locks(in scope: Scope) -> [SQL] {
-        let lock = Query.lockActivities(["scope": scope.id, "ids": ids.sorted()])
+        let lock = Query.lockActivities(["scope": scope.id, "ids": Array(ids)])
         guard !digests.isEmpty else { return [lock] }
-        return [lock, Query.lockValues(["scope": scope.id, "digests": digests.sorted().map(\.bytes)])]
+        return [lock, Query.lockValues(["scope": scope.id, "digests": digests.map(\.bytes)])]
     }
 
-    private func readContext(in scope: Scope) -> SQL {
-        Query.readContext([
-            "scope": scope.id, "hashes": installations.map(\.bytes), "ids": ids.sorted(), "app": scope.app.id,
-        ])
-    }
+    private func readContext(in scope: Scope) -> SQL { Clock.read(in: scope, installations, of: ids) }
 
     /// - Parameter results: of ``locks(in:)`` and ``readContext(in:)``.
     private func rows(_ results: ArraySlice<PostgresResult>, in scope: Scope) throws -> LockedRows {
@@ -106,7 +102,7 @@ struct SlotHolders {
     static let most = 500
 
     static func lock(_ digests: Set<TokenDigest>, in scope: Scope) -> [SQL] {
-        let digests = digests.sorted().map(\.bytes)
+        let digests = digests.map(\.bytes)
         return [
             Query.lockOwners(["scope": scope.id, "digests": digests]),
             Query.lockSharers(["scope": scope.id, "digests": digests, "limit": most]),
@@ -183,6 +179,17 @@ struct Clock: DecodableRow {
     let now: Timestamp
     let hasErasures: Bool
 
+    /// Reads the installations that new or some known activities belong to as well.
+    static func read(
+        in scope: Scope,
+        _ installations: Set<InstallationHash> = [],
+        of ids: Set<ActivityID> = []
+    ) -> SQL {
+        Query.readContext([
+            "scope": scope.id, "hashes": installations.map(\.bytes), "ids": Array(ids), "app": scope.app.id,
+        ])
+    }
+
     /// - Throws: `unknownApp`.
     init(_ result: PostgresResult) throws {
         guard let clock = try result.decode(Clock.self).first else {
@@ -201,8 +208,8 @@ extension Query {
     static let lockActivities: Query = "activities.lock"
     static let lockValues: Query = "activities.lock-values"
     fileprivate static let readContext: Query = "activities.read-context"
-    static let readClock: Query = "activities.read-clock"
     fileprivate static let lockInstallation: Query = "installations.lock"
+    static let lockInstallations: Query = "installations.lock-all"
     fileprivate static let lockSlots: Query = "installations.lock-slots"
     fileprivate static let lockOwners: Query = "installations.lock-owners"
     fileprivate static let lockSharers: Query = "installations.lock-sharers"

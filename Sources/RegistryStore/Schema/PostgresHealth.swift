@@ -78,7 +78,7 @@ extension Registry {
         try await read { session in
             let condition = try DatabaseCondition(session)
             let results = try session.pipeline([
-                Query.readServer(), Query.listTables(), Query.listMigrations(),
+                Query("health.read-server")(), Query("health.list-tables")(), Query.listMigrations(),
             ])
             guard let server = try results[0].decode(PostgresHealth.Server.self).first else {
                 throw UnreadableRow(detail: "pg_stat_database lacks this database")
@@ -94,7 +94,5 @@ extension Registry {
 }
 
 extension Query {
-    fileprivate static let readServer: Query = "health.read-server"
-    fileprivate static let listTables: Query = "health.list-tables"
     static let listMigrations: Query = "health.list-migrations"
 }

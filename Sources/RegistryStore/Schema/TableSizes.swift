@@ -9,7 +9,7 @@ enum TableSizes {
     /// A worker that does not answer counts as empty: a read of its rows reports the failure.
     static func rows(of table: String, holding scope: Int64, _ session: borrowing PostgresSession) throws -> Double {
         guard session.isDistributed else {
-            return try session.run(.estimateRows, ["table": table]).decode { try $0["rows"] }[0]
+            return try session.run("counts.estimate-rows", ["table": table]).decode { try $0["rows"] }[0]
         }
         let answer: SQL = """
             SELECT coalesce(sum(answer.result::float8) FILTER (WHERE answer.success), 0)
@@ -22,7 +22,7 @@ enum TableSizes {
     ///
     /// - Throws: `unavailable` if a worker does not answer.
     static func pages(of table: String, holding scope: Int64, _ session: borrowing PostgresSession) throws -> Int {
-        guard session.isDistributed else { return try session.run(.countPages, ["table": table]).readCount() }
+        guard session.isDistributed else { return try session.run("apps.count-pages", ["table": table]).readCount() }
         let answer: SQL = """
             SELECT coalesce(sum(answer.result::int8) FILTER (WHERE answer.success), 0)::int8, bool_and(answer.success)
             FROM run_command_on_workers((SELECT format(\(pageQuestion), current_schema(), \(table), \(scope)::bigint))) AS answer
@@ -59,9 +59,4 @@ enum TableSizes {
         )
         """
     }
-}
-
-extension Query {
-    fileprivate static let estimateRows: Query = "counts.estimate-rows"
-    fileprivate static let countPages: Query = "apps.count-pages"
 }

@@ -15,18 +15,18 @@ extension Registry {
     package func renewEventPartitions() async throws -> (made: Int, dropped: Int) {
         let apps = try await apps()
         let past = try await read { session in
-            try session.run(.findPastPartitions).decode { EventPartition(name: try $0["name"]) }
+            try session.run("partitions.find-past").decode { EventPartition(name: try $0["name"]) }
         }
         // Events that came before their partition are deleted row by row.
         let strayed = try await read { session in
-            try session.run(.findScopesOfPastEvents).decode { try $0["scope_id"] as Int64 }
+            try session.run("partitions.find-scopes").decode { try $0["scope_id"] as Int64 }
         }
         let losing = past.isEmpty ? [] : apps.flatMap { app in APNSEnvironment.allCases.map { app.scopeIDs[$0] } }
         for scope in Set(losing + strayed) { try await recordLoss(of: scope) }
         var dropped = 0
         for partition in past where try await change(partition.removal) { dropped += 1 }
         for scope in strayed {
-            while try await write({ try $0.run(.deletePastEvents, ["scope": scope]).affectedRows }) > 0 {}
+            while try await write({ try $0.run("partitions.delete-past", ["scope": scope]).affectedRows }) > 0 {}
         }
         // Last, because a large default partition is read for each: the deletion makes it smaller.
         let retentions = apps.map(\.settings.eventRetention)
@@ -66,8 +66,9 @@ extension Registry {
     /// Stores the number up to which events of a scope are dropped, before they are.
     private func recordLoss(of scope: Int64) async throws {
         try await write { session in
-            let last: Int64? = try session.run(.readLastPastEvent, ["scope": scope]).decode { try $0["last"] }[0]
-            if let last { _ = try session.run(.recordLoss, ["last": last, "scope": scope]) }
+            let past = try session.run("partitions.read-last-past", ["scope": scope])
+            let last: Int64? = try past.decode { try $0["last"] }[0]
+            if let last { _ = try session.run("partitions.record-loss", ["last": last, "scope": scope]) }
         }
     }
 
@@ -76,7 +77,7 @@ extension Registry {
         try await write { session in
             do {
                 return try session.transaction { transaction in
-                    let isOurs: Bool = try transaction.run(.lockPartitions).decode { try $0["is_ours"] }[0]
+                    let isOurs: Bool = try transaction.run("partitions.lock").decode { try $0["is_ours"] }[0]
                     guard isOurs else { return false }
                     for command in commands { try transaction.simple(command) }
                     return true
@@ -99,7 +100,7 @@ struct EventPartition: Sendable, Hashable {
         daysAhead: Int,
         _ session: borrowing PostgresSession
     ) throws -> [EventPartition] {
-        try session.run(.findMissingPartitions, ["retentions": retentions, "days_ahead": daysAhead])
+        try session.run("partitions.find-missing", ["retentions": retentions, "days_ahead": daysAhead])
             .decode { EventPartition(name: try $0["name"]) }
     }
 
@@ -125,14 +126,4 @@ struct EventPartition: Sendable, Hashable {
     static func mayWait(_ error: PostgresError) -> Bool {
         ["55P03", "42P07", "23514", "40P01", "57014"].contains(error.sqlState ?? "")
     }
-}
-
-extension Query {
-    fileprivate static let lockPartitions: Query = "partitions.lock"
-    fileprivate static let findMissingPartitions: Query = "partitions.find-missing"
-    fileprivate static let findPastPartitions: Query = "partitions.find-past"
-    fileprivate static let findScopesOfPastEvents: Query = "partitions.find-scopes"
-    fileprivate static let readLastPastEvent: Query = "partitions.read-last-past"
-    fileprivate static let recordLoss: Query = "partitions.record-loss"
-    fileprivate static let deletePastEvents: Query = "partitions.delete-past"
 }

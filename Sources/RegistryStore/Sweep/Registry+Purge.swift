@@ -33,20 +33,6 @@ private struct Purge {
 
     private var event: QueryValues { ["retention": scope.app.settings.eventRetention, "who": who] }
 
-    private struct LockedActivity: DecodableRow {
-        let key: Int64
-        let id: ActivityID
-        let digest: TokenDigest?
-        let claimedAt: Timestamp?
-
-        init(row: NamedRow) throws {
-            key = try row["activity_key"]
-            id = try row["activity_id"]
-            digest = try (row["token_digest"] as [UInt8]?).map(TokenDigest.init(bytes:))
-            claimedAt = try row["token_claimed_at"]
-        }
-    }
-
     /// A value that a purged activity owns, with the activity's claim.
     private struct PurgedValue {
         let value: TokenValue
@@ -58,14 +44,15 @@ private struct Purge {
         remaining: SQL,
         _ transaction: borrowing PostgresTransaction
     ) throws -> Int {
-        let locked = try transaction.run(.lockActivitiesOfKeys, ["scope": scope.id, "keys": keys])
-            .decode(LockedActivity.self)
-        let digests = locked.compactMap(\.digest).sorted().map(\.bytes)
+        let found = try transaction.run("purge.find-activities", ["scope": scope.id, "keys": keys])
+            .decode(ActivityID.self)
+        let locked = try transaction.run(.lockActivities, ["scope": scope.id, "ids": found]).decode(Activity.self)
+        let digests = locked.compactMap(\.token?.digest.bytes)
         let results = try transaction.pipeline([
             Query.lockValues(["scope": scope.id, "digests": digests]), remaining,
         ])
         let stale = Set(try results[1].decode(Int64.self))
-        let activities = locked.filter { stale.contains($0.key) }
+        let activities = locked.filter { $0.handle?.key.map(stale.contains) ?? false }
         guard !activities.isEmpty else { return 0 }
         let purged = Self.values(of: activities, among: try results[0].decode(TokenValue.self))
         let holders = try withholdHolders(of: purged, transaction)
@@ -74,19 +61,19 @@ private struct Purge {
             "places": purged.map(\.value.handle?.place), "claimed_at": purged.map(\.claimedAt), "scope": scope.id,
         ]
         let changes = [
-            Query.purgeValues(values), Query.insertActivityEvents(ids + event + ["type": "purged"]),
+            Query("purge.update-values")(values), Query.insertActivityEvents(ids + event + ["type": "purged"]),
             Query.purgeActivities(ids),
         ]
         return try transaction.pipeline(holders + changes, finishing: true).last?.affectedRows ?? 0
     }
 
-    private static func values(of activities: [LockedActivity], among values: [TokenValue]) -> [PurgedValue] {
-        let claims = Dictionary(activities.map { ($0.id, $0) }) { first, _ in first }
+    private static func values(of activities: [Activity], among values: [TokenValue]) -> [PurgedValue] {
+        let claims = Dictionary(activities.map { ($0.id, $0.token) }) { first, _ in first }
         return values.compactMap { value in
-            guard let activity = value.owner.flatMap({ claims[$0.activityID] }), activity.digest == value.digest else {
+            guard let claim = value.owner.flatMap({ claims[$0.activityID] ?? nil }), claim.digest == value.digest else {
                 return nil
             }
-            return activity.claimedAt.map { PurgedValue(value: value, claimedAt: $0) }
+            return PurgedValue(value: value, claimedAt: claim.claimedAt)
         }
     }
 
@@ -107,11 +94,11 @@ private struct Purge {
         }
         let deliverable = withheld.filter { $0.withheld == nil }
         return insertEvents(about: deliverable.compactMap(\.handle?.place))
-            + [Query.withholdTokens(["scope": scope.id, "places": withheld.map(\.handle?.place)])]
+            + [Query("purge.withhold-tokens")(["scope": scope.id, "places": withheld.map(\.handle?.place)])]
     }
 
-    private func insertEvents(about places: [String]) -> [SQL] {
-        places.isEmpty ? [] : [Query.insertTokenEvents(["scope": scope.id, "places": places] + event)]
+    private func insertEvents(about places: [RowPlace]) -> [SQL] {
+        places.isEmpty ? [] : [Query("purge.insert-token-events")(["scope": scope.id, "places": places] + event)]
     }
 
     func purgeTokens(
@@ -121,24 +108,21 @@ private struct Purge {
         _ transaction: borrowing PostgresTransaction
     ) throws -> Int {
         let tokens: QueryValues = ["scope": scope.id, "kind": kind.name]
+        let hashes = try transaction.run("purge.find-installations", ["numbers": numbers] + tokens).decode([UInt8].self)
         let results = try transaction.pipeline([
-            Query.lockInstallationsOfTokens(["numbers": numbers] + tokens), remaining,
+            Query.lockInstallations(["scope": scope.id, "hashes": hashes]), remaining,
         ])
         let stale = try results[1].decode(Int64.self)
         guard !stale.isEmpty else { return 0 }
-        let places = try transaction.run(.lockTokens, ["numbers": stale] + tokens).decode { try $0["place"] as String }
+        let places = try transaction.run("purge.lock-tokens", ["numbers": stale] + tokens).decode {
+            try $0["place"] as RowPlace
+        }
         let purge = Query.purgeTokens(["scope": scope.id, "places": places])
         return try transaction.pipeline(insertEvents(about: places) + [purge], finishing: true).last?.affectedRows ?? 0
     }
 }
 
 extension Query {
-    fileprivate static let lockActivitiesOfKeys: Query = "purge.lock-activities"
-    fileprivate static let withholdTokens: Query = "purge.withhold-tokens"
-    fileprivate static let purgeValues: Query = "purge.update-values"
     fileprivate static let purgeActivities: Query = "purge.update-activities"
-    fileprivate static let lockInstallationsOfTokens: Query = "purge.lock-installations"
-    fileprivate static let lockTokens: Query = "purge.lock-tokens"
-    fileprivate static let insertTokenEvents: Query = "purge.insert-token-events"
     fileprivate static let purgeTokens: Query = "purge.delete-tokens"
 }

@@ -33,7 +33,10 @@ extension Registry {
     /// Expired activities without a recorded expiry; nil if there are none.
     package func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
         try await read { session in
-            let overdue = try session.run(.countOverdue, ["scope": scope.id, "limit": OverdueExpiry.countLimit])
+            let overdue = try session.run(
+                "sweep.count-overdue",
+                ["scope": scope.id, "limit": OverdueExpiry.countLimit]
+            )
             return try overdue.decode { row in
                 let (count, first, now): (Int, Date?, Date) = try (row["count"], row["first_at"], row["now"])
                 return first.map { OverdueExpiry(count: count, age: .seconds(now.timeIntervalSince($0))) }
@@ -56,14 +59,14 @@ extension Registry {
             case .tombstones: try Self.sweepTombstones(old, limit: limit, scope, session)
             case .values:
                 try max(
-                    session.run(.deleteUnclaimedValues, old).affectedRows,
-                    session.run(.deleteUnheldValues, silent).readCount()
+                    session.run("sweep.delete-unclaimed-values", old).affectedRows,
+                    session.run("sweep.delete-unheld-values", silent).readCount()
                 )
             case .identities:
-                try session.run(.deleteStaleIdentities, old + ["lifetime": settings.activityLifetime]).affectedRows
-            case .removals: try session.run(.deleteRemovedTokens, old).affectedRows
+                try session.run("sweep.delete-identities", old + ["lifetime": settings.activityLifetime]).affectedRows
+            case .removals: try session.run("sweep.delete-removed-tokens", old).affectedRows
             case .installations: try Self.sweepInstallations(silent, scope, session)
-            case .leases: try session.run(.sweepLeases, page).affectedRows
+            case .leases: try session.run("sweep.delete-leases", page).affectedRows
             }
         }
     }
@@ -75,13 +78,14 @@ extension Registry {
         _ session: borrowing PostgresSession
     ) throws -> Int {
         try session.transaction { transaction in
-            let ids = try transaction.run(.lockExpired, page).decode { try $0["activity_id"] as ActivityID }
+            let ids = try transaction.run("sweep.lock-expired", page).decode { try $0["activity_id"] as ActivityID }
             let expired: QueryValues = ["scope": scope.id, "ids": ids]
             let event: QueryValues = [
                 "retention": scope.app.settings.eventRetention, "type": "expired", "who": "sweep",
             ]
             let changes = [
-                Query.recordExpiry(expired), Query.closeAliases(expired), Query.insertActivityEvents(expired + event),
+                Query("sweep.record-expiry")(expired), Query("sweep.close-aliases")(expired),
+                Query.insertActivityEvents(expired + event),
             ]
             _ = try transaction.pipeline(ids.isEmpty ? [] : changes, finishing: true)
             return ids.count
@@ -95,7 +99,7 @@ extension Registry {
         _ session: borrowing PostgresSession
     ) throws -> Int {
         try session.transaction { transaction in
-            let ids = try transaction.run(.lockTombstones, page).decode { try $0["activity_id"] as ActivityID }
+            let ids = try transaction.run("sweep.lock-tombstones", page).decode { try $0["activity_id"] as ActivityID }
             guard !ids.isEmpty else { return 0 }
             let values = try transaction.execute(deleteValues(of: ids, in: scope)).readCount()
             let isLast = values < tokenPageSize
@@ -113,7 +117,7 @@ extension Registry {
     ) throws -> Int {
         try session.transaction { transaction in
             let start = (0..<32).map { _ in UInt8.random(in: 0...255) }
-            let empty = try transaction.run(.lockEmptyInstallations, page + ["start": start])
+            let empty = try transaction.run("sweep.lock-empty-installations", page + ["start": start])
             let hashes = try empty.decode { try $0["installation_hash"] as [UInt8] }
             let deletions = hashes.isEmpty ? [] : deleteInstallations(hashes, in: scope)
             _ = try transaction.pipeline(deletions, finishing: true)
@@ -129,19 +133,22 @@ extension Registry {
 
     /// Deletes a page of the values of locked activities, and counts them.
     static func deleteValues(of ids: [ActivityID], in scope: Scope) -> SQL {
-        Query.deleteValues(["scope": scope.id, "limit": tokenPageSize, "ids": ids])
+        Query("sweep.delete-values")(["scope": scope.id, "limit": tokenPageSize, "ids": ids])
     }
 
     /// Deletes locked activities without values.
     static func deleteActivities(_ ids: [ActivityID], in scope: Scope) -> [SQL] {
         let activities: QueryValues = ["scope": scope.id, "ids": ids]
-        return [Query.deleteAliases(activities), Query.deleteActivities(activities)]
+        return [Query("sweep.delete-aliases")(activities), Query("sweep.delete-activities")(activities)]
     }
 
     /// Deletes locked installations without tokens.
     static func deleteInstallations(_ hashes: [[UInt8]], in scope: Scope) -> [SQL] {
         let installations: QueryValues = ["scope": scope.id, "hashes": hashes]
-        return [Query.deleteInstallationAliases(installations), Query.deleteInstallations(installations)]
+        return [
+            Query("sweep.delete-installation-aliases")(installations),
+            Query("sweep.delete-installations")(installations),
+        ]
     }
 }
 
@@ -152,20 +159,4 @@ extension PostgresResult {
 
 extension Query {
     static let insertActivityEvents: Query = "sweep.insert-events"
-    fileprivate static let countOverdue: Query = "sweep.count-overdue"
-    fileprivate static let lockExpired: Query = "sweep.lock-expired"
-    fileprivate static let recordExpiry: Query = "sweep.record-expiry"
-    fileprivate static let closeAliases: Query = "sweep.close-aliases"
-    fileprivate static let lockTombstones: Query = "sweep.lock-tombstones"
-    fileprivate static let deleteValues: Query = "sweep.delete-values"
-    fileprivate static let deleteAliases: Query = "sweep.delete-aliases"
-    fileprivate static let deleteActivities: Query = "sweep.delete-activities"
-    fileprivate static let deleteUnclaimedValues: Query = "sweep.delete-unclaimed-values"
-    fileprivate static let deleteUnheldValues: Query = "sweep.delete-unheld-values"
-    fileprivate static let deleteStaleIdentities: Query = "sweep.delete-identities"
-    fileprivate static let deleteRemovedTokens: Query = "sweep.delete-removed-tokens"
-    fileprivate static let lockEmptyInstallations: Query = "sweep.lock-empty-installations"
-    fileprivate static let deleteInstallationAliases: Query = "sweep.delete-installation-aliases"
-    fileprivate static let deleteInstallations: Query = "sweep.delete-installations"
-    fileprivate static let sweepLeases: Query = "sweep.delete-leases"
 }

@@ -68,6 +68,21 @@ extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement 
     }
 }
 
+extension RowPlace: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
+    package static var postgresType: PostgresType { .tid }
+
+    package func encode(into buffer: inout [UInt8]) {
+        withUnsafeBytes(of: page.bigEndian) { buffer.append(contentsOf: $0) }
+        withUnsafeBytes(of: item.bigEndian) { buffer.append(contentsOf: $0) }
+    }
+
+    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+        guard type == .tid, bytes.count == 6 else { throw .mismatch(type, Self.self) }
+        let page = UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))
+        self.init(page: page, item: UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt16.self)))
+    }
+}
+
 extension APNSEnvironment: PostgresEncodable {}
 extension BroadcastChannel.StoragePolicy: PostgresEncodable, PostgresDecodable {}
 
