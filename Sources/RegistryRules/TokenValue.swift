@@ -68,7 +68,7 @@ package struct TokenValue: Sendable, Hashable {
     /// Whether tokens of installations may have the value.
     package var isOfInstallations: Bool { installation != nil || startObservedAt != nil }
     /// Whether a client has ever registered the value.
-    private var isKnown: Bool { owner != nil || isOfInstallations }
+    package var isKnown: Bool { owner != nil || isOfInstallations }
 
     /// Counts a claim: the greatest (`observedAt`, id) owns the value (R2, R7).
     ///

@@ -25,7 +25,7 @@ import Testing
             let plan = try await ProductionPlan.plan(of: statement, in: database)
             #expect(plan.text.contains("Sample Scan") && plan.wholeReads == [], "\(plan.text)")
         }
-        let read = Query("counts.read-sweep-lag")(["scope": scope.id])
+        let read = Query("sweep.count-overdue")(["scope": scope.id, "limit": 1])
         let lag = try await ProductionPlan.plan(of: read, in: database)
         #expect(!lag.wholeReads.contains("activities"), "\(lag.text)")
     }

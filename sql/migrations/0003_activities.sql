@@ -49,15 +49,10 @@ CREATE TABLE activities (
     -- The column that tells rows apart comes first in keys that are looked up whole: all rows of a scope are equal in the
     -- others, which would have to be compared at every step.
     CONSTRAINT activities_pkey PRIMARY KEY (activity_id, scope_id),
-    -- Few and short: each statement parses them anew.
-    CONSTRAINT activities_token_is_whole CHECK (
-        (token_digest IS NULL) = (token_observed_at IS NULL) AND (token_digest IS NULL) = (token_claimed_at IS NULL)
-        AND (token IS NULL OR token_digest IS NOT NULL) AND (withheld IS NULL OR token_digest IS NOT NULL)
-    ),
+    -- The only check, and short: every statement that writes a row parses the checks again.
     CONSTRAINT activities_over_have_no_token CHECK (
-        token IS NULL OR (ended_at IS NULL AND expiry_recorded_at IS NULL AND octet_length(token) <= 512)
-    ),
-    CONSTRAINT activities_end_is_whole CHECK ((ended_at IS NULL) = (end_reason IS NULL))
+        token IS NULL OR (token_digest IS NOT NULL AND ended_at IS NULL AND expiry_recorded_at IS NULL)
+    )
 ) WITH (fillfactor = 80);
 
 -- The row that a unit of work writes. Rows are sent as one array of this type: an array for each column would cost several times

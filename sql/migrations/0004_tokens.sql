@@ -49,17 +49,8 @@ CREATE TABLE token_values (
     -- on: it is indexed, and registrations and feedback then change no index.
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, scope_id),
-    CONSTRAINT token_values_digest_is_sha256 CHECK (octet_length(token_digest) = 32),
-    CONSTRAINT token_values_owner_is_whole CHECK (
-        (activity_id IS NULL) = (observed_at IS NULL) AND (activity_id IS NULL) = (activity_key IS NULL)
-    ),
-    CONSTRAINT token_values_installation_is_whole CHECK (
-        (installation_hash IS NULL) = (installation_observed_at IS NULL)
-        AND (installation_hash IS NULL) = (installation_kind IS NULL)
-    ),
-    CONSTRAINT token_values_quarantine_is_whole CHECK (
-        (quarantined_at IS NULL) = (quarantined_kind IS NULL) AND (quarantined_at IS NULL) = (quarantine_reason IS NULL)
-    )
+    -- The only check, and short, for the reason given at activities.
+    CONSTRAINT token_values_owner_has_key CHECK ((activity_id IS NULL) = (activity_key IS NULL))
 ) WITH (fillfactor = 80);
 
 -- The owner of a value, as a unit of work writes it.

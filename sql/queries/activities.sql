@@ -23,10 +23,10 @@ ORDER BY v.token_digest
 FOR UPDATE;
 
 -- name: activities.read-context
--- Reads, after all locks, the time, whether recent erasures must be checked, and the installations that requests name or activities
--- have. No row: the app was deleted. Installations need no lock: full states and log-outs are compared when an activity is read. Each
--- is a lookup of its own: by a plan from a time when the table was small, a list of hashes would read all installations of the scope.
--- Indexes: apps_pkey, erasures_recent, activities_pkey, installations_pkey.
+-- Reads, after all locks, the time, whether recent erasures must be checked, and some installations. No row: the app was deleted.
+-- Installations need no lock: full states and log-outs are compared when an activity is read. Each is a lookup of its own: by a plan
+-- from a time when the table was small, a list of hashes would read all installations of the scope.
+-- Indexes: apps_pkey, erasures_recent, installations_pkey.
 SELECT clock_timestamp() AS now,
     coalesce((
         SELECT e.erased_at
@@ -38,9 +38,7 @@ SELECT clock_timestamp() AS now,
     i.installation_hash, i.full_state_at, i.removed_at
 FROM apps app
 LEFT JOIN (
-    unnest(:hashes::bytea[] || ARRAY(
-        SELECT a.installation_hash FROM activities a WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
-    )) AS named (hash)
+    unnest(:hashes::bytea[]) AS named (hash)
     CROSS JOIN LATERAL (
         SELECT its.installation_hash, its.full_state_at, its.removed_at
         FROM installations its

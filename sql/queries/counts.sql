@@ -140,14 +140,6 @@ FROM scopes s
 JOIN apps app ON app.app_id = s.app_id
 ORDER BY s.scope_id;
 
--- name: counts.read-sweep-lag
--- Reads the time since the oldest expiry that no sweep has recorded. Index: activities_running.
-SELECT now() - a.expires_at AS lag
-FROM activities a
-WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
-ORDER BY a.expires_at
-LIMIT 1;
-
 -- name: counts.count-guards
 -- Counts the burst guards that are on. There is a row for each scope and kind at most.
 SELECT count(*) AS count

@@ -137,34 +137,9 @@ SELECT (SELECT count(*) FROM page) AS page_size,
     (SELECT count(*) FROM theirs WHERE theirs.is_unheld) + (SELECT count(*) FROM released) AS changes;
 
 -- name: erasure.delete-tokens
--- Deletes a page of the tokens of locked installations. Index: installation_tokens_pkey.
-DELETE FROM installation_tokens d
-WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.place
-    FROM unnest(:hashes::bytea[]) AS named (hash)
-    CROSS JOIN LATERAL (
-        SELECT its.ctid AS place
-        FROM installation_tokens its
-        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
-        LIMIT :limit
-    ) AS found
-    LIMIT :limit
-));
-
--- name: erasure.delete-leases
--- Deletes a page of the leases of locked installations. Index: start_leases_pkey.
-DELETE FROM start_leases d
-WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.place
-    FROM unnest(:hashes::bytea[]) AS named (hash)
-    CROSS JOIN LATERAL (
-        SELECT its.ctid AS place
-        FROM start_leases its
-        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
-        LIMIT :limit
-    ) AS found
-    LIMIT :limit
-));
+-- Deletes the tokens of locked installations, of which each has few. Index: installation_tokens_pkey.
+DELETE FROM installation_tokens r
+WHERE r.scope_id = :scope AND r.installation_hash = ANY(:hashes);
 
 -- name: erasure.delete-leases-of-alias
 -- Deletes a page of the leases of an alias, on any installation. Index: start_leases_of_alias.
@@ -177,26 +152,27 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     FOR UPDATE
 ));
 
--- name: erasure.lock-identities-of-alias
--- Locks a page of the identities with an alias. Index: alias_identities_pkey.
-SELECT i.ctid AS place
-FROM alias_identities i
-WHERE i.scope_id = :scope AND i.alias = :alias
-LIMIT :limit
-FOR UPDATE;
-
--- name: erasure.lock-identities-of-owner
--- Locks a page of the identities of an installation or a signed-in user. Index: alias_identities_of_owner.
-SELECT i.ctid AS place
-FROM alias_identities i
-WHERE i.scope_id = :scope AND i.owner = :owner AND i.owner <> 'app'
-LIMIT :limit
-FOR UPDATE;
-
--- name: erasure.delete-identities
--- Finds each locked row by its place, like activities.update.
+-- name: erasure.delete-identities-of-alias
+-- Deletes a page of the identities with an alias. Index: alias_identities_pkey.
 DELETE FROM alias_identities d
-WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(:places);
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT i.ctid
+    FROM alias_identities i
+    WHERE i.scope_id = :scope AND i.alias = :alias
+    LIMIT :limit
+    FOR UPDATE
+));
+
+-- name: erasure.delete-identities-of-owner
+-- Deletes a page of the identities of an installation or a signed-in user. Index: alias_identities_of_owner.
+DELETE FROM alias_identities d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT i.ctid
+    FROM alias_identities i
+    WHERE i.scope_id = :scope AND i.owner = :owner AND i.owner <> 'app'
+    LIMIT :limit
+    FOR UPDATE
+));
 
 -- name: erasure.find-events-of-activities
 -- Finds a page of the events of activities; redacted events are not found again. The numeric scope keeps other indexes from being

@@ -140,10 +140,3 @@ SET dead_at = n.dead_at, quarantined_at = n.quarantined_at, quarantined_kind = n
     touched_at = CASE WHEN v.activity_id IS NULL AND n.delivered_at IS NULL THEN :now ELSE v.touched_at END
 FROM unnest(:rows::token_report_write[]) AS n
 WHERE v.ctid = n.place AND v.scope_id = :scope::bigint::numeric;
-
--- name: feedback.find-known
--- Finds the values that are known in another environment. Index: token_values_pkey.
-SELECT v.token_digest
-FROM token_values v
-WHERE v.scope_id = :scope AND v.token_digest = ANY(:digests)
-    AND (v.activity_id IS NOT NULL OR v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL);

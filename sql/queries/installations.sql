@@ -1,15 +1,8 @@
 -- Requests about an installation lock it first, so that a log-out sees all earlier writes, and later writes see the log-out.
 
 -- name: installations.lock
--- Index: installations_pkey.
-SELECT i.*
-FROM installations i
-WHERE i.scope_id = :scope AND i.installation_hash = :installation
-FOR UPDATE;
-
--- name: installations.lock-all
 -- Locks installations in the order of their hashes. Index: installations_pkey.
-SELECT i.installation_hash
+SELECT i.*
 FROM installations i
 WHERE i.scope_id = :scope AND i.installation_hash = ANY(:hashes)
 ORDER BY i.installation_hash
@@ -117,7 +110,7 @@ ON CONFLICT DO NOTHING;
 -- name: installations.delete-leases
 -- Index: start_leases_pkey.
 DELETE FROM start_leases l
-WHERE l.scope_id = :scope AND l.installation_hash = :installation;
+WHERE l.scope_id = :scope AND l.installation_hash = ANY(:hashes);
 
 -- name: installations.insert-slot
 INSERT INTO installation_tokens (

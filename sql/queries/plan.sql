@@ -33,14 +33,6 @@ LEFT JOIN LATERAL (
 ORDER BY al.activity_key
 LIMIT :limit;
 
--- name: plan.read-last-key
--- The key of the last activity that plan.read-running looks at; no row if it looks at all. Index: activity_aliases_pkey.
-SELECT al.activity_key
-FROM activity_aliases al
-WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value AND NOT al.ended AND al.activity_key > :after
-ORDER BY al.activity_key
-LIMIT 1 OFFSET :skipped;
-
 -- name: plan.find-installations
 -- One page of the installations that have one of some aliases, in the order of their hashes. Index: installation_aliases_pkey.
 SELECT DISTINCT named.installation_hash

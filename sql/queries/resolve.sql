@@ -51,7 +51,7 @@ CROSS JOIN LATERAL (
 LIMIT :most;
 
 -- name: resolve.find-key
--- The key of a later row of an alias: the end of a range. Index: activity_aliases_pkey.
+-- The key of a later row of an alias, :skipped rows after the next: the end of a range. Index: activity_aliases_pkey.
 SELECT al.activity_key
 FROM activity_aliases al
 WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value AND NOT al.ended AND al.activity_key > :after

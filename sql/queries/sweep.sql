@@ -12,9 +12,9 @@ LIMIT :limit
 FOR UPDATE SKIP LOCKED;
 
 -- name: sweep.count-overdue
--- Counts expired activities without a recorded expiry up to a limit, and reads the time of the first one.
+-- Counts expired activities without a recorded expiry up to a limit, and reads the time since the first one expired.
 -- Reads many rows. Index: activities_running.
-SELECT count(*) AS count, min(o.expires_at) AS first_at, now() AS now
+SELECT count(*) AS count, now() - min(o.expires_at) AS age
 FROM (
     SELECT a.expires_at
     FROM activities a

@@ -26,7 +26,7 @@ extension Registry {
                 var totals = totals
                 let reads = part.flatMap { scope -> [SQL] in
                     let values: QueryValues = ["scope": scope.id]
-                    return [Query.readLatestCounts(values), Query("counts.read-sweep-lag")(values)]
+                    return [Query.readLatestCounts(values), Query.countOverdue(values + ["limit": 1])]
                 }
                 let results = try session.pipeline(reads)
                 for (index, scope) in part.enumerated() {
@@ -59,6 +59,6 @@ extension Totals {
         }
         age = max(age, latest.first?.age ?? scope.age)
         counts[scope.environment]?.merge((latest.first?.ages ?? [:]).mapValues { $0.reduce(0, +) }, uniquingKeysWith: +)
-        sweepLag = max(sweepLag, try lag.decode { try $0["lag"] as Duration }.first ?? .zero)
+        sweepLag = max(sweepLag, try lag.decode { try $0["age"] as Duration? }[0] ?? .zero)
     }
 }

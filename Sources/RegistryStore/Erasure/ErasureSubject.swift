@@ -37,16 +37,16 @@ package enum ErasureSubject: Sendable, Hashable {
         }
     }
 
-    /// Locks a page of the identities to erase; nil if the subject has none besides those of activities.
-    func lockIdentities(limit: Int, in scope: Scope) -> SQL? {
+    /// Deletes a page of the identities to erase; nil if the subject has none besides those of activities.
+    func deleteIdentities(limit: Int, in scope: Scope) -> SQL? {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
-        let lock = { Query("erasure.lock-identities-of-owner")(page + ["owner": ($0 as ActivityOwner).stored]) }
+        let delete = { Query("erasure.delete-identities-of-owner")(page + ["owner": ($0 as ActivityOwner).stored]) }
         return switch self {
         case .alias(let alias) where alias.kind == Alias.liveActivityKind:
-            Query("erasure.lock-identities-of-alias")(page + ["alias": alias.value])
+            Query("erasure.delete-identities-of-alias")(page + ["alias": alias.value])
         case .alias: nil
-        case .installation(let hash): lock(.installation(hash))
-        case .subject(let subject): lock(.subject(subject))
+        case .installation(let hash): delete(.installation(hash))
+        case .subject(let subject): delete(.subject(subject))
         }
     }
 

@@ -1,7 +1,6 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
-import RegistryRules
 
 /// The number of deleted or redacted rows. Each call counts only its own work: a repetition after an interruption
 /// counts the rest.
@@ -39,15 +38,19 @@ extension Registry {
         // Followers of the feed list anew after each event: first when all is deleted, and again when the trail that
         // they may have to read is redacted.
         if pages > 1 { _ = try await write { try $0.execute(event).affectedRows } }
-        if let lock = subject.lockIdentities(limit: Self.identityPageSize, in: scope) {
-            _ = try await inPages(&counts) { _, session in try erasure.deleteIdentities(lock, session) }
+        var rest: [SQL] = []
+        // The identities of the subject that no erased activity had.
+        if let identities = subject.deleteIdentities(limit: Self.identityPageSize, in: scope) {
+            rest.append(identities)
         }
         if case .alias(let alias) = subject {
             let key: QueryValues = ["scope": scope.id, "kind": alias.kind, "value": alias.value]
             counts.records += try await write { try $0.run(.deleteChannel, key).affectedRows }
             // The leases on installations that do not bear the alias; the others went with their installations.
-            let leases = Query("erasure.delete-leases-of-alias")(key + ["limit": Erasure.pageSize])
-            while case let count = try await write({ try $0.execute(leases).affectedRows }), count > 0 {
+            rest.append(Query("erasure.delete-leases-of-alias")(key + ["limit": Erasure.pageSize]))
+        }
+        for page in rest {
+            while case let count = try await write({ try $0.execute(page).affectedRows }), count > 0 {
                 counts.records += count
             }
         }
@@ -69,7 +72,6 @@ extension Registry {
         }
     }
 
-    /// Low, because each may remember hundreds of registrations.
     static let identityPageSize = 50
 
     /// Runs page after page, each a transaction, until none is found.
@@ -164,36 +166,21 @@ struct Erasure: Sendable {
             let hashes = try transaction.execute(find).decode { try $0["installation_hash"] as InstallationHash }
             guard !hashes.isEmpty else { return nil }
             let bytes = hashes.map(\.bytes)
-            let tokens: QueryValues = ["scope": scope.id, "hashes": bytes, "limit": Registry.tokenPageSize]
-            let events: QueryValues = ["scope": scope.id, "hashes": bytes, "limit": Self.eventPageSize]
+            let installations: QueryValues = ["scope": scope.id, "hashes": bytes]
             let results = try transaction.pipeline([
-                Query.lockInstallations(["scope": scope.id, "hashes": bytes]),
-                remember(hashes.map { ErasureSubject.installation($0).name }),
-                Query("erasure.delete-values")(tokens), Query("erasure.delete-tokens")(tokens),
-                Query("erasure.delete-leases")(tokens), Query.preferIndexes(), Query.findEventsOfInstallations(events),
+                Query.lockInstallations(installations), remember(hashes.map { ErasureSubject.installation($0).name }),
+                Query("erasure.delete-values")(installations + ["limit": Registry.tokenPageSize]),
+                Query("erasure.delete-tokens")(installations), Query.deleteLeases(installations), Query.preferIndexes(),
+                Query.findEventsOfInstallations(installations + ["limit": Self.eventPageSize]),
             ])
             let (page, values): (Int, Int) = try results[2].decode { try ($0["page_size"], $0["changes"]) }[0]
             let (tokenCount, leases) = (results[3].affectedRows, results[4].affectedRows)
             let numbers = try Self.eventNumbers(results[6])
-            let isLast =
-                numbers.count < Self.eventPageSize
-                && [page, tokenCount, leases].allSatisfy { $0 < Registry.tokenPageSize }
+            let isLast = numbers.count < Self.eventPageSize && page < Registry.tokenPageSize
             let end = isLast ? Registry.deleteInstallations(bytes, in: scope) : []
             let deleted = try transaction.pipeline(event + redact(numbers) + end, finishing: true).suffix(end.count)
             let records = values + tokenCount + leases + deleted.map(\.affectedRows).reduce(0, +)
             return ErasureCounts(records: records, events: numbers.count)
-        }
-    }
-
-    // MARK: Identities
-
-    /// The identities of the subject that no erased activity had.
-    func deleteIdentities(_ lock: SQL, _ session: borrowing PostgresSession) throws -> ErasureCounts? {
-        try session.transaction { transaction in
-            let places = try transaction.execute(lock).decode { try $0["place"] as RowPlace }
-            guard !places.isEmpty else { return nil }
-            let deletion = Query.deleteIdentities(["scope": scope.id, "places": places])
-            return ErasureCounts(records: try transaction.pipeline([deletion], finishing: true)[0].affectedRows)
         }
     }
 
@@ -240,6 +227,5 @@ struct Erasure: Sendable {
 }
 
 extension Query {
-    fileprivate static let deleteIdentities: Query = "erasure.delete-identities"
     fileprivate static let redactEvents: Query = "erasure.redact-events"
 }

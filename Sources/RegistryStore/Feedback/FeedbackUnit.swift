@@ -28,7 +28,7 @@ struct FeedbackUnit {
 
     /// Finds the values and, for suspects, locks the burst guards. If one may trip, finds the values that it would release, too.
     private func find(_ locks: inout ValueLocks, _ transaction: borrowing PostgresTransaction) throws -> [BurstGuard] {
-        let find = Query("feedback.find-values")(["scope": scope.id, "digests": locks.digests.map(\.bytes)])
+        let find = Query.findValues(["scope": scope.id, "digests": locks.digests.map(\.bytes)])
         let suspects = Set(reports.filter { $0.verdict == .suspect }.map(\.digest)).count
         guard suspects > 0 else {
             locks.add(try transaction.execute(find).decode(TokenValue.self))
@@ -72,8 +72,8 @@ struct FeedbackUnit {
     ) throws -> Set<TokenDigest> {
         let digests = Set(zip(reports, decisions).filter { $1.mentionsElsewhere }.map(\.0.digest))
         guard !digests.isEmpty else { return [] }
-        let known = try session.run("feedback.find-known", ["scope": scope.other.id, "digests": digests.map(\.bytes)])
-        return Set(try known.decode { TokenDigest(bytes: try $0["token_digest"]) })
+        let found = try session.run(.findValues, ["scope": scope.other.id, "digests": digests.map(\.bytes)])
+        return Set(try found.decode(TokenValue.self).filter(\.isKnown).map(\.digest))
     }
 }
 
@@ -91,4 +91,5 @@ extension BurstGuard: DecodableRow {
 
 extension Query {
     static let lockGuards: Query = "feedback.lock-guards"
+    fileprivate static let findValues: Query = "feedback.find-values"
 }

@@ -103,7 +103,7 @@ private struct NameOnlyUnit {
     func end(reason: EndReason, observedAt: Timestamp?, in transaction: borrowing PostgresTransaction) throws {
         var identity = try lockIdentity(transaction)
         let former = identity.value.activityID
-        var rows = try RowLocks(ids: Set([former].compactMap(\.self))).take(in: scope, transaction)
+        var rows = try RowLocks(ids: Set([former].compactMap(\.self)), installations: []).take(in: scope, transaction)
         let newID = ActivityID.serverMade(after: former, at: rows.now.date)
         let ended: ActivityID?
         do throws(Rejection) {

@@ -43,7 +43,7 @@ struct PlanUnit {
     func readRunning(after key: Int64, most: Int = mostBearers) -> [SQL] {
         [
             Query("plan.read-running")(values + ["after": key, "most": most, "limit": request.limit + 1]),
-            Query("plan.read-last-key")(values + ["after": key, "skipped": most - 1]),
+            Query.findKey(values + ["after": key, "skipped": most - 1]),
         ]
     }
 

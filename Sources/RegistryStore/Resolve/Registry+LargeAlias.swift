@@ -102,7 +102,7 @@ extension Alias {
 }
 
 extension Query {
-    fileprivate static let findKey: Query = "resolve.find-key"
+    static let findKey: Query = "resolve.find-key"
     fileprivate static let readRange: Query = "resolve.read-range"
     fileprivate static let readDenseRange: Query = "resolve.read-dense-range"
 }

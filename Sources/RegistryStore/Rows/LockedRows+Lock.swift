@@ -7,14 +7,14 @@ import RegistryRules
 struct RowLocks {
     var ids: Set<ActivityID> = []
     var digests: Set<TokenDigest> = []
-    /// Installations that new activities belong to.
-    var installations: Set<InstallationHash> = []
+    /// The installations that requests name, if activities are compared with their installations.
+    var installations: Set<InstallationHash>?
 
-    /// Locks the rows in one round trip, and reads the time after it.
+    /// Locks the rows and reads the time after it, in one round trip. Installations that requests do not name take another one.
     ///
     /// - Throws: `unknownApp`.
     func take(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
-        try rows(transaction.pipeline(locks(in: scope) + [readContext(in: scope)])[...], in: scope)
+        try rows(transaction.pipeline(locks(in: scope) + [readContext(in: scope)])[...], in: scope, transaction)
     }
 
     /// Locks the rows of a request about an installation as well.
@@ -33,7 +33,7 @@ struct RowLocks {
         )
         let slots = 1 + locks.count
         let holders = try SlotHolders(results[slots + 1...slots + 2])
-        var rows = try rows(results[1..<slots] + results.suffix(1), in: scope)
+        var rows = try rows(results[1..<slots] + results.suffix(1), in: scope, transaction)
         rows.installations = InstallationRows(
             installations: try results[0].decode(Installation.self),
             slots: try results[slots].decode(InstallationToken.self) + holders.slots,
@@ -49,20 +49,33 @@ struct RowLocks {
         return [lock, Query.lockValues(["scope": scope.id, "digests": digests.map(\.bytes)])]
     }
 
-    private func readContext(in scope: Scope) -> SQL { Clock.read(in: scope, installations, of: ids) }
+    private func readContext(in scope: Scope) -> SQL { Clock.read(in: scope, installations ?? []) }
 
     /// - Parameter results: of ``locks(in:)`` and ``readContext(in:)``.
-    private func rows(_ results: ArraySlice<PostgresResult>, in scope: Scope) throws -> LockedRows {
-        let (activities, context) = (results[results.startIndex], results[results.endIndex - 1])
+    private func rows(
+        _ results: ArraySlice<PostgresResult>,
+        in scope: Scope,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> LockedRows {
+        let activities = try results[results.startIndex].decode(Activity.self)
+        let context = results[results.endIndex - 1]
         let clock = try Clock(context)
+        var times = try InstallationTimes.dictionary(context)
+        if let installations {
+            let others = Set(activities.compactMap(\.installation)).subtracting(installations)
+            if !others.isEmpty {
+                let rest = try transaction.execute(Clock.read(in: scope, others))
+                times.merge(try InstallationTimes.dictionary(rest)) { $1 }
+            }
+        }
         return LockedRows(
             now: clock.now,
             hasErasures: clock.hasErasures,
             lifetime: scope.app.settings.activityLifetime,
             lockedIDs: ids,
-            activities: try activities.decode(Activity.self),
+            activities: activities,
             values: digests.isEmpty ? [] : try results[results.startIndex + 1].decode(TokenValue.self),
-            times: try InstallationTimes.dictionary(context)
+            times: times
         )
     }
 }
@@ -84,7 +97,7 @@ struct InstallationLocks {
     }
 
     func lockInstallation(in scope: Scope) -> SQL {
-        Query.lockInstallation(["scope": scope.id, "installation": installation])
+        Query.lockInstallations(["scope": scope.id, "hashes": [installation]])
     }
 
     func lockSlots(in scope: Scope) -> SQL {
@@ -179,15 +192,9 @@ struct Clock: DecodableRow {
     let now: Timestamp
     let hasErasures: Bool
 
-    /// Reads the installations that new or some known activities belong to as well.
-    static func read(
-        in scope: Scope,
-        _ installations: Set<InstallationHash> = [],
-        of ids: Set<ActivityID> = []
-    ) -> SQL {
-        Query.readContext([
-            "scope": scope.id, "hashes": installations.map(\.bytes), "ids": Array(ids), "app": scope.app.id,
-        ])
+    /// Reads the times of some installations as well.
+    static func read(in scope: Scope, _ installations: Set<InstallationHash> = []) -> SQL {
+        Query.readContext(["scope": scope.id, "hashes": installations.map(\.bytes), "app": scope.app.id])
     }
 
     /// - Throws: `unknownApp`.
@@ -208,8 +215,7 @@ extension Query {
     static let lockActivities: Query = "activities.lock"
     static let lockValues: Query = "activities.lock-values"
     fileprivate static let readContext: Query = "activities.read-context"
-    fileprivate static let lockInstallation: Query = "installations.lock"
-    static let lockInstallations: Query = "installations.lock-all"
+    static let lockInstallations: Query = "installations.lock"
     fileprivate static let lockSlots: Query = "installations.lock-slots"
     fileprivate static let lockOwners: Query = "installations.lock-owners"
     fileprivate static let lockSharers: Query = "installations.lock-sharers"

@@ -57,7 +57,7 @@ extension RowWrite {
 
     private func leases(of installation: Installation) -> [SQL] {
         guard rows.installations.voidsLeases else { return [] }
-        return [Query.deleteLeases(["scope": scope.id, "installation": installation.hash])]
+        return [Query.deleteLeases(["scope": scope.id, "hashes": [installation.hash]])]
     }
 
     // MARK: Tokens
@@ -123,7 +123,7 @@ extension Query {
     fileprivate static let updateInstallation: Query = "installations.update"
     fileprivate static let deleteAliases: Query = "installations.delete-aliases"
     fileprivate static let insertAliases: Query = "installations.insert-aliases"
-    fileprivate static let deleteLeases: Query = "installations.delete-leases"
+    static let deleteLeases: Query = "installations.delete-leases"
     fileprivate static let insertSlot: Query = "installations.insert-slot"
     fileprivate static let updateSlots: Query = "installations.update-slots"
     fileprivate static let insertValue: Query = "installations.insert-value"

@@ -33,13 +33,9 @@ extension Registry {
     /// Expired activities without a recorded expiry; nil if there are none.
     package func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
         try await read { session in
-            let overdue = try session.run(
-                "sweep.count-overdue",
-                ["scope": scope.id, "limit": OverdueExpiry.countLimit]
-            )
-            return try overdue.decode { row in
-                let (count, first, now): (Int, Date?, Date) = try (row["count"], row["first_at"], row["now"])
-                return first.map { OverdueExpiry(count: count, age: .seconds(now.timeIntervalSince($0))) }
+            let limit = OverdueExpiry.countLimit
+            return try session.run(.countOverdue, ["scope": scope.id, "limit": limit]).decode { row in
+                try (row["age"] as Duration?).map { OverdueExpiry(count: try row["count"], age: $0) }
             }[0]
         }
     }
@@ -159,4 +155,5 @@ extension PostgresResult {
 
 extension Query {
     static let insertActivityEvents: Query = "sweep.insert-events"
+    static let countOverdue: Query = "sweep.count-overdue"
 }
