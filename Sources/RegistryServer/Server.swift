@@ -35,12 +35,15 @@ package struct Server: Service {
         var services: [any Service] = [
             Sweeper(registry: registry, interval: interval, logger: logger, metrics: factory, journal: journal),
             MemoryReturn(),
-            try Listener(configuration, logger: logger, onServing: onServing, respond: responder.respond),
         ]
         if configuration.adminPort != nil {
             let admin = try AdminServer(registry, configuration, metrics, logger: logger, onServing: onServingAdmin)
             services.append(admin)
         }
+        // The last one is the first to stop, so that the admin port answers until all requests are answered.
+        services.append(
+            try Listener(configuration, logger: logger, onServing: onServing, respond: responder.respond)
+        )
         self.services = services
     }
 

@@ -36,6 +36,12 @@ import Testing
         #expect(problem?.code == .unsupportedMediaType)
     }
 
+    @Test func `A charset other than UTF-8 is named`() {
+        let fields: HTTPFields = [.contentType: "application/json; charset=latin1"]
+        let problem = #expect(throws: Problem.self) { try BodyReader.checkMediaType(fields) }
+        #expect(problem?.detail.hasPrefix("The charset latin1 is not supported. Send JSON in UTF-8") == true)
+    }
+
     @Test("Compressed bodies are refused") func compressionIsNot() {
         let fields: HTTPFields = [.contentType: "application/json", .contentEncoding: "gzip"]
         #expect(throws: Problem.self) { try BodyReader.checkMediaType(fields) }

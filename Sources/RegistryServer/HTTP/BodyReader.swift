@@ -99,10 +99,19 @@ struct BodyReader: Sendable {
     }
 
     static func checkMediaType(_ fields: HTTPFields) throws(Problem) {
-        guard let type = fields[.contentType], type == MediaType.json || MediaType(type).isJSON else {
-            throw Problem(.unsupportedMediaType, "Send JSON in UTF-8, and Content-Type: application/json.")
+        guard let text = fields[.contentType] else { throw unsupported("The request has no Content-Type.") }
+        if text != MediaType.json {
+            let type = MediaType(text)
+            if type.name == MediaType.json, !type.isJSON {
+                throw unsupported("The charset \((type.parameters["charset"] ?? "").prefix(32)) is not supported.")
+            }
+            guard type.isJSON else { throw unsupported("The Content-Type is not that of JSON.") }
         }
         try checkEncoding(fields)
+    }
+
+    private static func unsupported(_ fault: String) -> Problem {
+        Problem(.unsupportedMediaType, "\(fault) Send JSON in UTF-8, and Content-Type: application/json.")
     }
 
     private static func checkEncoding(_ fields: HTTPFields) throws(Problem) {

@@ -140,10 +140,12 @@ struct RegistryResponder: Sendable {
     }
 
     /// Whether a request is so quick that it may run on the thread of its connection's event loop, which blocks other
-    /// connections meanwhile: a call about one record or a page, with a small body. A large batch takes many milliseconds.
+    /// connections meanwhile: a public response from memory, or a call about one record or a page with a small body. A large batch,
+    /// a page of the console and the administration of apps may take many milliseconds.
     func isBrief(_ located: RoutedRequest, _ fields: HTTPFields) -> Bool {
         let route = located.match.route
-        guard !route.isPage, !located.isHeavy || route.cost == .heavyUnlessSmall else { return false }
+        guard case .scoped = route.action else { return !route.isPage && route.access == .everyone }
+        guard !located.isHeavy || route.cost == .heavyUnlessSmall else { return false }
         guard route.body != .none else { return true }
         // With HTTP/2 a body's length may be unknown.
         guard let length = fields[.contentLength].flatMap(Int.init) else { return route.body == .single }
