@@ -30,6 +30,15 @@ final class SimulatedApp: Sendable {
         return await registry.outbox.underWay.count <= stuck
     }
 
+    /// Whether a report of an activity's present token waits.
+    func waits(withTokenOf activity: FakeActivity) async -> Bool {
+        await registry.outbox.entries.contains { entry in
+            guard case .registration(let registration) = entry.report else { return false }
+            return registration.activityID.string == activity.id
+                && registration.token == activity.token.map { Token($0) }
+        }
+    }
+
     /// The names of what waits.
     func waiting() async -> [ReportName] { await registry.outbox.entries.map(\.name) }
 }

@@ -1,6 +1,7 @@
 import RegistryClient
 import RegistryClientTestSupport
 import RegistryLiveActivities
+import TestSupport
 import Testing
 
 /// A life that a test tells step by step, with a service of its own.
@@ -38,6 +39,11 @@ struct Story: Sendable {
     func tokenComes(to activity: FakeActivity) async {
         await life.tokenComes(to: activity)
         await phone.rest()
+    }
+
+    /// An app without a network has noted an activity's present token, with the time of its clock.
+    func notes(_ activity: FakeActivity) async throws {
+        try await until { await phone.app?.waits(withTokenOf: activity) == true }
     }
 
     /// A sender sees what the phone shows, and nothing waits.
