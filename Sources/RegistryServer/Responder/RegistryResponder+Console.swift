@@ -11,9 +11,11 @@ extension RegistryResponder {
         let visit = try await findVisit(request, network)
         if located.match.route.access != .everyone, visit.principal.role == nil { return .signIn(toward: request.head) }
         let admission = try await admission(of: visit.principal, to: located, request.fields, from: network)
-        let (count, lookups) = (try count(admission), ContinuousClock.now - start)
+        var count = try count(admission)
+        let lookups = ContinuousClock.now - start
         do {
             let form = try await readForm(request, of: admission.route, visit, network)
+            try beginHeavyCall(admission, &count)
             let call = admission.call(parts, on: request.connection.executor)
             let scope = admission.place.scope
             let consoleCall = ConsoleCall(call: call, console: console, visit: visit, scope: scope, form: form)

@@ -93,9 +93,11 @@ struct RegistryResponder: Sendable {
     }
 
     private func perform(_ request: Request, _ admission: Admission) async throws -> Response {
-        let count = try count(admission)
+        var count = try count(admission)
         do {
-            return count.finish(try await execute(try await receive(admission, request), admission))
+            let call = try await receive(admission, request)
+            try beginHeavyCall(admission, &count)
+            return count.finish(try await execute(call, admission))
         } catch {
             count.giveBack()
             throw error

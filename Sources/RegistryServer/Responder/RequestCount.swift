@@ -20,28 +20,31 @@ struct RequestCount: Sendable {
 }
 
 extension RegistryResponder {
-    /// Counts an admitted request, and heavy calls.
+    /// Counts an admitted request.
     ///
     /// Probes are not counted; sign-ins to the console are, by network.
     ///
     /// - Throws: `RateLimited`.
     func count(_ admission: Admission) throws(RateLimited) -> RequestCount {
-        let (match, route) = (admission.located.match, admission.route)
-        guard route.access != .everyone || route.body == .form else { return RequestCount() }
-        let (principal, isHeavy) = (admission.principal, admission.located.isHeavy)
+        guard admission.isCounted else { return RequestCount() }
+        return RequestCount(count: try rateLimits.count(admission.principal, caller(of: admission)))
+    }
+
+    /// Begins a heavy call, once its body is there: callers who send slowly hold none of the limits.
+    ///
+    /// - Throws: `RateLimited`.
+    func beginHeavyCall(_ admission: Admission, _ count: inout RequestCount) throws(RateLimited) {
+        guard admission.isCounted, admission.located.isHeavy else { return }
+        let place = Self.place(of: admission.located.match)
+        count.heavyCall = try heavyCalls.begin(admission.principal, caller(of: admission), in: place)
+    }
+
+    private func caller(of admission: Admission) -> Caller {
         var caller = Caller(network: admission.network)
-        if isHeavy || principal.isPublishableKey {
-            caller.installation = Self.installation(of: match, admission.fields)
+        if admission.located.isHeavy || admission.principal.isPublishableKey {
+            caller.installation = Self.installation(of: admission.located.match, admission.fields)
         }
-        let count = try rateLimits.count(principal, caller)
-        guard isHeavy else { return RequestCount(count: count) }
-        do throws(RateLimited) {
-            let heavyCall = try heavyCalls.begin(principal, caller, in: Self.place(of: match))
-            return RequestCount(count: count, heavyCall: heavyCall)
-        } catch {
-            count.giveBack()
-            throw error
-        }
+        return caller
     }
 
     /// The installation named by the path or the header, if valid.
@@ -53,4 +56,8 @@ extension RegistryResponder {
     private static func place(of match: RouteTable.Match) -> String {
         "\(match.parameters["bundleId"] ?? "")/\(match.parameters["environment"] ?? "")"
     }
+}
+
+extension Admission {
+    fileprivate var isCounted: Bool { route.access != .everyone || route.body == .form }
 }
