@@ -171,6 +171,19 @@ import Testing
         }
     }
 
+    /// More input than one read takes would reset a connection that is closed at once, and the caller would lose both responses.
+    @Test func `Responses before and for a fault arrive, however much comes behind it`() async throws {
+        try await Self.run { server in
+            let connection = try RawConnection(port: server.port)
+            let next = String(repeating: Self.text(Self.get("orderId/o-1/activities"), 2, last: false), count: 200)
+            connection.send(
+                Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false) + "put / HTTP/1.1\r\n\r\n" + next
+            )
+            let answers = Self.split(await connection.read())
+            #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 201", "HTTP/1.1 400"])
+        }
+    }
+
     @Test("Input that is no HTTP waits for the answer before it") func whatIsNoHTTPWaitsForTheAnswerBeforeIt()
         async throws
     {

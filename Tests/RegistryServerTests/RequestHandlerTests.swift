@@ -133,6 +133,7 @@ import Testing
         if !isUnderWay { try connection.ask() }
         connection.answer()
         #expect(try connection.heads().map(\.closes) == [true])
+        connection.advance(beyond: .seconds(1))
         #expect(!connection.channel.isActive)
     }
 
@@ -149,6 +150,7 @@ import Testing
         try connection.channel.writeInbound(HTTPRequestPart.head(.to("/")))
         connection.advance(beyond: Self.limits.requestDeadline)
         #expect(try connection.heads().map(\.response.status) == [.requestTimeout])
+        connection.advance(beyond: .seconds(1))
         #expect(!connection.channel.isActive)
         connection.answer()
         #expect(try connection.heads().isEmpty)

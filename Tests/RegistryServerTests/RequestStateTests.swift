@@ -54,6 +54,7 @@ import Testing
             case .addToBody(let bytes): actions.append("add \(String(buffer: bytes))")
             case .finishBody: actions.append("finish")
             case .refuse: actions.append("refuse")
+            case .endConnection: actions.append("end connection")
             case .close: actions.append("close")
             }
         }
@@ -137,7 +138,7 @@ import Testing
         connection.request("/2")
         #expect(connection.state.closes && !connection.state.mayRead)
         connection.respond()
-        #expect(connection.taken() == ["start /1 ", "close"])
+        #expect(connection.taken() == ["start /1 ", "end connection"])
     }
 
     @Test func `A connection that is to end after its response ends after the rest of its request`() {
@@ -147,7 +148,7 @@ import Testing
         connection.respond()
         #expect(connection.taken() == ["start /1 "])
         connection.end()
-        #expect(connection.taken() == ["close"])
+        #expect(connection.taken() == ["end connection"])
     }
 
     @Test func `A fault waits for the response before it`() {
@@ -158,7 +159,9 @@ import Testing
         connection.respond()
         #expect(connection.taken() == ["refuse"])
         connection.respond()
-        #expect(connection.taken() == ["close"])
+        #expect(connection.taken() == ["end connection"])
+        #expect(connection.state.mayRead)
+        _ = connection.state.receive(.inputClosed)
     }
 
     @Test func `A fault within a body is answered, and the call's own response is not wanted any more`() {

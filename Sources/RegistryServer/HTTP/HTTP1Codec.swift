@@ -17,7 +17,9 @@ final class HTTP1Codec: ChannelDuplexHandler {
 
     private let decoder: HTTP1Decoder
     private var isLast = false
+    /// Nothing more is passed on.
     private var isOver = false
+    private var isFaulty = false
     /// HTTP/1.0 has no chunks.
     private var isOld = false
     private var asksForUpgrade = false
@@ -45,30 +47,30 @@ final class HTTP1Codec: ChannelDuplexHandler {
     }
 
     /// Input after the last request is not read. The decoder would collect it until the response.
-    func read(context: ChannelHandlerContext) { if !isOver { context.read() } }
+    func read(context: ChannelHandlerContext) { if !isOver || isFaulty { context.read() } }
 
-    /// Bytes after the last request need not be HTTP.
+    /// Bytes after the last request need not be HTTP. Of those behind a fault, NIO's handler makes an error each time.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if !isOver || !(error is HTTPParserError) { context.fireErrorCaught(error) }
+        if error is ByteToMessageDecoderError || isOver && error is HTTPParserError { return }
+        context.fireErrorCaught(error)
     }
 
     private func take(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let fields = FramingFields(head.headers)
-        if let fault = fields.fault(in: head.version) {
-            isOver = true
-            return context.fireErrorCaught(fault)
-        }
+        if let fault = fields.fault(in: head.version) { return refuse(fault, context) }
         isOld = head.version.minor == 0
         asksForUpgrade = fields.asksForUpgrade
         isLast = isOld || !head.isKeepAlive || head.method == .CONNECT
-        guard var request = HTTPRequest(head) else {
-            isOver = true
-            return context.fireErrorCaught(HTTPParserError.invalidMethod)
-        }
+        guard var request = HTTPRequest(head) else { return refuse(HTTPParserError.invalidMethod, context) }
         if isLast { request.headerFields[.connection] = "close" }
         // A client of HTTP/1.0 does not expect an interim response, and could not read one.
         if isOld { request.headerFields[.expect] = nil }
         context.fireChannelRead(wrapInboundOut(.head(request)))
+    }
+
+    private func refuse(_ fault: any Error, _ context: ChannelHandlerContext) {
+        (isOver, isFaulty) = (true, true)
+        context.fireErrorCaught(fault)
     }
 }
 

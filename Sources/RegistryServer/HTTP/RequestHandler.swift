@@ -16,7 +16,7 @@ final class RequestHandler: ChannelDuplexHandler {
     /// Answers a request; nil if the connection was lost meanwhile.
     typealias Respond = @Sendable (Request) async -> Response?
 
-    private enum Timer { case idle, body, reader, response, stop }
+    private enum Timer { case idle, body, reader, response, stop, end }
 
     private let respond: Respond
     private let limits: ServerConfiguration.Limits
@@ -130,6 +130,7 @@ extension RequestHandler {
         case .addToBody(let bytes): if body?.add(bytes) == false { state.noteBody(isFull: true) }
         case .finishBody: endBody(isLost: false)
         case .refuse(let problem): refuse(problem)
+        case .endConnection: endConnection()
         case .close: closeNow()
         }
     }
@@ -198,7 +199,6 @@ extension RequestHandler {
         if state.isBusy != isBusy {
             isBusy.toggle()
             slot?.noteOpen(isBusy ? 1 : -1)
-            if !isBusy, let context { idleSince = context.eventLoop.now }
         }
         if !state.isReadingBody { stopTimer(.body) }
         readIfAllowed()
@@ -208,6 +208,13 @@ extension RequestHandler {
         guard owesRead, state.mayRead else { return }
         owesRead = false
         context?.read()
+    }
+
+    /// Ends the connection behind its last response. Closed while input is unread, it would be reset, and the caller would lose the
+    /// response; so what still comes is read and dropped for a moment.
+    private func endConnection() {
+        context?.close(mode: .output, promise: nil)
+        startTimer(.end, Duration.seconds(1)) { $0.closeNow() }
     }
 
     private func closeNow() { context?.close(promise: nil) }
@@ -220,7 +227,7 @@ extension RequestHandler {
         let bytes = bytes ?? response.bytes
         let head = head(of: response, contentLength: bytes.count)
         context.writeAndFlush(wrapOutboundOut(.whole(head, state.isHead ? [] : bytes)), promise: nil)
-        responded(head, context)
+        responded(context)
     }
 
     /// - Returns: whether the body is wanted, too.
@@ -229,7 +236,7 @@ extension RequestHandler {
         let head = head(of: response, contentLength: contentLength)
         guard !state.isHead else {
             context.writeAndFlush(wrapOutboundOut(.whole(head, [])), promise: nil)
-            responded(head, context)
+            responded(context)
             return false
         }
         state.beginStream()
@@ -246,7 +253,7 @@ extension RequestHandler {
     func end(_ number: Int) {
         guard state.expects(number), let context else { return }
         context.writeAndFlush(wrapOutboundOut(.end), promise: nil)
-        responded(nil, context)
+        responded(context)
     }
 
     func close(_ number: Int) { if state.expects(number) { closeNow() } }
@@ -273,7 +280,8 @@ extension RequestHandler {
         return ResponseHead(response: response, contentLength: contentLength, closes: state.closes)
     }
 
-    private func responded(_ head: ResponseHead?, _ context: ChannelHandlerContext) {
+    private func responded(_ context: ChannelHandlerContext) {
+        idleSince = context.eventLoop.now
         // Nobody reads the rest of a body that comes after its response.
         body.take()?.finish(isLost: true)
         if context.channel.isWritable { stopTimer(.response) }

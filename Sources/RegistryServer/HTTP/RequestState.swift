@@ -25,6 +25,8 @@ struct RequestState {
         case finishBody
         /// Send a problem as the last response; the call's own response, if any, is dropped.
         case refuse(Problem)
+        /// The last response was written.
+        case endConnection
         case close
     }
 
@@ -36,7 +38,7 @@ struct RequestState {
         /// The request was answered before its end; so many bytes were dropped since.
         case dropped(Int)
         case whole
-        /// Nothing after the last request counts.
+        /// Nothing after the last request counts. It is read, until the caller has taken the response.
         case over
     }
 
@@ -98,7 +100,8 @@ struct RequestState {
 
     var mayRead: Bool {
         switch (input, output) {
-        case (.over, _), (_, .draining): false
+        case (_, .draining): false
+        case (.over, _): true
         // A client that waits for its response sends nothing meanwhile, and changing the kernel's registration of events twice
         // takes time.
         case (.whole, _): !isLast && held.isEmpty
@@ -150,7 +153,8 @@ extension RequestState {
             return pending == nil ? .finishBody : .start
         case (.part(.end), .dropped): return endInput()
         case (.fault(let problem), .awaited), (.fault(let problem), .arriving): return refuse(problem)
-        case (.fault, .dropped), (.inputClosed, .awaited), (.inputClosed, .arriving), (.inputClosed, .dropped):
+        case (.fault, .dropped), (.inputClosed, .awaited), (.inputClosed, .arriving), (.inputClosed, .dropped),
+            (.inputClosed, .over):
             return .close
         case (.part, _), (.fault, _), (.inputClosed, _): break
         }
@@ -189,7 +193,6 @@ extension RequestState {
         (input, output, pending, isLast) = (isStream ? .dropped(0) : .over, .awaited, nil, true)
         return .refuse(problem)
     }
-
 }
 
 extension RequestState {
@@ -210,7 +213,7 @@ extension RequestState {
 
     private mutating func endInput() -> Action {
         input = closes ? .over : .awaited
-        return closes ? .close : .nothing
+        return closes ? .endConnection : .nothing
     }
 
     mutating func becameWritable() { if isDraining { output = .none } }
