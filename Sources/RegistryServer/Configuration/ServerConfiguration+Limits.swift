@@ -23,9 +23,10 @@ extension ServerConfiguration {
         package var batchBody = 2 * 1024 * 1024
         /// How many JSON values a body may hold, names of members not counted.
         package var bodyValues = 100_000
-        /// All batches together that are not decoded yet, in bytes; one network may have an eighth.
+        /// All batches together that are not decoded yet, in bytes; one network other than loopback may have an eighth.
         package var bodiesUnderWay = 64 * 1024 * 1024
-        /// The same for bodies about one record, so that half-sent batches do not delay them.
+        /// All bodies about one record that are not decoded yet, in bytes. They have room of their own, so that half-sent
+        /// batches do not delay them.
         package var singleBodiesUnderWay = 16 * 1024 * 1024
         /// How long a request may take to arrive, from the end of its head to the end of its body.
         package var requestDeadline: Duration = .seconds(10)

@@ -27,7 +27,7 @@ struct Exchange: Sendable {
         case .bytes(let bytes) where heavyCall == nil || bytes.count <= Self.pieceSize:
             // A caller that has read everything may call again at once.
             heavyCall?.finish()
-            run { [number] in $0.write(response, bytes, for: number) }
+            run { [number] in $0.write(response, for: number) }
         case .bytes(let bytes):
             await send(response, contentLength: bytes.count) {
                 var rest = ByteBuffer(bytes: bytes)

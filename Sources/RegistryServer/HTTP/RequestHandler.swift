@@ -222,9 +222,9 @@ extension RequestHandler {
 
 /// For ``Exchange``, on the event loop.
 extension RequestHandler {
-    func write(_ response: Response, _ bytes: [UInt8]? = nil, for number: Int) {
+    func write(_ response: Response, for number: Int) {
         guard state.expects(number), let context else { return }
-        let bytes = bytes ?? response.bytes
+        let bytes = response.bytes
         let head = head(of: response, contentLength: bytes.count)
         context.writeAndFlush(wrapOutboundOut(.whole(head, state.isHead ? [] : bytes)), promise: nil)
         responded(context)

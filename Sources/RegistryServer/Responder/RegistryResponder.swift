@@ -6,8 +6,8 @@ import Synchronization
 
 /// Takes a request through the stages in which it can be rejected, and converts its result to a response.
 ///
-/// The order of refusals is fixed: host, path, route, method, origin, credentials, app, role, quota, body, and then the
-/// call itself. Postgres is not asked before the stage that needs it.
+/// The order of refusals is fixed: host, path, route, method, origin, credentials, app, role, quota, body, the number of heavy
+/// calls, and then the call itself. Postgres is not asked before the stage that needs it.
 struct RegistryResponder: Sendable {
     let parts: ServiceParts
     let rateLimits: RateLimits
@@ -177,6 +177,8 @@ struct RegistryResponder: Sendable {
     }
 
     /// The admission of a request by the caches alone: most callers were here a moment ago. Nil if Postgres must be asked.
+    ///
+    /// For public calls, credentials are ignored, even invalid ones: `/livez` must not wait for Postgres.
     private func knownAdmission(
         _ request: Request,
         to located: RoutedRequest,
@@ -199,13 +201,11 @@ struct RegistryResponder: Sendable {
         return admission
     }
 
-    /// For public calls, credentials are ignored, even invalid ones: `/livez` must not wait for Postgres.
     private func findPrincipal(
         for match: RouteTable.Match,
         _ fields: HTTPFields,
         from network: CallerNetwork?
     ) async throws -> Principal {
-        guard match.route.access != .everyone else { return .anonymous }
         let (bundleID, start) = (match.parameters["bundleId"], access.clock.uptime())
         do {
             return try await access.authenticator.principal(for: fields, of: bundleID, from: network)
@@ -218,10 +218,4 @@ struct RegistryResponder: Sendable {
 
     /// The source network of a request, also behind proxies.
     func network(of request: Request) -> CallerNetwork? { CallerNetwork(addresses.find(request.peer, request.fields)) }
-}
-
-extension Result where Failure == any Error {
-    static func async(_ body: () async throws -> Success) async -> Result {
-        do { return .success(try await body()) } catch { return .failure(error) }
-    }
 }

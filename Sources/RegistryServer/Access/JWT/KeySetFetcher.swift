@@ -35,9 +35,14 @@ struct KeySetFetcher: Sendable {
         if IPAddress(url.host) == nil { configuration.dnsOverride = [url.host: address.description] }
         configuration.timeout = .init(connect: .seconds(3), read: .seconds(3))
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        let outcome = await Result.async { try await inTime { try await get(url, client) } }
-        try? await client.shutdown()
-        return try outcome.get()
+        do {
+            let keys = try await inTime { try await get(url, client) }
+            try? await client.shutdown()
+            return keys
+        } catch {
+            try? await client.shutdown()
+            throw error
+        }
     }
 
     /// The client's own deadline ends with the head: a body may arrive a byte at a time.
