@@ -98,7 +98,9 @@ extension HTTP1Codec {
         buffer.reserveCapacity(640 + body)
         let status = head.response.status
         buffer.writeStaticString(isOld ? "HTTP/1.0 " : "HTTP/1.1 ")
-        buffer.writeString("\(status.code) \(status.reasonPhrase)\r\n")
+        // A status made from a code has no phrase, and Chromium shows it to the user.
+        let phrase = HTTPResponseStatus(statusCode: status.code).reasonPhrase
+        buffer.writeString("\(status.code) \(phrase)\r\n")
         head.forEachField { field in
             buffer.writeString(field.name.rawName)
             buffer.writeStaticString(": ")

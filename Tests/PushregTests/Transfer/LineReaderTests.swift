@@ -11,7 +11,9 @@ import Testing
         for _ in 0..<Int.random(in: 0...12, using: &generator) {
             let lengths = [0...3, 65_530...65_540, 131_000...131_080, 262_100...262_200, 10...2000]
             let length = Int.random(in: lengths.randomElement(using: &generator)!, using: &generator)
-            bytes += [UInt8](repeating: UInt8.random(in: 0x20...0xFF, using: &generator), count: length) + [0x0A]
+            // "[" and "{" alone on the first line are the beginnings of other formats, which `begin` refuses.
+            let byte = (UInt8(0x20)...0xFF).filter { $0 != 0x5B && $0 != 0x7B }.randomElement(using: &generator)!
+            bytes += [UInt8](repeating: byte, count: length) + [0x0A]
         }
         // Half of them are cut off.
         return Bool.random(using: &generator) ? bytes : Array(bytes.dropLast(Int.random(in: 0...40, using: &generator)))
