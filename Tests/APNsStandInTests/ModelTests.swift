@@ -38,7 +38,7 @@ import Testing
         model.receive(request, at: Self.now.addingTimeInterval(seconds)).answer
     }
 
-    @Test("A push in order is shown, and one that is no newer is dropped") mutating func showsTheNewest() throws {
+    @Test mutating func `Pushes are shown in order, and an older or repeated one is dropped`() throws {
         #expect(send(try request()) == PushAnswer(200))
         #expect(model.phones["p"]?.activities["a"]?.content == #"{"a":2,"b":1}"#)
         #expect(send(try request("aa", #"{"timestamp":200,"event":"update","content-state":{"a":3}}"#)).status == 200)
@@ -47,7 +47,6 @@ import Testing
     }
 
     @Test(
-        "A field that is missing or wrong has Apple's reason",
         arguments: [
             ("authorization", nil, 403, "MissingProviderToken"),
             ("authorization", "bearer x", 403, "InvalidProviderToken"),
@@ -57,12 +56,16 @@ import Testing
             ("apns-expiration", "soon", 400, "BadExpirationDate"),
         ] as [(String, String?, Int, String)]
     )
-    mutating func refusesFields(_ name: String, _ value: String?, _ status: Int, _ reason: String) throws {
+    mutating func `A missing or wrong field is refused with Apple's reason`(
+        _ name: String,
+        _ value: String?,
+        _ status: Int,
+        _ reason: String
+    ) throws {
         #expect(send(try request("aa", "{}", [name: value])) == PushAnswer(status, reason))
     }
 
-    @Test("A token that is unknown, or of the other environment, is bad; a dead one is gone since when it died")
-    mutating func judgesTokens() throws {
+    @Test mutating func `An unknown token or one of the other environment is bad, and a dead one is gone`() throws {
         #expect(send(try request("cc")) == PushAnswer(400, "BadDeviceToken"))
         model.add("cc", .start(phone: "q"), topic: Self.topic, isProduction: true)
         #expect(send(try request("cc")) == PushAnswer(400, "BadDeviceToken"))
@@ -72,14 +75,13 @@ import Testing
         #expect(answer.timestamp == 1_800_000_000_000)
     }
 
-    @Test("A payload above 4096 bytes is too large") mutating func refusesLargePayloads() throws {
+    @Test mutating func `A payload above 4096 bytes is too large`() throws {
         #expect(
             send(try request("aa", "\"\(String(repeating: "x", count: 4200))\"")) == PushAnswer(413, "PayloadTooLarge")
         )
     }
 
-    @Test("A second JWT within 20 minutes is refused, and one older than an hour has expired")
-    mutating func judgesProviderTokens() throws {
+    @Test mutating func `A second JWT within 20 minutes is refused, and one older than an hour has expired`() throws {
         #expect(send(try request()).status == 200)
         let second = try request(issuedAt: Self.now.addingTimeInterval(60))
         #expect(send(second, after: 60) == PushAnswer(429, "TooManyProviderTokenUpdates"))
@@ -92,8 +94,7 @@ import Testing
         #expect(send(try request("aa", "{}", ["authorization": forged])) == PushAnswer(403, "InvalidProviderToken"))
     }
 
-    @Test("Priority 10 has a budget for each token, which time fills; priority 5 has none")
-    mutating func countsTheBudget() throws {
+    @Test mutating func `Each token has a refilling budget for priority 10, and none for priority 5`() throws {
         let urgent = try request()
         for _ in 0..<20 { #expect(send(urgent).status == 200) }
         #expect(send(urgent) == PushAnswer(429, "TooManyRequests"))
@@ -101,8 +102,7 @@ import Testing
         #expect(send(urgent, after: 61).status == 200)
     }
 
-    @Test("For a phone that is offline the newest push of each token is kept, until it expires")
-    mutating func keepsOneForAPhoneOffline() throws {
+    @Test mutating func `The newest push of each token is kept for an offline phone until it expires`() throws {
         model.disconnect("p")
         let soon = String(Int(Self.now.timeIntervalSince1970) + 30)
         _ = send(try request("aa", #"{"timestamp":300,"event":"update","content-state":{"n":1}}"#))
@@ -114,8 +114,7 @@ import Testing
         #expect(model.phones["p"]?.running("order-2").isEmpty == true)
     }
 
-    @Test("A start push begins an activity of its alias; the same one again begins no second")
-    mutating func startsOnce() throws {
+    @Test mutating func `A start push begins an activity, and the same push again begins no second one`() throws {
         let start = #"{"timestamp":1,"event":"start","attributes-type":"T","attributes":{"alias":"order-2"}}"#
         let push = try request("bb", start, ["apns-id": UUID().uuidString])
         #expect(model.receive(push, at: Self.now).started?.alias == "order-2")
@@ -124,7 +123,7 @@ import Testing
         #expect(model.phones["p"]?.running("order-2").count == 2)
     }
 
-    @Test("An end is shown, and nothing after it") mutating func endIsFinal() throws {
+    @Test mutating func `An end is shown, and no later push is`() throws {
         _ = send(try request("aa", #"{"timestamp":200,"event":"end","content-state":{"n":9}}"#))
         _ = send(try request("aa", #"{"timestamp":300,"event":"update","content-state":{"n":10}}"#))
         #expect(model.phones["p"]?.activities["a"]?.content == #"{"n":9}"#)

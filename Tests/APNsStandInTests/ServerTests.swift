@@ -42,8 +42,7 @@ import Testing
         }
     }
 
-    @Test("It speaks HTTP/2 over TLS, and gives back the apns-id, and a 410 with its time")
-    func answersOverHTTP2() async throws {
+    @Test func `HTTP2 responses over TLS repeat the apns-id, and a 410 has its time`() async throws {
         try await run { standIn, client, jwt in
             let taken = try await client.execute(request(standIn, jwt), timeout: .seconds(10))
             #expect(taken.status == .ok && taken.version == .http2)
@@ -55,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("A connection gets GOAWAY after its requests, and the next one serves on") func sendsAway() async throws {
+    @Test func `A connection gets GOAWAY after its requests, and the next connection continues`() async throws {
         try await run { standIn, client, jwt in
             standIn.setFaults { $0.goAwayAfter = 2 }
             for _ in 0..<6 {
@@ -66,8 +65,7 @@ import Testing
         }
     }
 
-    @Test("Each n-th request is answered 503 or 429, or its connection is reset once the push was taken")
-    func breaksRequests() async throws {
+    @Test func `Each n-th request gets 503, 429 or a connection reset after the push was accepted`() async throws {
         try await run { standIn, client, jwt in
             standIn.setFaults {
                 $0.unavailableEvery = 2
@@ -85,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("A clock that runs faster shows its own seconds") func clockRunsFaster() {
+    @Test func `A faster clock shows its own seconds`() {
         let clock = APNsClock(start: Date(timeIntervalSince1970: 100), speed: 60)
         #expect(clock.shown(at: Date(timeIntervalSince1970: 101)) == Date(timeIntervalSince1970: 160))
         #expect(clock.pause(seconds: 120) == .seconds(2))

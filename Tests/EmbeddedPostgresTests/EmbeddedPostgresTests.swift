@@ -6,7 +6,7 @@ import Testing
 
 /// A private Postgres in a directory, on the real programs.
 @Suite(.timeLimit(.minutes(15))) struct EmbeddedPostgresTests {
-    @Test("Data is found again") func dataIsFoundAgain() async throws {
+    @Test func `A restart finds the data again`() async throws {
         try await TemporaryDirectory.use { directory in
             let first = try await open(directory)
             try run("CREATE TABLE kept AS SELECT 42 AS answer", on: first)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("Last user stops the server") func lastUserStopsTheServer() async throws {
+    @Test func `The last user stops the server`() async throws {
         try await TemporaryDirectory.use { directory in
             let first = try await open(directory)
             let second = try await open(directory)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("Opened at once there is one server") func openedAtOnceThereIsOneServer() async throws {
+    @Test func `Opening at the same time starts one server`() async throws {
         try await TemporaryDirectory.use { directory in
             async let a = open(directory)
             async let b = open(directory)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("Killed server is replaced") func killedServerIsReplaced() async throws {
+    @Test func `A killed server is replaced`() async throws {
         try await TemporaryDirectory.use { directory in
             let first = try await open(directory)
             kill(first.serverPID, SIGKILL)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("Server left over by a crash is adopted") func serverLeftOverByACrashIsAdopted() async throws {
+    @Test func `A server left over by a crash is adopted`() async throws {
         try await TemporaryDirectory.use { directory in
             let place = try DatabaseDirectory(preparing: directory)
             // A program that starts a server and dies leaves its locks to the kernel and its server running.
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("A server that is still starting is waited for") func startingServerIsWaitedFor() async throws {
+    @Test func `Opening waits for a server that is still starting`() async throws {
         try await TemporaryDirectory.use { directory in
             let first = try await open(directory)
             let place = try DatabaseDirectory(preparing: directory)
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("A server that cannot start is not tried again and again") func brokenServerIsToldAtOnce() async throws {
+    @Test func `A server that cannot start is not tried again and again`() async throws {
         try await TemporaryDirectory.use { directory in
             await (try open(directory)).close()
             let began = ContinuousClock.now
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("Long paths move the socket") func longPathsMoveTheSocket() async throws {
+    @Test func `A long path moves the socket`() async throws {
         try await TemporaryDirectory.use { directory in
             let long = directory + "/" + String(repeating: "long", count: 40)
             let postgres = try await open(long)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("Listens on no port and logs no parameters") func listensOnNoPortAndLogsNoParameters() async throws {
+    @Test func `The server listens on no port and logs no parameters`() async throws {
         try await TemporaryDirectory.use { directory in
             let postgres = try await open(directory)
             #expect(try run("SHOW listen_addresses", on: postgres) == "")
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("Is durable unless a test says otherwise") func isDurableUnlessATestSaysOtherwise() async throws {
+    @Test func `The server is durable unless a test asks otherwise`() async throws {
         try await TemporaryDirectory.use { directory in
             let postgres = try await EmbeddedPostgres.open(directory, logger: .silent)
             #expect(try run("SHOW fsync", on: postgres) == "on")
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `Other directories and missing programs are refused with a sentence`() async throws {
+    @Test func `Other directories and missing programs are refused with a clear message`() async throws {
         try await TemporaryDirectory.use { directory in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
             let strange = await failure { try await open(directory) }
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `A file where the directory should be is told as what it is`() async throws {
+    @Test func `A file at the directory's path is refused as a file`() async throws {
         try await TemporaryDirectory.use { directory in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
             for path in ["/letter.txt", "/letter.txt/data", "/letter.txt/deep/data"] {
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("Data of another version is refused") func dataOfAnotherVersionIsRefused() async throws {
+    @Test func `Data of another version is refused`() async throws {
         try await TemporaryDirectory.use { directory in
             let postgres = try await open(directory)
             await postgres.close()

@@ -10,8 +10,8 @@ import Testing
     /// Two apps, which lie on different workers.
     private static let bundleIDs = [Message.bundleID, "com.example.second"]
 
-    @Test("Every call is answered on Citus as on one Postgres, for each of two apps", .timeLimit(.minutes(15)))
-    func answersAlike() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `Each call about each of two apps gets the same response on Citus and on one Postgres`() async throws {
         guard try await CitusCluster.isAvailable else {
             print("left out: this Postgres has no extension citus")
             return

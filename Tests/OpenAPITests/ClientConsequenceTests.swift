@@ -18,20 +18,20 @@ import Testing
         return Verdict(TransportAnswer(status: answer.status.code, fields: fields, body: Data(answer.bytes)))
     }
 
-    @Test("Every code has the consequence that the table says", arguments: RegistryCore.Problem.Code.allCases)
-    func consequences(code: RegistryCore.Problem.Code) throws {
+    @Test(arguments: RegistryCore.Problem.Code.allCases)
+    func `Every code has the consequence listed in the table`(code: RegistryCore.Problem.Code) throws {
         let answered = AnsweredReport(Self.verdict(on: code), runs: true)
         #expect(answered.consequence == code.consequence, "\(answered.effects), \(answered.next)")
         if case .refused(_, let problem) = Self.verdict(on: code) { #expect(problem.code == code.rawValue) }
     }
 
-    @Test("What ended here is dropped, whichever 410 came") func endedHere() {
+    @Test func `Any 410 drops the reports of an activity that ended here`() {
         for code in [Code.activityExpired, .activityEnded] {
             #expect(AnsweredReport(Self.verdict(on: code), runs: false).consequence == .dropped)
         }
     }
 
-    @Test("The guide has every code once, beside its consequence") func theGuide() throws {
+    @Test func `The guide lists every code once, with its consequence`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
         let file = root.appendingPathComponent("Sources/WebAssets/Documentation.docc/ErrorCodes.md").standardizedFileURL
         let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }

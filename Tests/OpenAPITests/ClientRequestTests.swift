@@ -33,11 +33,10 @@ import Testing
     }
 
     @Test(
-        "Every request of the client is one of the document's: its parameters, its fields and its body",
         arguments: ClientReports.all,
         [Owner.installation, .user("u-7")]
     )
-    func requestsAreDocumented(report: Report, owner: Owner) throws {
+    func `Every request of the client has documented parameters, fields and body`(report: Report, owner: Owner) throws {
         let request = try Self.request(report, by: owner)
         let operation = try #require(OpenAPIDocument.embedded.operation(ClientReports.operation(of: report)))
         #expect(request.method == operation.method.uppercased())
@@ -48,13 +47,13 @@ import Testing
         #expect(try faults(ofBody: request.body, operation) == [])
     }
 
-    @Test("Who makes a report changes nothing of what it says", arguments: ClientReports.all)
-    func ownersSayTheSame(report: Report) throws {
+    @Test(arguments: ClientReports.all)
+    func `The author of a report does not change its content`(report: Report) throws {
         let (one, other) = try (Self.request(report, by: .installation), Self.request(report, by: .user("u-7")))
         #expect(one.url == other.url && one.method == other.method && one.body == other.body)
     }
 
-    @Test("A request that the document does not know is found out") func controls() throws {
+    @Test func `An undocumented request is detected`() throws {
         let operation = try #require(OpenAPIDocument.embedded.operation("registerActivity"))
         let address = try #require(URL(string: "https://push.example.com\(Self.base)activities/a%2F1"))
         #expect(try faults(ofAddress: address, operation) == [])

@@ -27,7 +27,7 @@ import Testing
         return reply(404, "application/problem+json", .object(members))
     }
 
-    @Test func `A sound answer is none, and counts as given`() {
+    @Test func `A sound response is no fault and counts as given`() {
         var conformance = Conformance(.embedded)
         #expect(conformance.check(Self.refusal([:]), of: "getActivity") == [])
         #expect(conformance.given.map(\.description) == ["getActivity 404 activity-not-found"])
@@ -41,11 +41,11 @@ import Testing
             ["requestId": "r-2"], ["detail": .null], ["more": 1], ["observedAt": "yesterday"],
         ] as [JSONObject]
     )
-    func `A problem that does not agree with the document or itself is one`(changes: JSONObject) {
+    func `A problem that contradicts the document or itself is a fault`(changes: JSONObject) {
         #expect(Self.faults(of: Self.refusal(changes)) != [])
     }
 
-    @Test func `So is another status, media type or body`() {
+    @Test func `Another status, media type or body is a fault`() {
         #expect(Self.faults(of: Self.reply(418, nil, nil)) == ["the status 418 is not documented"])
         #expect(Self.faults(of: Self.reply(404, "application/json", .object(Self.problem))) != [])
         #expect(Self.faults(of: Self.reply(404, "application/problem+json", nil)) != [])
@@ -53,8 +53,8 @@ import Testing
         #expect(Self.faults(of: Self.reply(204, nil, [:]), of: "endActivity") == ["the body is not empty"])
     }
 
-    @Test("So is a header that is missing or wrong", arguments: ["Request-Id", "Cache-Control"])
-    func refusesMissingHeaders(name: String) throws {
+    @Test(arguments: ["Request-Id", "Cache-Control"])
+    func `A missing or wrong header is a fault`(name: String) throws {
         var reply = Self.reply(204, nil, nil)
         reply.fields[try #require(HTTPField.Name(name))] = nil
         #expect(Self.faults(of: reply, of: "endActivity") == ["the header \(name) is missing"])

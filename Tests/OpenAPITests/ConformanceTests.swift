@@ -24,8 +24,8 @@ import Testing
         }
     }
 
-    @Test("Every answer is as documented, and every documented answer is given", .timeLimit(.minutes(15)))
-    func conforms() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `Every response is documented, and every documented response is given`() async throws {
         let registry = try await TestDatabase.make().registry
         try await TestKeys.shared.store(in: registry)
         let given = try await ConformanceServer.run(registry) { try await Self.probe($0) }
@@ -39,8 +39,8 @@ import Testing
         #expect(all.filter(Self.isOutOfReach).sorted() == [], "said to be out of reach, and given")
     }
 
-    @Test("What succeeds is a request as documented", arguments: Probe.specific.filter(\.succeeds))
-    func sendsDocumentedRequests(probe: Probe) throws {
+    @Test(arguments: Probe.specific.filter(\.succeeds))
+    func `Successful requests are documented`(probe: Probe) throws {
         let isMalformedOnPurpose = Probe.malformedItems.contains { $0.description == probe.description }
         guard !isMalformedOnPurpose, let body = probe.message.body else { return }
         let schema = try #require(Self.document.operation(probe.operation)?.requestSchema)
@@ -48,13 +48,13 @@ import Testing
         #expect(validator.faults(of: try JSONParser.parse(body), against: schema) == [])
     }
 
-    @Test(arguments: Probe.excluded) func `What a schema excludes is no request as documented`(probe: Probe) throws {
+    @Test(arguments: Probe.excluded) func `Requests that a schema excludes are undocumented`(probe: Probe) throws {
         let schema = try #require(Self.document.operation(probe.operation)?.requestSchema)
         let body = try JSONParser.parse(try #require(probe.message.body))
         #expect(SchemaValidator(document: Self.document.json).faults(of: body, against: schema) != [])
     }
 
-    @Test func `Serves this very document`() async throws {
+    @Test func `The service serves this document`() async throws {
         let reply = try await ConformanceServer.run(Self.registryInTheDark) { try await $0.send(.get("/openapi.json")) }
         #expect(try reply.values() == [Self.document.json])
     }

@@ -14,7 +14,7 @@ import WebAssets
         #expect(Self.document.json["openapi"]?.text?.hasPrefix("3.1.") == true)
     }
 
-    @Test func `A value that fits on one line of 120 characters is on one line, else each of its members is`() throws {
+    @Test func `A value of up to 120 characters is on one line, and of a longer one each member is`() throws {
         let text = JSONLayout.text(Self.document.json, width: 120) + "\n"
         guard Array(text.utf8) != WebAssets.openAPI else { return }
         let project = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardizedFileURL
@@ -22,7 +22,7 @@ import WebAssets
         Issue.record("openapi.json has another layout. Copy .build/openapi.json to Sources/WebAssets/openapi.json.")
     }
 
-    @Test func `Every reference leads somewhere, and every component is referred to`() {
+    @Test func `Every reference has a target, and every component is referenced`() {
         let references = Set(Self.references(in: Self.document.json))
         for reference in references {
             #expect(SchemaValidator(document: Self.document.json).resolve(reference) != .null, "no \(reference)")
@@ -34,8 +34,8 @@ import WebAssets
         }
     }
 
-    @Test("Every operation says what it is and who may call it", arguments: document.operations.map(\.id))
-    func describesOperations(id: String) throws {
+    @Test(arguments: document.operations.map(\.id))
+    func `Every operation has a description and its callers`(id: String) throws {
         let operation = try #require(Self.document.operation(id))
         #expect(Self.document.operations.count { $0.id == id } == 1, "operation ids are unique")
         #expect(operation.json["summary"]?.text?.isEmpty == false)
@@ -45,8 +45,8 @@ import WebAssets
         #expect(operation.responses.allSatisfy { $0.json["description"]?.text?.isEmpty == false })
     }
 
-    @Test("Every place of a path is a documented parameter", arguments: document.operations.map(\.id))
-    func documentsPathParameters(id: String) throws {
+    @Test(arguments: document.operations.map(\.id))
+    func `Every path parameter is documented`(id: String) throws {
         let operation = try #require(Self.document.operation(id))
         let places = operation.path.matches(of: #/\{(\w+)\}/#).map { String($0.1) }
         let parameters = operation.parameters.filter { $0["in"]?.text == "path" }
@@ -54,8 +54,8 @@ import WebAssets
         #expect(parameters.allSatisfy { $0["required"] == true })
     }
 
-    @Test("Every answer carries Request-Id and says how long it may be kept", arguments: document.operations.map(\.id))
-    func documentsCommonHeaders(id: String) throws {
+    @Test(arguments: document.operations.map(\.id))
+    func `Every response has Request-Id and Cache-Control`(id: String) throws {
         for response in try #require(Self.document.operation(id)).responses {
             let names = Set(response.headers.map(\.key))
             #expect(names.isSuperset(of: ["Request-Id", "Cache-Control"]), "\(response.status)")
@@ -63,7 +63,7 @@ import WebAssets
         }
     }
 
-    @Test func `Every schema's and every answer's examples are valid, and use no undocumented member`() {
+    @Test func `Examples of schemas and responses are valid and use no undocumented member`() {
         let validator = SchemaValidator(document: Self.document.json, refusesUndocumented: true)
         let examples = Self.examples(in: Self.document.json)
         #expect(examples.count > 50)
@@ -74,8 +74,7 @@ import WebAssets
 
     /// Generators of clients make names of their own for what has none, and code that does not compile, or cannot say what
     /// must be said, of the rest.
-    @Test("Has the form that generators understand: names for objects, enums and alternatives, types for constants")
-    func isForGenerators() {
+    @Test func `Objects, enums, alternatives and constants have the forms that generators understand`() {
         let schemas = Self.document.json["components"]?["schemas"]?.members ?? [:]
         #expect(Self.unnamed(in: Self.document.json["paths"] ?? .null) == [])
         for kind in Self.document.json["components"]?.members ?? [:] where kind.key != "schemas" {
@@ -89,7 +88,7 @@ import WebAssets
         }
     }
 
-    @Test func `The codes and titles are those of the service`() throws {
+    @Test func `Codes and titles equal the service's`() throws {
         let schemas = try #require(Self.document.json["components"]?["schemas"])
         let codes = schemas["ProblemCode"]?["enum"]?.elements.compactMap(\.text) ?? []
         let titles = schemas["ProblemTitle"]?["enum"]?.elements.compactMap(\.text) ?? []
@@ -101,8 +100,8 @@ import WebAssets
         }
     }
 
-    @Test("Every code is documented with its own status", arguments: document.operations.map(\.id))
-    func givesCodesTheirStatus(id: String) throws {
+    @Test(arguments: document.operations.map(\.id))
+    func `Every code is documented with its status`(id: String) throws {
         for response in try #require(Self.document.operation(id)).responses where response.status >= 400 {
             #expect(!response.codes.isEmpty)
             for name in response.codes {

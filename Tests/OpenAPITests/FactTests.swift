@@ -28,8 +28,7 @@ import Testing
         return try JSONParser.parse(writer.bytes)
     }
 
-    @Test("Every fact is described in the bodies that say it, where it may be null, and in the answers that tell it")
-    func everyFactIsDescribed() {
+    @Test func `The bodies and responses that contain a fact describe it and whether it may be null`() {
         for name in Self.names {
             for schema in ["Registration", "AliasRegistration", "FullStateItem"] {
                 let property = Self.property(name, of: schema)
@@ -43,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("Every fact is told as it was read, and read again as it was stored") func everyFactIsTold() throws {
+    @Test func `Every fact is returned as it was read, and is read again as it was stored`() throws {
         let members = try Self.names.map { name in
             let property = try #require(Self.property(name, of: "ResolvedActivity"), "\(name)")
             return (name, APIDocument.embedded.exampleValue(property))

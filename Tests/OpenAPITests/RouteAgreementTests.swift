@@ -14,14 +14,14 @@ import Testing
         #expect(documented.sorted() == routed.sorted())
     }
 
-    @Test(arguments: document.operations.map(\.id)) func `For the same roles`(id: String) throws {
+    @Test(arguments: document.operations.map(\.id)) func `Route and operation have the same roles`(id: String) throws {
         let operation = try #require(Self.document.operation(id))
         let route = try Self.route(of: operation)
         #expect(operation.roles.sorted() == (route.access.roles ?? []).map(\.rawValue).sorted())
         #expect(operation.isOpenToEveryone == (route.access == .everyone))
     }
 
-    @Test(arguments: document.operations.map(\.id)) func `With the same bodies`(id: String) throws {
+    @Test(arguments: document.operations.map(\.id)) func `Route and operation have the same bodies`(id: String) throws {
         let operation = try #require(Self.document.operation(id))
         let route = try Self.route(of: operation)
         #expect((operation.requestSchema != nil) == (route.body != .none))

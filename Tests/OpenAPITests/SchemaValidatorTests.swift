@@ -66,8 +66,8 @@ import Testing
         "components": ["schemas": ["Name": ["type": "string", "minLength": 1], "a/b": ["type": "integer"]]]
     ])
 
-    @Test("Takes what is valid and refuses what is not", arguments: scalars + structures + combinations)
-    func decides(_ example: Case) {
+    @Test(arguments: scalars + structures + combinations)
+    func `Valid values pass, and invalid ones fail`(_ example: Case) {
         for value in example.valid {
             #expect(validator.faults(of: value, against: example.schema) == [], "\(value) is valid")
         }
@@ -76,21 +76,21 @@ import Testing
         }
     }
 
-    @Test func `Says where a fault is`() {
+    @Test func `A fault has its location`() {
         let schema: JSONValue = ["properties": ["a": ["items": ["type": "integer"]]]]
         let faults = validator.faults(of: ["a": [1, "2"]], against: schema)
         #expect(faults == [JSONFault(pointer: "/a/1", detail: "must be of type integer")])
     }
 
     @Test(arguments: ["uniqueItems", "anyOf", "not", "if", "format", "minimun", "type"])
-    func `Passes over no keyword in silence`(keyword: String) {
+    func `Unknown keywords are faults`(keyword: String) {
         let schema = JSONValue.object([keyword: "unheard-of"])
         #expect(validator.faults(of: "x", against: schema) != [])
         #expect(validator.faults(of: [:], against: ["properties": ["a": schema]]) == [])
         #expect(validator.faults(of: ["a": "x"], against: ["properties": ["a": schema]]) != [])
     }
 
-    @Test func `Undocumented members are faults where that is asked for`() {
+    @Test func `Undocumented members are faults on request`() {
         let strict = SchemaValidator(document: validator.document, refusesUndocumented: true)
         let schema: JSONValue = [
             "allOf": [["properties": ["a": ["properties": ["b": true]]]], ["properties": ["c": ["type": "object"]]]]

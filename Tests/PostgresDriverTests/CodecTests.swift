@@ -105,17 +105,16 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
     ]
 
     @Test(
-        "A value comes back as it was, and Postgres reads it as its text says",
         arguments: scalars + times + nulls + arrays
     )
-    func roundTrip(_ example: CodecCase) async throws {
+    func `A value comes back unchanged, and Postgres reads it as its text`(_ example: CodecCase) async throws {
         let configuration = try await ownSchema(1) { $0.settings["timezone"] = "UTC" }
         try await withPool(configuration: configuration) { pool in
             try await pool.withSession { try example.check($0) }
         }
     }
 
-    @Test("Smaller integers and reals are read as larger ones") func decodesSmallerIntegersAndReals() async throws {
+    @Test func `Smaller integers and reals decode as larger ones`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let row = try session.execute("SELECT 7::int2, 8::int4, 9::int8, 9::int8, 0.5::float4")[0]
@@ -129,9 +128,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test("Names, enums and all else that is like text is read as text") func decodesTextLikeTypesAndEnums()
-        async throws
-    {
+    @Test func `Names, enums and other text-like types decode as text`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 try session.simple("CREATE TYPE mood AS ENUM ('calm'); CREATE DOMAIN word AS varchar(9)")
@@ -158,7 +155,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test("Dates are rounded to the nearest microsecond") func roundsDatesToTheNearestMicrosecond() async throws {
+    @Test func `Dates are rounded to the nearest microsecond`() async throws {
         let reference = 700_000_000.0
         try await withPool(1) { pool in
             try await pool.withSession { session in
@@ -172,7 +169,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test("Dates that the server made are exact") func datesThatTheServerMadeAreExact() async throws {
+    @Test func `Dates made by the server are exact`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let rows = try session.execute(
@@ -192,7 +189,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test("Extreme dates and durations do not trap") func extremeDatesAndDurationsDoNotTrap() async throws {
+    @Test func `Extreme dates and durations do not trap`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let dates = [Double.nan, .infinity, -.infinity, 1e300].map(Date.init(timeIntervalSinceReferenceDate:))
@@ -206,7 +203,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test("Days are twenty four hours") func daysAreTwentyFourHours() async throws {
+    @Test func `A day is 24 hours`() async throws {
         try await withPool(1) { pool in
             let length = try await pool.value(Duration.self, "SELECT interval '2 days 1 us'")
             #expect(length == .microseconds(172_800_000_001))
@@ -218,8 +215,8 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         "SELECT '{1}'::int8[]",
     ]
 
-    @Test("A value that does not fit its type is refused", arguments: misfits.indices)
-    func refusesWhatDoesNotFit(_ index: Int) async throws {
+    @Test(arguments: misfits.indices)
+    func `A value that does not fit its type is refused`(_ index: Int) async throws {
         try await withPool(1) { pool in
             let error = try await postgresError { _ = try await pool.value(Int16.self, Self.misfits[index]) }
             #expect(error.code == .decoding)
@@ -228,7 +225,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test("Arrays and nulls that do not fit are refused") func refusesOtherMisfits() async throws {
+    @Test func `Arrays and nulls that do not fit are refused`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let months = try session.execute(

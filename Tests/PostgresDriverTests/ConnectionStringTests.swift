@@ -33,7 +33,7 @@ import Testing
         ("u:hunter2@h:5432/d", "is not of a form that libpq knows"),
         ("Server=h;Port=5432;User Id=u;Password=hunter2", "has semicolons, as .NET"),
     ])
-    func `A connection string that libpq cannot use is told its fault`(_ text: String, _ words: String) {
+    func `A connection string that libpq refuses gets the reason`(_ text: String, _ words: String) {
         let fault = ConnectionString.fault(in: text)
         #expect(fault?.contains(words) == true, "\(fault ?? "none")")
         #expect(fault?.contains("hunter2") != true)
@@ -58,7 +58,7 @@ import Testing
         "postgres://u:p@ec2-1-2-3-4.compute-1.amazonaws.com:5432/d1", "postgres://%2Fvar%2Frun%2Fpostgresql/d",
         "service=s",
     ])
-    func `Addresses of providers and forms of libpq are fine`(_ text: String) {
+    func `Addresses of providers and forms of libpq are accepted`(_ text: String) {
         #expect(ConnectionString.fault(in: text) == nil)
     }
 }

@@ -13,8 +13,8 @@ import Testing
         ("SELECT count(*) FROM nowhere", "42P01", "relation \"nowhere\" does not exist"),
     ]
 
-    @Test("Server errors name objects but no values", arguments: leaks.indices)
-    func serverErrorsNameObjectsButNoValues(_ index: Int) async throws {
+    @Test(arguments: leaks.indices)
+    func `Server errors name objects and no values`(_ index: Int) async throws {
         let (statement, sqlState, mention) = Self.leaks[index]
         try await withPool(1) { pool in
             try await pool.run(
@@ -41,8 +41,8 @@ import Testing
         "password=hunter2 host=127.0.0.1 port=1",
     ]
 
-    @Test("Connect errors keep the password", arguments: secretStrings)
-    func connectErrorsKeepThePassword(_ string: String) async throws {
+    @Test(arguments: secretStrings)
+    func `Connect errors do not reveal the password`(_ string: String) async throws {
         let port = try await ThrowawayCluster.shared.port
         let connectionString = string.replacing("PORT", with: "\(port)")
         let configuration = PostgresConfiguration(connectionString: connectionString)
@@ -61,7 +61,7 @@ import Testing
         return text
     }
 
-    @Test("Failed connects carry the SQLSTATE") func failedConnectsCarryTheSQLState() async throws {
+    @Test func `Failed connects have the SQLSTATE`() async throws {
         let connectionString = try await ThrowawayCluster.shared.tcpString.replacing(
             "dbname=postgres",
             with: "dbname=nothere"
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("Too many clients is a failed connect and safe") func tooManyClientsIsAFailedConnectAndSafe() async throws {
+    @Test func `Too many clients is a failed connect and safe to retry`() async throws {
         let cluster = try await ThrowawayCluster.start(settings: [
             "max_connections": "4", "superuser_reserved_connections": "0",
         ])
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("An error names the line of the caller") func theCallersLineIsNamed() async throws {
+    @Test func `An error names the caller's line`() async throws {
         try await withPool(1) { pool in
             let line = #line + 1
             let error = try await postgresError { try await pool.withSession { _ = try $0.execute("SELECT 1/0") } }

@@ -24,9 +24,7 @@ import Testing
         #expect(isDone)
     }
 
-    @Test("A frozen backend costs no more than the deadline") func aFrozenBackendCostsNoMoreThanTheDeadline()
-        async throws
-    {
+    @Test func `A frozen backend costs no more than the deadline`() async throws {
         try await withPool(1) { pool in
             let backend = try await pool.value(Int.self, "SELECT pg_backend_pid()")
             kill(pid_t(backend), SIGSTOP)
@@ -45,8 +43,7 @@ import Testing
         }
     }
 
-    @Test("A frozen backend inside of a transaction is certainly rolled back")
-    func aFrozenBackendInsideOfATransactionIsCertainlyRolledBack() async throws {
+    @Test func `A frozen backend inside a transaction is certainly rolled back`() async throws {
         try await withPool(1) { pool in
             let error = try await postgresError {
                 try await pool.withSession(timeout: .seconds(2)) { session in
@@ -65,8 +62,7 @@ import Testing
         }
     }
 
-    @Test("A connection that died idle is replaced unseen") func aConnectionThatDiedIdleIsReplacedUnseen() async throws
-    {
+    @Test func `A connection that died idle is replaced without an error`() async throws {
         try await withPool(2) { pool in
             let backends = Journal()
             for _ in 0..<2 {
@@ -124,8 +120,7 @@ import Testing
         return try await victim.value
     }
 
-    @Test("A write whose connection breaks is not retried") func aWriteWhoseConnectionBreaksIsNotRetried() async throws
-    {
+    @Test func `A write is not retried after its connection breaks`() async throws {
         try await withPool(3) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let tries = Counter()
@@ -140,8 +135,7 @@ import Testing
     }
 
     /// It was on its way to the default partition, whose lock the change has.
-    @Test("A row whose partition comes meanwhile goes there")
-    func aRowWhosePartitionComesMeanwhileGoesThere() async throws {
+    @Test func `A row goes into its partition when that is created meanwhile`() async throws {
         try await withPool(3) { pool in
             try await pool.run("CREATE TABLE t (id int) PARTITION BY LIST (id)")
             try await pool.run("CREATE TABLE others PARTITION OF t DEFAULT")
@@ -168,8 +162,7 @@ import Testing
         }
     }
 
-    @Test("An idempotent read whose connection breaks is retried once")
-    func anIdempotentReadWhoseConnectionBreaksIsRetriedOnce() async throws {
+    @Test func `An idempotent read is retried once after its connection breaks`() async throws {
         try await withPool(3) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let tries = Counter()
@@ -179,7 +172,7 @@ import Testing
         }
     }
 
-    @Test("An idempotent read is not retried for ever") func anIdempotentReadIsNotRetriedForEver() async throws {
+    @Test func `An idempotent read is not retried forever`() async throws {
         try await withPool(1) { pool in
             let tries = Counter()
             let error = try await postgresError {
@@ -193,8 +186,7 @@ import Testing
         }
     }
 
-    @Test("A transaction whose connection breaks before commit is run again")
-    func aTransactionWhoseConnectionBreaksBeforeCommitIsRunAgain() async throws {
+    @Test func `A transaction runs again when its connection breaks before the commit`() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let tries = Counter()
@@ -210,9 +202,7 @@ import Testing
         }
     }
 
-    @Test("A commit that the standby does not have is no success") func aCommitThatTheStandbyDoesNotHaveIsNoSuccess()
-        async throws
-    {
+    @Test func `A commit that the standby lacks is not a success`() async throws {
         let cluster = try await ThrowawayCluster.start(settings: ["synchronous_standby_names": "absent"])
         let configuration = try await ownSchema(1, on: cluster.socketString) {
             $0.settings["synchronous_commit"] = "local"
@@ -248,7 +238,7 @@ import Testing
         }
     }
 
-    @Test("A restart of the server is survived") func aRestartOfTheServerIsSurvived() async throws {
+    @Test func `Callers survive a restart of the server`() async throws {
         let cluster = try await ThrowawayCluster.start()
         try await withPool(4, on: cluster.tcpString) { pool in
             try await pool.run("SELECT 1")
@@ -260,8 +250,7 @@ import Testing
         }
     }
 
-    @Test("While the server is down callers fail fast and afterwards all recovers")
-    func whileTheServerIsDownCallersFailFastAndAfterwardsAllRecovers() async throws {
+    @Test func `While the server is down callers fail fast, and afterwards they recover`() async throws {
         let cluster = try await ThrowawayCluster.start()
         try await withPool(4, on: cluster.tcpString) { pool in
             try await pool.run("SELECT 1")
@@ -279,8 +268,7 @@ import Testing
         }
     }
 
-    @Test("Who is out of time before another try is told why the try before went wrong")
-    func theFormerErrorIsTold() async throws {
+    @Test func `A caller out of time before a retry gets the previous error`() async throws {
         try await withPool(1) { pool in
             let end = DispatchSemaphore(value: 0)
             let error = try await postgresError {
@@ -298,8 +286,7 @@ import Testing
         }
     }
 
-    @Test("Without pause nobody queues behind a server that does not answer")
-    func withoutPauseNobodyQueuesBehindAServerThatDoesNotAnswer() async throws {
+    @Test func `Callers never queue behind a silent server, even without a pause`() async throws {
         let listener = try SilentListener()
         var configuration = PostgresConfiguration(
             connectionString: "host=127.0.0.1 port=\(listener.port) user=nobody sslmode=disable"

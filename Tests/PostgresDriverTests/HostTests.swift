@@ -13,7 +13,7 @@ import Testing
         try await pool.value(Int.self, "SELECT inet_server_port()")
     }
 
-    @Test("A host that refuses is skipped") func aHostThatRefusesIsSkipped() async throws {
+    @Test func `A host that refuses is skipped`() async throws {
         let alive = try await ThrowawayCluster.shared.port
         try await withPool(1, on: string([try ThrowawayCluster.freePort(), alive])) { pool in
             let port = try await answeringPort(pool)
@@ -22,9 +22,7 @@ import Testing
         }
     }
 
-    @Test("A host that is frozen costs only its share of the time") func aHostThatIsFrozenCostsOnlyItsShareOfTheTime()
-        async throws
-    {
+    @Test func `A frozen host costs only its share of the time`() async throws {
         let alive = try await ThrowawayCluster.shared.port
         let frozen = [try SilentListener(), try SilentListener()]
         let ports = [frozen[0].port, alive, frozen[1].port]
@@ -38,7 +36,7 @@ import Testing
         withExtendedLifetime(frozen) {}
     }
 
-    @Test("Hosts that a service file names have their shares, too") func hostsOfAServiceFile() async throws {
+    @Test func `Hosts of a service file have their shares, too`() async throws {
         let alive = try await ThrowawayCluster.shared.port
         let frozen = try SilentListener()
         let file = "/tmp/pushreg-service-\(UUID())"
@@ -55,7 +53,7 @@ import Testing
         withExtendedLifetime(frozen) {}
     }
 
-    @Test("A URI may name several hosts") func uriWithSeveralHosts() async throws {
+    @Test func `A URI may name several hosts`() async throws {
         let alive = try await ThrowawayCluster.shared.port
         let dead = try ThrowawayCluster.freePort()
         let uri = "postgresql://postgres@127.0.0.1:\(dead),127.0.0.1:\(alive)/postgres?sslmode=disable"
@@ -65,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("A read-only server is no target for writes") func aReadOnlyServerIsNoTargetForWrites() async throws {
+    @Test func `A read-only server is not a target for writes`() async throws {
         let readOnly = try await ThrowawayCluster.start(settings: ["default_transaction_read_only": "on"])
         let primary = try await ThrowawayCluster.shared.port
         let both = string([readOnly.port, primary], "target_session_attrs=read-write")
@@ -81,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("After a demotion the other host is used unseen") func afterADemotionTheOtherHostIsUsedUnseen() async throws {
+    @Test func `After a demotion the other host is used without an error`() async throws {
         let old = try await ThrowawayCluster.start()
         let new = try await ThrowawayCluster.shared
         try await withPool(2, on: string([old.port, new.port], "target_session_attrs=read-write")) { pool in
@@ -104,9 +102,8 @@ import Testing
 
     /// Connections whose plans are too old ask for new ones first.
     @Test(
-        "A server that freezes costs one deadline, not one for each of its connections",
         arguments: [nil, Duration.zero]
-    ) func aServerThatFreezes(planLifetime: Duration?) async throws {
+    ) func `A server that freezes costs one deadline, not one per connection`(planLifetime: Duration?) async throws {
         let (frozen, other) = (try await ThrowawayCluster.start(), try await ThrowawayCluster.shared)
         let configuration = try await ownSchema(4, on: string([frozen.port, other.port])) {
             $0.planLifetime = planLifetime
@@ -126,8 +123,7 @@ import Testing
         }
     }
 
-    @Test("An attempt waits for a server that is known to be frozen for half a second, not for all of its time")
-    func aServerThatComes() async throws {
+    @Test func `An attempt waits only half a second for a server known to be frozen`() async throws {
         let frozen = try await ThrowawayCluster.start()
         let port = try ThrowawayCluster.freePort()
         try await withPool(1, on: string([frozen.port, port])) { pool in
@@ -142,8 +138,7 @@ import Testing
         }
     }
 
-    @Test("A statement that is too slow costs its own connection alone where the server answers others")
-    func aSlowStatement() async throws {
+    @Test func `A slow statement costs its own connection alone while the server answers others`() async throws {
         try await withPool(2) { pool in
             let backends = try await meet(pool, "SELECT pg_backend_pid()", width: 2)
             let isOver = Counter()
@@ -163,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("A caller with little time says nothing of the server") func aHurriedCaller() async throws {
+    @Test func `A caller with little time does not mark the server as frozen`() async throws {
         try await withPool(2) { pool in
             let backends = try await meet(pool, "SELECT pg_backend_pid()", width: 2)
             let error = try await postgresError {
@@ -176,8 +171,7 @@ import Testing
         }
     }
 
-    @Test("A frozen server that thaws is not believed: a read is asked elsewhere, and a write's outcome is unknown")
-    func aServerThatThaws() async throws {
+    @Test func `After a thaw a read goes to another server, and a write's outcome is unknown`() async throws {
         let (frozen, other) = (try await ThrowawayCluster.start(), try await ThrowawayCluster.shared)
         try await withPool(3, on: string([frozen.port, other.port])) { pool in
             let backends = try await meet(pool, "SELECT pg_backend_pid()", width: 3)
@@ -221,8 +215,7 @@ import Testing
     }
 
     /// Reads `default_transaction_read_only` on the two connections of a pool.
-    @Test("Who runs out of time over many questions does not give up the connections of others")
-    func manyQuestionsAreNoSilence() async throws {
+    @Test func `A timeout over many statements does not close the connections of others`() async throws {
         try await withPool(2) { pool in
             _ = try await bothReadOnly(pool)
             let error = try await postgresError {

@@ -43,7 +43,7 @@ import Testing
         ("SELECT 1 AS number, 'foggy' AS mood, '' AS note", "column 1 (mood): the bytes are no Mood"),
         ("SELECT 1 AS number, NULL AS mood, '' AS note", "column 1 (mood): NULL does not fit Mood"),
     ])
-    func `A missing or unfit column is an error with its name`(_ text: String, _ message: String) async throws {
+    func `A missing or mistyped column is an error with its name`(_ text: String, _ message: String) async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let result = try session.execute(SQL(stringLiteral: text))

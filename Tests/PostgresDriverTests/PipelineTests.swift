@@ -2,9 +2,7 @@ import PostgresDriver
 import Testing
 
 @Suite struct PipelineTests {
-    @Test("All statements of a pipeline are one transaction") func allStatementsOfAPipelineAreOneTransaction()
-        async throws
-    {
+    @Test func `All statements of a pipeline are one transaction`() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int CONSTRAINT t_positive CHECK (id > 0))")
             let error = try await postgresError {
@@ -26,9 +24,7 @@ import Testing
         }
     }
 
-    @Test("A pipeline is one transaction also when it succeeds") func aPipelineIsOneTransactionAlsoWhenItSucceeds()
-        async throws
-    {
+    @Test func `A successful pipeline is one transaction`() async throws {
         try await withPool(1) { pool in
             let same = try await pool.withSession { session in
                 let results = try session.pipeline(["SELECT txid_current()", "SELECT txid_current()"])
@@ -38,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("Results keep the order of the statements") func resultsKeepTheOrderOfTheStatements() async throws {
+    @Test func `Results have the order of the statements`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let results = try session.pipeline([
@@ -55,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("A commit that fails is an error") func aCommitThatFailsIsAnError() async throws {
+    @Test func `A failed commit is an error`() async throws {
         try await withPool(1) { pool in
             try await pool.run(
                 "CREATE TABLE t (id int CONSTRAINT t_unique UNIQUE DEFERRABLE INITIALLY DEFERRED)"
@@ -70,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("Large pipelines do not deadlock") func largePipelinesDoNotDeadlock() async throws {
+    @Test func `Large pipelines do not deadlock`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let large = [UInt8](repeating: 7, count: 1 << 20)
@@ -85,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("Many small statements in one pipeline") func manySmallStatementsInOnePipeline() async throws {
+    @Test func `One pipeline may have many small statements`() async throws {
         try await withPool(1) { pool in
             let sum = try await pool.withSession { session in
                 let results = try session.pipeline((0..<20_000).map { "SELECT \($0)" })
@@ -95,8 +91,7 @@ import Testing
         }
     }
 
-    @Test("Too many parameters are refused and the connection goes on")
-    func tooManyParametersAreRefusedAndTheConnectionGoesOn() async throws {
+    @Test func `Too many parameters are refused, and the connection stays usable`() async throws {
         try await withPool(1) { pool in
             let values = [SQL](repeating: ", \(1)", count: 256).reduce("" as SQL) { "\(sql: $0)\(sql: $1)" }
             let statement = [SQL](repeating: values, count: 257).reduce("SELECT 0" as SQL) { "\(sql: $0)\(sql: $1)" }
@@ -107,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("COPY is refused, and the connection goes on") func copyIsRefused() async throws {
+    @Test func `COPY is refused, and the connection stays usable`() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             for script in ["COPY t FROM STDIN", "COPY t TO STDOUT"] {
@@ -120,8 +115,7 @@ import Testing
         }
     }
 
-    @Test("A script is one transaction and leaves pipelines working")
-    func aScriptIsOneTransactionAndLeavesPipelinesWorking() async throws {
+    @Test func `A script is one transaction, and pipelines work after it`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let error = #expect(throws: PostgresError.self) {
@@ -135,9 +129,7 @@ import Testing
         }
     }
 
-    @Test("Begin as text is refused and the connection dropped") func beginAsTextIsRefusedAndTheConnectionDropped()
-        async throws
-    {
+    @Test func `BEGIN as text is refused, and the connection is dropped`() async throws {
         try await withPool(1) { pool in
             let error = try await postgresError { try await pool.run("BEGIN") }
             #expect(error.code == .misuse)

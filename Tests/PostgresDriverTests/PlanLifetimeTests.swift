@@ -3,14 +3,14 @@ import Testing
 
 /// Plans of prepared statements, which know the tables as they were when they were made.
 @Suite(.timeLimit(.minutes(15))) struct PlanLifetimeTests {
-    @Test("Old plans are made anew for the tables as they are") func oldPlansAreMadeAnew() async throws {
+    @Test func `Old plans are replaced by plans for the current tables`() async throws {
         let cluster = try await ThrowawayCluster.start()
         #expect(try await wholeReads(lifetime: .zero, on: cluster) == 0)
     }
 
     /// In a shared cluster, Postgres would make plans anew for what the tests beside this one change; and of its own accord it
     /// may do so here, too, so an old plan need not be seen at the first try.
-    @Test("Without a lifetime they are kept") func plansAreKept() async throws {
+    @Test func `Without a lifetime plans are kept`() async throws {
         let cluster = try await ThrowawayCluster.start()
         var most = 0
         for _ in 0..<20 where most == 0 { most = try await wholeReads(lifetime: nil, on: cluster) }

@@ -22,14 +22,14 @@ import Testing
         return state
     }
 
-    @Test("Who is lent a connection has time left to use it") func waitingEndsEarly() {
+    @Test func `A caller that gets a connection has time left to use it`() {
         let long = Deadline.after(.seconds(60))
         #expect(long.endOfWaiting.duration(to: long.instant) == .milliseconds(250))
         let short = Deadline.after(.milliseconds(400))
         #expect((.zero ... .milliseconds(100)).contains(short.endOfWaiting.duration(to: short.instant)))
     }
 
-    @Test("The reserve is for hot work alone") func theReserveIsForHotWorkAlone() {
+    @Test func `The reserve is for hot work only`() {
         var state = crowded()
         #expect(state.enqueue("late", id: 10, now: start).summary == [])
         #expect(state.enqueue("hot", id: 11, .hot, now: start).summary == ["connect 0"])
@@ -42,7 +42,7 @@ import Testing
         #expect(state.release(lease(0, .usual), isReusable: true, now: start).summary == ["lend 0 to late"])
     }
 
-    @Test("Who comes first is served first of those who may") func whoComesFirstIsServedFirstOfThoseWhoMay() {
+    @Test func `Among the permitted callers the first is served first`() {
         var state = crowded()
         _ = state.enqueue("hot 1", id: 10, .hot, now: start)
         _ = state.connected(lease(3, .usual), now: start)
@@ -55,7 +55,7 @@ import Testing
         #expect(state.release(lease(1, .usual), isReusable: true, now: start).summary == ["lend 1 to hot 3"])
     }
 
-    @Test("Each kind has its own queue") func eachKindHasItsOwnQueue() {
+    @Test func `Each kind has its own queue`() {
         var state = State(maximumConnections: 2, reserve: 1, maximumWaiting: 1)
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.enqueue("b", id: 2, now: start).summary == [])
@@ -67,7 +67,7 @@ import Testing
         #expect(state.shutDown().summary == ["fail a poolClosed", "fail hot 1 poolClosed"])
     }
 
-    @Test("Something is left for usual work always") func somethingIsLeftForUsualWorkAlways() {
+    @Test func `A connection is always left for usual work`() {
         var state = State(maximumConnections: 1, reserve: 1, maximumWaiting: 1)
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.connected(lease(7, .usual), now: start).summary == ["lend 7 to a"])
@@ -75,7 +75,7 @@ import Testing
 
     /// Any number of any kind, in any order: usual work never has more than its part, nobody is lent a connection twice, and
     /// nobody waits while there is one that they may have.
-    @Test("The reserve holds through any series of requests") func whateverComes() {
+    @Test func `The reserve holds through any series of requests`() {
         var random = SystemRandomNumberGenerator()
         var state = State(maximumConnections: 8, reserve: 2, maximumWaiting: 1000)
         var (lent, waiting): ([Int: PoolPriority], [String: PoolPriority]) = ([:], [:])

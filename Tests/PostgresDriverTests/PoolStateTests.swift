@@ -17,7 +17,7 @@ import Testing
         PoolLease(connection: connection, generation: PoolGeneration(generation))
     }
 
-    @Test("Connections are opened for callers up to the limit") func connectionsAreOpenedForCallersUpToTheLimit() {
+    @Test func `Connections are opened for callers up to the limit`() {
         var state = state()
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.enqueue("b", id: 2, now: start).summary == ["connect 0"])
@@ -26,7 +26,7 @@ import Testing
         #expect(state.waitingCount == 2)
     }
 
-    @Test("The queue is first in first out") func theQueueIsFirstInFirstOut() {
+    @Test func `The queue is first in, first out`() {
         var state = state(connections: 1)
         for (id, name) in ["a", "b", "c"].enumerated() { _ = state.enqueue(name, id: UInt64(id), now: start) }
         #expect(state.connected(lease(7), now: start).summary == ["lend 7 to a"])
@@ -37,7 +37,7 @@ import Testing
         #expect(state.takeIdle()?.connection == 7)
     }
 
-    @Test("A broken connection is replaced for those who wait") func aBrokenConnectionIsReplacedForThoseWhoWait() {
+    @Test func `A broken connection is replaced for waiting callers`() {
         var state = state(connections: 1)
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.enqueue("b", id: 2, now: start)
@@ -46,7 +46,7 @@ import Testing
         #expect(state.connected(lease(8), now: start).summary == ["lend 8 to b"])
     }
 
-    @Test("The queue is bounded") func theQueueIsBounded() {
+    @Test func `The queue is bounded`() {
         var state = state(connections: 1, waiting: 1)
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.enqueue("b", id: 2, now: start).summary == [])
@@ -56,14 +56,13 @@ import Testing
         #expect(state.enqueue("d", id: 4, now: start).summary == [])
     }
 
-    @Test("A pool without queue still connects") func aPoolWithoutQueueStillConnects() {
+    @Test func `A pool without a queue still connects`() {
         var state = state(connections: 1, waiting: 0)
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.enqueue("b", id: 2, now: start).summary == ["fail b poolExhausted"])
     }
 
-    @Test("A failed connect tells all who wait and those who come soon")
-    func aFailedConnectTellsAllWhoWaitAndThoseWhoComeSoon() {
+    @Test func `A failed connect fails waiting callers and callers of the next moment`() {
         var state = state(connections: 1)
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.enqueue("b", id: 2, now: start)
@@ -73,8 +72,7 @@ import Testing
         #expect(state.enqueue("c", id: 3, now: soon).summary == ["fail c connectionFailed"])
     }
 
-    @Test("After the pause one caller tries and the others fail fast")
-    func afterThePauseOneCallerTriesAndTheOthersFailFast() {
+    @Test func `After the pause one caller tries, and the others fail fast`() {
         var state = state()
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.connectFailed(failure, now: start, jitter: 1)
@@ -85,7 +83,7 @@ import Testing
         #expect(state.enqueue("d", id: 4, now: later).summary == ["connect 0"])
     }
 
-    @Test("Pauses double up to a second") func pausesDoubleUpToASecond() {
+    @Test func `Pauses double up to a second`() {
         var state = state()
         var now = start
         for milliseconds in [50, 100, 200, 400, 800, 1000, 1000] {
@@ -99,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("Attempts that fail together count once") func attemptsThatFailTogetherCountOnce() {
+    @Test func `Attempts that fail together count once`() {
         var state = state()
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.enqueue("b", id: 2, now: start)
@@ -110,7 +108,7 @@ import Testing
         #expect(state.failures == 2)
     }
 
-    @Test("With a live connection callers wait for it instead") func withALiveConnectionCallersWaitForItInstead() {
+    @Test func `Callers wait for a live connection instead`() {
         var state = state()
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.connected(lease(7), now: start)
@@ -123,7 +121,7 @@ import Testing
         )
     }
 
-    @Test("A new generation drops the old ones") func aNewGenerationDropsTheOldOnes() {
+    @Test func `A new generation drops the old ones`() {
         var state = state(connections: 3)
         for id in 0..<3 { _ = state.enqueue("\(id)", id: UInt64(id), now: start) }
         for connection in 0..<3 { _ = state.connected(lease(connection), now: start) }
@@ -138,15 +136,14 @@ import Testing
         #expect(state.connected(lease(9, generation: 1), now: start).summary == ["lend 9 to d"])
     }
 
-    @Test("A connection that was on its way during the demotion is replaced")
-    func aConnectionThatWasOnItsWayDuringTheDemotionIsReplaced() {
+    @Test func `A connection being opened during the demotion is replaced`() {
         var state = state(connections: 1)
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.startGeneration(after: PoolGeneration(0))
         #expect(state.connected(lease(7), now: start).summary == ["close 7", "connect 1"])
     }
 
-    @Test("A pool that is shut down refuses callers and closes connections") func shutDownRefusesAndCloses() {
+    @Test func `A pool after shutdown refuses callers and closes connections`() {
         var state = state(connections: 2)
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.enqueue("b", id: 2, now: start)
@@ -165,8 +162,7 @@ import Testing
         #expect(state.isEmpty)
     }
 
-    @Test("One timer refuses all who have waited until their deadlines, each in its time")
-    func oneTimerRefusesAllWhoHaveWaited() {
+    @Test func `One timer refuses each waiting caller at its own deadline`() {
         var state = state(connections: 1)
         func time(_ seconds: Int) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
         #expect(state.enqueue("a", id: 1, until: time(10), now: start).wakes == [time(10)])

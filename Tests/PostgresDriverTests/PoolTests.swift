@@ -11,9 +11,7 @@ import Testing
         return (end, task)
     }
 
-    @Test("Opens no more than its limit and reuses connections") func opensNoMoreThanItsLimitAndReusesConnections()
-        async throws
-    {
+    @Test func `A pool opens at most its limit and reuses connections`() async throws {
         try await withPool(3) { pool in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<50 {
@@ -27,8 +25,7 @@ import Testing
         }
     }
 
-    @Test("Callers are served in the order of their asking") func callersAreServedInTheOrderOfTheirAsking() async throws
-    {
+    @Test func `Callers are served in the order of their requests`() async throws {
         try await withPool(1) { pool in
             let (end, holder) = try await occupy(pool)
             let order = Journal()
@@ -44,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("A full queue refuses at once") func aFullQueueRefusesAtOnce() async throws {
+    @Test func `A full queue refuses immediately`() async throws {
         let configuration = try await ownSchema(1) { $0.maximumWaiting = 1 }
         try await withPool(configuration: configuration) { pool in
             let (end, holder) = try await occupy(pool)
@@ -59,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("A waiter gives up at its deadline") func aWaiterGivesUpAtItsDeadline() async throws {
+    @Test func `A waiting caller fails at its deadline`() async throws {
         try await withPool(1) { pool in
             let (end, holder) = try await occupy(pool)
             let start = ContinuousClock.now
@@ -77,9 +74,7 @@ import Testing
         }
     }
 
-    @Test("A deadline that has passed before the queue counts") func aDeadlineThatHasPassedBeforeTheQueueCounts()
-        async throws
-    {
+    @Test func `A deadline that passed before queueing counts`() async throws {
         try await withPool(1) { pool in
             let (end, holder) = try await occupy(pool)
             for _ in 0..<100 {
@@ -93,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("A cancelled waiter leaves the queue") func aCancelledWaiterLeavesTheQueue() async throws {
+    @Test func `A cancelled caller leaves the queue`() async throws {
         try await withPool(1) { pool in
             let (end, holder) = try await occupy(pool)
             let waiter = Task { try await pool.withSession { _ in _ = Issue.record("it ran") } }
@@ -106,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("A running statement is not cancelled") func aRunningStatementIsNotCancelled() async throws {
+    @Test func `A running statement is not cancelled`() async throws {
         try await withPool(1) { pool in
             let (inside, end) = (Counter(), Gate())
             let running = Task {
@@ -124,9 +119,7 @@ import Testing
         }
     }
 
-    @Test("Shutdown waits for lent sessions and refuses others") func shutdownWaitsForLentSessionsAndRefusesOthers()
-        async throws
-    {
+    @Test func `Shutdown waits for lent sessions and refuses others`() async throws {
         let watched = try await withPool(1) { pool in
             let (end, holder) = try await occupy(pool)
             let waiter = Task { try await pool.run("SELECT 1") }
@@ -149,7 +142,7 @@ import Testing
         #expect(watched.statistics.open == 0)
     }
 
-    @Test("Settings reach the server") func settingsReachTheServer() async throws {
+    @Test func `Session settings reach the server`() async throws {
         let configuration = try await ownSchema(1) {
             $0.statementTimeout = .milliseconds(1500)
             $0.lockTimeout = .zero
@@ -172,7 +165,7 @@ import Testing
 
     struct Unfit: Error, Equatable {}
 
-    @Test("The check of new connections can refuse") func theCheckOfNewConnectionsCanRefuse() async throws {
+    @Test func `The check of new connections can refuse`() async throws {
         let configuration = try await ownSchema(1) { $0.onConnect = { _ in throw Unfit() } }
         try await withPool(configuration: configuration) { pool in
             await #expect(throws: Unfit.self) { try await pool.run("SELECT 1") }
@@ -181,8 +174,7 @@ import Testing
         }
     }
 
-    @Test("A failure while a connection is made ready is a failed connect")
-    func aFailureWhileAConnectionIsMadeReadyIsAFailedConnect() async throws {
+    @Test func `A failure while a connection is prepared is a failed connect`() async throws {
         let configuration = try await ownSchema(1) { $0.onConnect = { _ = try $0.execute("SELECT 1/0") } }
         try await withPool(configuration: configuration) { pool in
             let error = try await postgresError { try await pool.run("SELECT 1") }
@@ -191,7 +183,7 @@ import Testing
         }
     }
 
-    @Test("Threads end with their connections") func threadsEndWithTheirConnections() async throws {
+    @Test func `Threads end with their connections`() async throws {
         func threads() throws -> Int {
             try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count {
                 (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)) == "ended-soon\n"
@@ -210,7 +202,7 @@ import Testing
         try await until { try threads() == 0 }
     }
 
-    @Test("Many tasks on few connections") func manyTasksOnFewConnections() async throws {
+    @Test func `Many tasks share few connections`() async throws {
         try await withPool(4) { pool in
             try await pool.run(
                 "CREATE TABLE counters (id int PRIMARY KEY, count int)",

@@ -3,7 +3,7 @@ import Testing
 @testable import PostgresDriver
 
 @Suite struct PreparedStatementsTests {
-    @Test("The least recently used leave first") func theLeastRecentlyUsedLeaveFirst() {
+    @Test func `The least recently used statements leave first`() {
         var cache = PreparedStatements(capacity: 2)
         for text in ["a", "b", "c"] { cache.insert(.init(SQL(stringLiteral: text)), name: text) }
         #expect(cache.name(for: .init("a")) == "a")
@@ -16,14 +16,14 @@ import Testing
         #expect(cache.leftOver.isEmpty)
     }
 
-    @Test("Other types are another statement") func otherTypesAreAnotherStatement() {
+    @Test func `Other parameter types make another statement`() {
         var cache = PreparedStatements()
         cache.insert(.init("SELECT \(1)"), name: "s1")
         #expect(cache.name(for: .init("SELECT \(2)")) == "s1")
         #expect(cache.name(for: .init("SELECT \("text")")) == nil)
     }
 
-    @Test("A statement is prepared once") func aStatementIsPreparedOnce() async throws {
+    @Test func `A statement is prepared once`() async throws {
         try await withPool(1) { pool in
             let prepared = try await pool.withSession { session in
                 for number in 0..<5 { _ = try session.execute("SELECT \(number) + 1000") }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("Many distinct statements stay bounded") func manyDistinctStatementsStayBounded() async throws {
+    @Test func `The number of prepared statements is bounded`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 for number in 0..<700 {
@@ -49,9 +49,7 @@ import Testing
         }
     }
 
-    @Test("One pipeline may hold more statements than the cache") func onePipelineMayHoldMoreStatementsThanTheCache()
-        async throws
-    {
+    @Test func `One pipeline may have more statements than the cache`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let statements = (0..<600).map { SQL(stringLiteral: "SELECT \($0) AS d\($0)") }
@@ -66,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("A failed parse is not remembered") func aFailedParseIsNotRemembered() async throws {
+    @Test func `A failed parse is not cached`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let select: SQL = "SELECT count(*) FROM later"
@@ -78,8 +76,7 @@ import Testing
         }
     }
 
-    @Test("Statements behind a failure are not remembered") func statementsBehindAFailureAreNotRemembered() async throws
-    {
+    @Test func `Statements after a failure are not cached`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let behind: SQL = "SELECT 'behind'"
@@ -91,8 +88,7 @@ import Testing
         }
     }
 
-    @Test("Statements that the server forgot are tried on a new connection")
-    func statementsThatTheServerForgotAreTriedOnANewConnection() async throws {
+    @Test func `Statements that the server forgot are retried on a new connection`() async throws {
         try await withPool(1) { pool in
             let tries = Counter()
             let statement: SQL = "SELECT 'remembered'"
@@ -108,9 +104,7 @@ import Testing
         }
     }
 
-    @Test("A changed result type is tried on a new connection") func aChangedResultTypeIsTriedOnANewConnection()
-        async throws
-    {
+    @Test func `A changed result type is retried on a new connection`() async throws {
         try await withPool(2) { pool in
             try await pool.run("CREATE TABLE t (a int)", "INSERT INTO t VALUES (1)")
             let all: SQL = "SELECT * FROM t"

@@ -21,7 +21,7 @@ import Testing
 
     private static func parsed(_ text: String = file) throws -> [Query] { try Query.parse(text, subject: "books") }
 
-    @Test func `Comments go, and names become numbers`() throws {
+    @Test func `Comments are removed, and names become numbers`() throws {
         let queries = try Self.parsed()
         #expect(queries.map(\.name) == ["books.list", "books.count-all"])
         #expect(queries.map(\.parameters) == [["shelf", "after"], []])
@@ -49,7 +49,7 @@ import Testing
         ("-- name: books.list\nSELECT $1;", "query books.list: a parameter is written :name, not $1"),
         ("-- name: books.list\nSELECT 'a;", "query books.list: a quotation has no end"),
     ])
-    func `A fault of a file names the query`(_ text: String, _ message: String) {
+    func `A fault in a file names the query`(_ text: String, _ message: String) {
         let error = #expect(throws: PostgresError.self) { try Self.parsed(text) }
         #expect(error?.code == .misuse)
         #expect(error?.message == message)

@@ -2,8 +2,7 @@ import PostgresDriver
 import Testing
 
 @Suite struct ResultTests {
-    @Test("Rows of several columns and of one are decoded by their types")
-    func typesAreEnough() async throws {
+    @Test func `The types alone decode rows of one and of several columns`() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let rows = try session.execute("SELECT i, i::text FROM generate_series(1, 3) AS i").decode(

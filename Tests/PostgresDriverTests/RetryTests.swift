@@ -2,7 +2,7 @@ import PostgresDriver
 import Testing
 
 @Suite struct RetryTests {
-    @Test("Deadlocks are invisible") func deadlocksAreInvisible() async throws {
+    @Test func `Callers do not see deadlocks`() async throws {
         try await withPool(2) { pool in
             try await pool.run("CREATE TABLE t (id int PRIMARY KEY, hits int)", "INSERT INTO t VALUES (1, 0), (2, 0)")
             let (meeting, tries) = (Rendezvous(2), Counter())
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("Serialization failures are invisible") func serializationFailuresAreInvisible() async throws {
+    @Test func `Callers do not see serialization failures`() async throws {
         try await withPool(2) { pool in
             try await pool.run("CREATE TABLE t (n int8)", "INSERT INTO t VALUES (0)")
             let (meeting, tries) = (Rendezvous(2), Counter())
@@ -49,9 +49,7 @@ import Testing
     }
 
     /// Work that was committed before a session was renewed has no part in whether the rest may be tried again.
-    @Test("A renewed session starts anew", arguments: [true, false]) func aRenewedSessionStartsAnew(isRenewed: Bool)
-        async throws
-    {
+    @Test(arguments: [true, false]) func `A renewed session starts clean`(isRenewed: Bool) async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (n int8)")
             let tries = Counter()
@@ -81,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("A serialization failure is tried many times") func aSerializationFailureIsTriedManyTimes() async throws {
+    @Test func `A serialization failure is retried many times`() async throws {
         try await withPool(1) { pool in
             let tries = Counter()
             try await pool.withSession { session in
@@ -93,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("The policy \"never\" runs a closure once") func neverMeansNever() async throws {
+    @Test func `The policy never runs a closure once`() async throws {
         try await withPool(1) { pool in
             let tries = Counter()
             let error = try await postgresError {
@@ -107,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("Constraint violations are not retried") func constraintViolationsAreNotRetried() async throws {
+    @Test func `Constraint violations are not retried`() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int CONSTRAINT t_key PRIMARY KEY)")
             let tries = Counter()
@@ -123,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("A closure that has committed is not run again") func aClosureThatHasCommittedIsNotRunAgain() async throws {
+    @Test func `A closure that has committed does not run again`() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let error = try await postgresError {
@@ -138,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("A commit before a swallowed error counts too") func aCommitBeforeASwallowedErrorCountsToo() async throws {
+    @Test func `A commit before a swallowed error counts too`() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let unlucky: SQL = "DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$"
@@ -157,8 +155,7 @@ import Testing
         }
     }
 
-    @Test("A swallowed loss of the connection is not taken for safe")
-    func aSwallowedLossOfTheConnectionIsNotTakenForSafe() async throws {
+    @Test func `A swallowed loss of the connection is not safe to retry`() async throws {
         try await withPool(1) { pool in
             let tries = Counter()
             let error = try await postgresError {
@@ -173,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("Statement and lock timeouts are safe") func statementAndLockTimeoutsAreSafe() async throws {
+    @Test func `Statement and lock timeouts are safe to retry`() async throws {
         let patient = try await ownSchema(1)
         try await withPool(configuration: patient) { try await $0.run("CREATE TABLE t (id int)") }
         var hasty = patient
@@ -205,7 +202,7 @@ import Testing
         }
     }
 
-    @Test("Other unsupported features are not retried") func otherUnsupportedFeaturesAreNotRetried() async throws {
+    @Test func `Other unsupported features are not retried`() async throws {
         try await withPool(1) { pool in
             let error = try await postgresError {
                 try await pool.run("SELECT now() FROM pg_class FOR UPDATE OF nothing")

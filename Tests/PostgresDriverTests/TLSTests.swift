@@ -81,8 +81,7 @@ import Testing
         }
     }
 
-    @Test("sslmode=verify-full checks the authority and the name") func verifyFullChecksAuthorityAndName() async throws
-    {
+    @Test func `sslmode=verify-full checks the authority and the name`() async throws {
         let server = try await Server()
         try await withPool(1, on: server.string(host: "localhost", authority: "right")) { pool in
             let isEncrypted = try await pool.value(

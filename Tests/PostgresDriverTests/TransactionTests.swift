@@ -15,7 +15,7 @@ import Testing
         try await pool.value(Int.self, "SELECT count(*) FROM t")
     }
 
-    @Test("Commits when the body returns") func commitsWhenTheBodyReturns() async throws {
+    @Test func `A transaction commits when the body returns`() async throws {
         try await withTable { pool in
             let seen = try await pool.withSession { session in
                 try session.transaction { transaction in
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("Rolls back when the body throws") func rollsBackWhenTheBodyThrows() async throws {
+    @Test func `A transaction rolls back when the body throws`() async throws {
         try await withTable { pool in
             await #expect(throws: Refusal.self) {
                 try await pool.withSession { session in
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("Commit travels with the last statements") func commitTravelsWithTheLastStatements() async throws {
+    @Test func `The commit is sent with the last statements`() async throws {
         try await withTable { pool in
             try await pool.withSession { session in
                 try session.transaction { transaction in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("A transaction may take one round trip") func aTransactionInOneRoundTrip() async throws {
+    @Test func `A transaction may take one round trip`() async throws {
         try await withTable { pool in
             let count = try await pool.withSession { session in
                 try session.transaction { transaction in
@@ -72,8 +72,8 @@ import Testing
         }
     }
 
-    @Test("A swallowed failure does not commit", arguments: [false, true])
-    func aSwallowedFailureDoesNotCommit(_ isFirst: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `A swallowed failure does not commit`(_ isFirst: Bool) async throws {
         try await withTable { pool in
             try await pool.run("INSERT INTO t VALUES (0)")
             let error = try await postgresError {
@@ -89,9 +89,7 @@ import Testing
         }
     }
 
-    @Test("A failure in the finishing round trip rolls back") func aFailureInTheFinishingRoundTripRollsBack()
-        async throws
-    {
+    @Test func `A failure in the last round trip rolls back`() async throws {
         try await withTable { pool in
             let error = try await postgresError {
                 try await pool.withSession { session in
@@ -109,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("Scripts run inside of a transaction") func scriptsRunInsideOfATransaction() async throws {
+    @Test func `Scripts run inside a transaction`() async throws {
         try await withTable { pool in
             await #expect(throws: Refusal.self) {
                 try await pool.withSession { session in
@@ -127,8 +125,8 @@ import Testing
         }
     }
 
-    @Test("Transaction commands as text are refused", arguments: ["COMMIT", "ROLLBACK", "COMMIT; BEGIN; COMMIT"])
-    func transactionCommandsAsTextAreRefused(_ command: String) async throws {
+    @Test(arguments: ["COMMIT", "ROLLBACK", "COMMIT; BEGIN; COMMIT"])
+    func `Transaction commands as text are refused`(_ command: String) async throws {
         try await withTable { pool in
             let error = try await postgresError {
                 try await pool.withSession { session in
@@ -143,8 +141,7 @@ import Testing
         }
     }
 
-    @Test("The session is refused inside of a transaction") func theSessionIsRefusedInsideOfATransaction() async throws
-    {
+    @Test func `The session is refused inside a transaction`() async throws {
         try await withTable { pool in
             let error = try await postgresError {
                 try await pool.withSession { session in
@@ -157,7 +154,7 @@ import Testing
         }
     }
 
-    @Test("A body without statements sends nothing") func aBodyWithoutStatementsSendsNothing() async throws {
+    @Test func `A body without statements sends nothing`() async throws {
         try await withTable { pool in
             let value = try await pool.withSession { session in try session.transaction { _ in 7 } }
             #expect(value == 7)

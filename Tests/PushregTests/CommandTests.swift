@@ -63,7 +63,7 @@ import Testing
         (["apps", "create", "com.example.food", "--event-retention", "PT0.01S"], 64, "-retention must be from"),
         (["no-such-command"], 64, "no-such-command"),
     ])
-    func `Mistakes get a sentence and a status`(_ arguments: [String], _ status: Int, _ sentence: String) async throws {
+    func `Mistakes get a message and a status`(_ arguments: [String], _ status: Int, _ sentence: String) async throws {
         let outcome = try await Program.run(arguments)
         #expect(Int(outcome.status) == status, "\(outcome.words)")
         #expect(outcome.words.contains(sentence), "\(outcome.words)")
@@ -76,7 +76,7 @@ import Testing
         "POSTGRES://u:hunter2@db/r?x=y", "postgresql+asyncpg://u:hunter2@db/r?x=y",
         "postgresql://u:a@hunter2@db/r", "postgresql://u:hunter2/a@db/r", "postgresql://u:80/hunter2@db/r",
     ])
-    func `A connection string that is none is shown by nobody`(_ text: String) async throws {
+    func `An invalid connection string is never printed`(_ text: String) async throws {
         let outcome = try await Program.run(["config", "print", "--json"], environment: ["DATABASE_URL": text])
         #expect(outcome.results.contains(#""value":"***""#), "\(outcome.results)")
         #expect(!outcome.results.contains("hunter2"))
@@ -91,7 +91,7 @@ import Testing
         ("PUSHREG_TRUSTED_PROXIES", "::1,proxy", "PUSHREG_TRUSTED_PROXIES must list addresses or ranges"),
         ("PUSHREG_LOG_LEVEL", "loud", "PUSHREG_LOG_LEVEL must be one of trace, debug,"),
     ])
-    func `A setting that will not do is refused`(_ variable: String, _ value: String, _ sentence: String) async throws {
+    func `An invalid setting is refused`(_ variable: String, _ value: String, _ sentence: String) async throws {
         try await Self.withFile(#"{"port": 8080}"#) { path in
             let environment = ["PUSHREG_CONFIG": path, variable: value]
             let outcome = try await Program.run(["config", "print"], environment: environment)
@@ -111,7 +111,7 @@ import Testing
         (#"{"prot": 80}"#, #"The config file PATH holds the unknown key "prot"; known are embedded, databaseUrl"#),
         ("{\n\"port\": }", "The config file PATH is not JSON: line 2: "), ("[]", "PATH must hold one JSON object."),
     ])
-    func `A config file that will not do is refused by its path`(_ text: String, _ sentence: String) async throws {
+    func `An invalid config file is refused by its path`(_ text: String, _ sentence: String) async throws {
         try await Self.withFile(text) { path in
             let outcome = try await Program.run(["config", "print", "--config", path])
             #expect(outcome.status == 64)
@@ -126,7 +126,7 @@ import Testing
         try await body(file.path)
     }
 
-    @Test("Flag beats variable beats file beats default") func flagBeatsVariableBeatsFileBeatsDefault() async throws {
+    @Test func `A flag overrides a variable, a variable the file, and the file the default`() async throws {
         var outcome = Program.Outcome(status: 1, results: "", words: "")
         try await Self.withFile(#"{"port": 1, "host": "127.0.0.2", "logLevel": "debug", "keyRate": null}"#) { path in
             outcome = try await Program.run(
@@ -155,7 +155,7 @@ import Testing
         (["--embedded", "/var/a"], #""value":"/var/a","from":"flag","as":"embedded""#, #""beatenBy":"embedded""#),
         (["--database-url", "host=b"], #""value":"host=b","from":"flag","as":"databaseUrl""#, ""),
     ])
-    func `Config says which database wins`(_ flags: [String], _ winner: String, _ loser: String) async throws {
+    func `The command config names the database`(_ flags: [String], _ winner: String, _ loser: String) async throws {
         let environment = ["DATABASE_URL": "postgresql://user:hunter2@db/registry"]
         let outcome = try await Program.run(["config", "print", "--json"] + flags, environment: environment)
         let lines = outcome.results.split(separator: "\n")
@@ -168,7 +168,7 @@ import Testing
         #expect(!table.results.contains("hunter2"))
     }
 
-    @Test("Migrating, making an app and resolving work one after the other") func migrateAppsAndResolve() async throws {
+    @Test func `Migrating, creating an app and resolving work in sequence`() async throws {
         let database = try await TestDatabase.make()
         let flags = database.flags + ["--json"]
         let status = try await Program.run(["migrate", "status"] + flags)
@@ -191,7 +191,7 @@ import Testing
         #expect(try await Program.run(["apps", "show", "com.example.food"] + flags).status == 1)
     }
 
-    @Test("Keys are made, listed and revoked") func keysAreMadeListedAndRevoked() async throws {
+    @Test func `Keys are created, listed and revoked`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let create = ["keys", "create", "--app", "com.example.food", "--role", "sender", "--expires-in", "P90D"]
         let made = try await Program.run(create + ["--name", "Push", "--json"] + database.flags)
@@ -211,7 +211,7 @@ import Testing
         #expect(try await Program.run(["keys", "list", "--app", "com.example.none"] + database.flags).status == 1)
     }
 
-    @Test("Audit, purge and erase say what they found and did") func auditPurgeAndErase() async throws {
+    @Test func `Audit, purge and erase report their findings and effects`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let registration = ActivityRegistration.sample(token: .sample(7), aliases: [.sample("orderId", "42")])
         _ = try await database.registry.register(registration, as: .sample("a-1"), in: scope, by: "test")
@@ -244,7 +244,8 @@ import Testing
         ([], [:], "force_generic_plan"), ([], ["PUSHREG_PLAN_CACHE_MODE": "auto"], "auto"),
         (["--plan-cache-mode", "auto"], ["PUSHREG_PLAN_CACHE_MODE": "force_generic_plan"], "auto"),
     ])
-    func `Postgres has the plan mode`(_ flags: [String], _ environment: [String: String], _ mode: String) async throws {
+    func `Sessions have the plan mode`(_ flags: [String], _ environment: [String: String], _ mode: String) async throws
+    {
         let database = try await TestDatabase.make()
         try await database.pool.withSession { session in
             try session.simple(
@@ -265,7 +266,7 @@ import Testing
         #expect(name == mode)
     }
 
-    @Test("Schema that is behind is refused") func schemaThatIsBehindIsRefused() async throws {
+    @Test func `An outdated schema is refused`() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.pool.withSession { try $0.execute("DELETE FROM schema_migrations").count }
         let outcome = try await Program.run(["serve", "--port", "0"] + database.flags)
@@ -274,8 +275,8 @@ import Testing
     }
 
     /// As containers have it: the working directory of another user's process is not to be seen.
-    @Test("Embedded database is made and found by root without CAP_SYS_PTRACE", .enabled(if: geteuid() == 0))
-    func embeddedDatabaseOfAContainersRoot() async throws {
+    @Test(.enabled(if: geteuid() == 0))
+    func `Root without CAP_SYS_PTRACE creates and finds the embedded database`() async throws {
         let directory = "/tmp/pushreg-container-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         for command in [["apps", "create", "com.example.food"], ["apps", "list"]] {
@@ -285,7 +286,7 @@ import Testing
         }
     }
 
-    @Test func `Embedded database is shared with the running service`() async throws {
+    @Test func `The embedded database is shared with the running service`() async throws {
         let directory = "/tmp/pushreg-command-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let service = try await ServiceProcess.start(database: ["--embedded", directory])
@@ -298,7 +299,7 @@ import Testing
         #expect(listed.results.contains("com.example.food"))
     }
 
-    @Test("Taken port gets a sentence") func takenPortGetsASentence() async throws {
+    @Test func `A port in use gets a clear message`() async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(on: database)
         let second = try await Program.run(["serve", "--port", "\(service.port)"] + database.flags)

@@ -17,7 +17,7 @@ import Testing
         (["au"], "audit"), (["exp"], "export"), (["audit", "st"], "stale"), (["serve", "--tls-c"], "--tls-cert"),
         (["import", "--rest"], "--restart"), (["doctor", "--j"], "--json"),
     ])
-    func `Bash completes`(_ words: [String], _ completed: String) async throws {
+    func `Bash completes commands`(_ words: [String], _ completed: String) async throws {
         let script = """
             source <("$1" --generate-completion-script bash)
             COMP_WORDS=(pushreg \(words.joined(separator: " "))) COMP_CWORD=\(words.count)

@@ -8,7 +8,7 @@ import Testing
 
 /// The demo, on a service of its own and on others.
 @Suite(.timeLimit(.minutes(15))) struct DemoTests {
-    @Test("Demo plays to its end") func demoPlaysToItsEnd() async throws {
+    @Test func `The demo plays to its end`() async throws {
         let outcome = try await Program.run(["demo", "--quick"])
         #expect(outcome.status == 0, "\(outcome.results) \(outcome.words)")
         #expect(outcome.results.hasSuffix("All as it should be.\n"))
@@ -16,7 +16,7 @@ import Testing
         #expect(outcome.results.contains(#/POST \S+/feedback .*"status":410/#), "\(outcome.results)")
     }
 
-    @Test("Demo plays on a service that runs") func demoPlaysOnAServiceThatRuns() async throws {
+    @Test func `The demo plays on a running service`() async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(on: database)
         let url = "http://127.0.0.1:\(service.port)/"
@@ -29,7 +29,7 @@ import Testing
         ("http://127.0.0.1:9", "pushreg: No service answers at http://127.0.0.1:9: Connection refused.\n"),
         ("http://nowhere.invalid", "pushreg: No service answers at http://nowhere.invalid.\n"),
     ])
-    func `Nobody there gets a sentence`(_ url: String, _ sentence: String) async throws {
+    func `A missing service gets a clear message`(_ url: String, _ sentence: String) async throws {
         let outcome = try await Program.run(["demo", "--url", url])
         #expect(outcome.status == 69)
         #expect(outcome.words == sentence)
@@ -37,10 +37,9 @@ import Testing
 
     /// How a service that answers so many 503 and then 404 is asked, and what the demo says.
     @Test(
-        "Unavailable services are asked again and not for ever",
         arguments: [(1, 2, 1, "is there"), (.max, 6, 69, "503 again and again")]
     )
-    func unavailableServicesAreAskedAgainAndNotForEver(
+    func `An unavailable service is retried a few times`(
         _ faults: Int,
         _ calls: Int,
         _ status: Int32,

@@ -37,7 +37,7 @@ import Testing
         #expect(found.all[code]?.contains(detail) == true, "\(found.all)")
     }
 
-    @Test("A sound installation has no finding") func nothingIsWrong() async throws {
+    @Test func `A sound installation has no finding`() async throws {
         let cluster = FaultCluster()
         let connectionString = try await cluster.start()
         let flags = ["--database-url", connectionString]
@@ -55,20 +55,20 @@ import Testing
         await cluster.remove()
     }
 
-    @Test("A directory without a database is left as it is") func noDatabaseIsMade() async throws {
+    @Test func `A directory without a database is not changed`() async throws {
         let outcome = try await Program.run(["doctor", "--embedded", "/nowhere/at-all"])
         #expect(outcome.status == 69 && outcome.results.contains("There is no database in /nowhere/at-all"))
         #expect(!FileManager.default.fileExists(atPath: "/nowhere"))
     }
 
-    @Test("A user whom Postgres refuses is told so") func refusedUserIsToldSo() async throws {
+    @Test func `A user refused by Postgres gets the reason`() async throws {
         let database = try await TestDatabase.make()
         let found = try await Self.findings(database.connectionString + " user=nobody_of_ours password=hunter2")
         #expect(found.status == 77)
         #expect(found.all["postgres-unavailable"]?.hasPrefix("Postgres refuses: ") == true, "\(found.all)")
     }
 
-    @Test("Settings by which Postgres may lose writes are found") func unsafeSettings() async throws {
+    @Test func `Settings that may lose writes are found`() async throws {
         let cluster = FaultCluster(settings: [
             "fsync": "off", "full_page_writes": "off", "synchronous_commit": "local",
         ])
@@ -79,7 +79,7 @@ import Testing
         await cluster.remove()
     }
 
-    @Test("Autovacuum that is off or behind is found") func autovacuumThatIsOffOrBehind() async throws {
+    @Test func `Disabled or delayed autovacuum is found`() async throws {
         let cluster = FaultCluster(settings: ["autovacuum": "off"])
         let connectionString = try await cluster.start()
         try await Self.expect("autovacuum-behind", "installations (11000)", on: connectionString) {
@@ -97,7 +97,7 @@ import Testing
         await cluster.remove()
     }
 
-    @Test("Connections near their limit are found") func connectionsNearTheirLimit() async throws {
+    @Test func `Connections near their limit are found`() async throws {
         let cluster = FaultCluster(settings: ["max_connections": "13", "autovacuum": "off"])
         let connectionString = try await cluster.start()
         for (held, detail) in [(6, nil), (7, "8 of the 10 connections")] {
@@ -110,7 +110,7 @@ import Testing
         await cluster.remove()
     }
 
-    @Test func `On Citus, tables that are not distributed, plans and workers that are away are found`() async throws {
+    @Test func `On Citus, local tables, missing plan settings and unreachable workers are found`() async throws {
         guard try await CitusCluster.isAvailable else {
             print("left out: this Postgres has no extension citus")
             return
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("A schema that is behind, ahead or changed is found") func schemaBehindAheadOrChanged() async throws {
+    @Test func `An outdated, newer or changed schema is found`() async throws {
         let database = try await TestDatabase.make()
         let current = SchemaMigrator.currentVersion
         try await Self.expect("schema-changed", "another text", on: database.connectionString) {
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// Postgres 15 no longer lets everyone create tables in the schema public.
-    @Test func `A user without the right to create tables is told the missing right`() async throws {
+    @Test func `A user without the right to create tables gets the missing right`() async throws {
         let database = try await TestDatabase.make()
         let role = "role_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
         try await Self.run("CREATE ROLE \(role) LOGIN", in: database)
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test("Standby takes no writes") func standbyTakesNoWrites() async throws {
+    @Test func `A standby is found`() async throws {
         let database = try await TestDatabase.make()
         #expect(try await Self.findings(database.connectionString).all["postgres-read-only"] == nil)
         let schema = try await database.pool.withSession {
@@ -203,7 +203,7 @@ import Testing
         #expect(try await Self.findings(database.connectionString + options).all["postgres-read-only"] != nil)
     }
 
-    @Test("A sweep that is behind is found") func sweepThatIsBehind() async throws {
+    @Test func `A delayed sweep is found`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let detail = "1 activity of com.example.food in sandbox expired up to PT"
         try await Self.expect("sweep-behind", detail, on: database.connectionString) {
@@ -223,7 +223,7 @@ import Testing
         #expect(try await Self.findings(database.connectionString).all["sweep-behind"] == nil)
     }
 
-    @Test("A burst guard that is on is found") func burstGuardThatIsOn() async throws {
+    @Test func `An active burst guard is found`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         for number in 1...5 {
             try await database.registry.registerSample("a\(number)", token: number, minutesAgo: 5, in: scope)
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test("Keys that soon expire are found") func keysThatSoonExpire() async throws {
+    @Test func `Keys about to expire are found`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         func make(_ role: String, _ time: String) async throws -> String {
             let create = ["keys", "create", "--app", "com.example.food", "--role", role, "--expires-in", time]

@@ -60,12 +60,12 @@ import Testing
             #""databaseUrl","value":"dbname=d host=127.0.0.1 password=*** port=1 user=u""#
         ),
     ])
-    func `PORT counts, and white space does not`(_ environment: [String: String], _ row: String) async throws {
+    func `PORT counts, and white space is ignored`(_ environment: [String: String], _ row: String) async throws {
         let outcome = try await Program.run(["config", "print", "--json"], environment: environment)
         #expect(outcome.status == 0 && outcome.results.contains(row), "\(outcome.results)")
     }
 
-    @Test func `A database is found in spite of a newline after its address`() async throws {
+    @Test func `A database is found despite a newline after its address`() async throws {
         let database = try await TestDatabase.make()
         let environment = ["DATABASE_URL": " \(database.connectionString)\r\n", "PUSHREG_UNSAFE_DURABILITY": "true"]
         let outcome = try await Program.run(["apps", "list"], environment: environment)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give files to another user"))
-    func `Files that cannot be read are told the system's reason`() async throws {
+    func `Unreadable files are refused with the system's reason`() async throws {
         let file = try TransferFile()
         defer { file.remove() }
         try file.write("{}")
@@ -99,7 +99,7 @@ import Testing
         return #"{"activityId":"a\#(number)","token":"\#(token)","observedAt":"\#(time)"\#(more)}"#
     }
 
-    @Test func `A byte order mark costs no record`() async throws {
+    @Test func `A byte order mark loses no record`() async throws {
         let (database, file) = (try await TestDatabase.withScope().0, try TransferFile())
         defer { file.remove() }
         try file.write("\u{FEFF}" + Self.line(1) + "\r\n" + Self.line(2))
@@ -142,7 +142,7 @@ import Testing
     }
 
     /// Local times that were marked as UTC.
-    @Test func `A line that is over by its own times ends no running activity`() async throws {
+    @Test func `A line that expired by its own times ends no running activity`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let file = try TransferFile()
         defer { file.remove() }

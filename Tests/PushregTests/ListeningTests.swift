@@ -9,7 +9,7 @@ import Testing
         ("nowhere.invalid", "pushreg: The host nowhere.invalid is unknown. "),
         ("192.0.2.1", "pushreg: Cannot listen on 192.0.2.1:0: this machine has no such address.\n"),
     ])
-    func `Host that is not ours gets a sentence`(_ host: String, _ sentence: String) async throws {
+    func `A host of another machine gets a clear message`(_ host: String, _ sentence: String) async throws {
         let database = try await TestDatabase.make()
         let outcome = try await Program.run(["serve", "--host", host, "--port", "0"] + database.flags)
         #expect(outcome.status == 69)
@@ -19,7 +19,7 @@ import Testing
     }
 
     /// The admin port asks for no credentials, and says where it is; a second service cannot have it.
-    @Test("The admin port is open and says where it is") func theAdminPortIsOpenAndSaysWhereItIs() async throws {
+    @Test func `The admin port is open and logs its address`() async throws {
         let database = try await TestDatabase.make()
         let flags = ["serve", "--port", "0"] + database.flags
         let service = try RunningProgram.start(flags + ["--admin-port", "0"])
@@ -34,7 +34,7 @@ import Testing
         #expect(await service.end() == 0)
     }
 
-    @Test(arguments: ["info", "critical"]) func `One line says where it listens`(_ level: String) async throws {
+    @Test(arguments: ["info", "critical"]) func `One line has the service's addresses`(_ level: String) async throws {
         let database = try await TestDatabase.make()
         let service = try RunningProgram.start(["serve", "--port", "0", "--log-level", level] + database.flags)
         let line = try #require(await service.line(with: "accepting requests"), "\(service.text)")

@@ -21,7 +21,7 @@ import Testing
         return try await Program.run("/bin/bash", ["-c", #""$0" check metrics <"$1""#, promtool, file.path])
     }
 
-    @Test("promtool finds no fault in /metrics", .enabled(if: hasPromtool)) func promtoolFindsNoFault() async throws {
+    @Test(.enabled(if: hasPromtool)) func `promtool finds no fault in the metrics`() async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(on: database, "--admin-port", "0")
         try await service.makeApp()

@@ -11,7 +11,7 @@ import Testing
         .enabled(if: FileManager.default.isExecutableFile(atPath: pgbouncer), "there is no PgBouncer"),
         arguments: [("transaction", false), ("statement", false), ("session", true)]
     )
-    func `Doctor finds the pooler that serve refuses`(_ mode: String, _ isFine: Bool) async throws {
+    func `The doctor finds the pooler that the service refuses`(_ mode: String, _ isFine: Bool) async throws {
         let (cluster, port) = (FaultCluster(), try FreePort.take())
         let connectionString = try await cluster.start()
         #expect(try await Program.run(["migrate", "--database-url", connectionString]).status == 0)
@@ -48,8 +48,8 @@ import Testing
         await cluster.remove()
     }
 
-    @Test("Statements that a pooler mixed up are told as the pooler's doing", arguments: ["42P05", "26000"])
-    func mixedUpStatementsAreToldAsThePoolersDoing(_ state: String) async throws {
+    @Test(arguments: ["42P05", "26000"])
+    func `Statements mixed up by a pooler are reported as its fault`(_ state: String) async throws {
         let database = try await TestDatabase.make()
         try await database.pool.withSession { session in
             try session.simple(

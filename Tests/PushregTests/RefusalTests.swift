@@ -5,14 +5,14 @@ import Testing
 
 /// A Postgres that is there and will not let the command in.
 @Suite(.timeLimit(.minutes(15))) struct RefusalTests {
-    @Test("Unknown user is not permitted") func unknownUserIsNotPermitted() async throws {
+    @Test func `An unknown user is not permitted`() async throws {
         let database = try await TestDatabase.make()
         let outcome = try await Program.run(["apps", "list"] + Self.flags(database, user: "nobody_of_ours"))
         #expect(outcome.status == 77)
         #expect(outcome.words == "pushreg: Postgres refuses: role \"…\" does not exist.\n")
     }
 
-    @Test("Unknown database is unavailable") func unknownDatabaseIsUnavailable() async throws {
+    @Test func `An unknown database is unavailable`() async throws {
         let database = try await TestDatabase.make()
         let flags = ["--database-url", database.connectionString + " dbname=nowhere", "--unsafe-durability"]
         let outcome = try await Program.run(["apps", "list"] + flags)
@@ -20,7 +20,7 @@ import Testing
         #expect(outcome.words == "pushreg: Postgres is not available: database \"…\" does not exist.\n")
     }
 
-    @Test("Missing privilege is not permitted") func missingPrivilegeIsNotPermitted() async throws {
+    @Test func `A missing privilege is not permitted`() async throws {
         let database = try await TestDatabase.make()
         let role = "role_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
         try await database.pool.withSession { session in

@@ -10,7 +10,7 @@ import Testing
     @Test(arguments: [
         ("initialising", SIGTERM), ("initialising", SIGINT), ("accepting", SIGTERM), ("accepting", SIGINT),
     ])
-    func `Serve stops its Postgres and exits with zero`(_ stage: String, _ signal: Int32) async throws {
+    func `The service stops its Postgres and exits with zero`(_ stage: String, _ signal: Int32) async throws {
         let directory = "/tmp/pushreg-signal-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let service = try RunningProgram.start(["serve", "--embedded", directory, "--port", "0"])
@@ -26,7 +26,7 @@ import Testing
         #expect(RunningProgram.idsRunning(in: directory) == [])
     }
 
-    @Test("Serve stops while Postgres does not answer") func serveStopsWhilePostgresDoesNotAnswer() async throws {
+    @Test func `The service stops while Postgres does not answer`() async throws {
         let server = try SilentServer()
         let service = try RunningProgram.start([
             "serve", "--database-url", "host=127.0.0.1 port=\(server.port)", "--request-timeout", "PT1H",
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// While the last request is waited for, the admin port is open, and says that no more should come.
-    @Test("Service that stops is not ready") func serviceThatStopsIsNotReady() async throws {
+    @Test func `A stopping service is not ready`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = try RunningProgram.start(
             ["serve", "--insecure-no-auth", "--port", "0", "--admin-port", "0", "--request-timeout", "PT30S"]
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [("Starting a service", SIGTERM), ("Starting a service", SIGINT), ("1.", SIGTERM), ("5.", SIGINT)])
-    func `Demo stops and removes what it made`(_ stage: String, _ signal: Int32) async throws {
+    func `The demo stops and removes its data`(_ stage: String, _ signal: Int32) async throws {
         let demo = try RunningProgram.start(["demo"])
         let first = try #require(await demo.line(with: "Postgres of its own"))
         let directory = try #require(first.firstMatch(of: /\/\S*pushreg-demo-\S+/)).output
@@ -91,7 +91,7 @@ import Testing
 
     /// As in `pushreg … | head`, in a command and in the demo.
     @Test(arguments: [["apps", "list", "--embedded", "/tmp/pushreg-signal-\(UUID())"], ["demo"]])
-    func `Reader that leaves leaves no Postgres behind`(_ command: [String]) async throws {
+    func `A reader that closes its pipe leaves no Postgres running`(_ command: [String]) async throws {
         let line = "'\(Program.executable.path)' \(command.joined(separator: " ")) | true; echo ${PIPESTATUS[0]}"
         let outcome = try await Program.run("/bin/bash", ["-c", line])
         #expect(outcome.results == "1\n")

@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("Files of TLS that are not there are refused with a sentence") func filesThatAreNotThere() async throws {
+    @Test func `Missing TLS files are refused with a clear message`() async throws {
         let outcome = try await Self.serve(["--tls-cert", "/nonexistent.pem", "--tls-key", "/nonexistent.key"])
         #expect(outcome.status == 64)
         #expect(outcome.words == "pushreg: /nonexistent.pem cannot be read: No such file or directory.\n")

@@ -12,18 +12,18 @@ import Testing
     }
 
     /// The format is a promise: keys that were made stay valid. The checksum was computed elsewhere.
-    @Test("Checksum is the documented one") func checksumIsTheDocumentedOne() {
+    @Test func `The checksum is the documented one`() {
         let body = "prc_0aB1cD2eF3gH_0123456789abcdefghijklmn"
         #expect(APIKey(Secret(body + "1AiRPQ"))?.id.rawValue == "prc_0aB1cD2eF3gH")
     }
 
-    @Test("No two keys are the same") func noTwoAreTheSame() {
+    @Test func `No two keys are equal`() {
         let keys = (0..<1000).map { _ in APIKey(random: .client).text.revealed }
         #expect(Set(keys).count == 1000)
     }
 
     /// Every digit that is mistyped, every two neighbours that are swapped, every digit that is missing.
-    @Test("Typing errors in a key are found") func typingErrorsAreFound() {
+    @Test func `Typing errors in a key are found`() {
         let text = Array(APIKey(random: .sender).text.revealed)
         for index in text.indices {
             for digit in ["0", "A", "z", "_", "é", " "] as [Character] where digit != text[index] {
@@ -46,13 +46,13 @@ import Testing
         "", "prc_", "prx_0aB1cD2eF3gH", "prc_0aB1cD2eF3g", "prc_0aB1cD2eF3gHi", "prc_0aB1cD2eF3g-", "PRC_0aB1cD2eF3gH",
         "prc_0aB1cD2eF3gé", "prc-0aB1cD2eF3gH",
     ])
-    func `Other texts are no ids of keys`(_ text: String) {
+    func `Other texts are not key ids`(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try APIKeyID(text) }
     }
 }
 
 @Suite struct SecretTests {
-    @Test("A key does not print its secret") func printsNothing() {
+    @Test func `A key does not print its secret`() {
         let secret = Secret("hunter2")
         var dumped = ""
         dump([secret], to: &dumped)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("Secrets are compared whole") func comparesWhole() {
+    @Test func `Secrets are compared as a whole`() {
         #expect(Secret("abc") == Secret("abc"))
         #expect(Secret("abc") != Secret("abd") && Secret("abc") != Secret("xbc") && Secret("abc") != Secret("ab"))
         #expect(ConstantTime.areEqual([], []) && !ConstantTime.areEqual([1], [2]))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct FullStateReadingTests {
     /// An answer that its caller does not read stays in the service's memory for a while.
-    @Test("A body that is full of faults has an answer of its own size") func faultsAreBounded() throws {
+    @Test func `The response to a body full of faults has a bounded size`() throws {
         let values = [String](repeating: "1", count: 90).joined(separator: ",")
         let item = #"{"activityId": "a", "aliases": {"k": [\#(values)]}}"#
         let items = [String](repeating: item, count: 1000).joined(separator: ",")
@@ -22,7 +22,7 @@ import Testing
         #expect(faults.reduce(0, +) <= 1000 + results.count)
     }
 
-    @Test func `A result that the store did not give leaves the others in their places`() throws {
+    @Test func `A missing result of the store leaves the other results at their positions`() throws {
         let text = """
             {"observedAt": "2026-03-01T12:00:00Z",
             "activities": [{"activityId": "a-1"}, {"activityId": 5}, {"activityId": "a-2"}]}

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct IdentifierTests {
     /// By Unicode's own table, for all that are near it.
-    @Test("Control characters are refused and no others") func controlCharactersAreRefusedAndNoOthers() {
+    @Test func `Only control characters are refused`() {
         for value in UInt32(0)..<0x300 {
             let scalar = Unicode.Scalar(value)!
             let isTaken = (try? ActivityID("a\(Character(scalar))b")) != nil
@@ -12,7 +12,7 @@ import Testing
     }
 
     /// Two spellings of one letter are two aliases; the same bytes are one, wherever they are looked up.
-    @Test("Aliases are their bytes") func aliasesAreTheirBytes() throws {
+    @Test func `Aliases are compared by their bytes`() throws {
         let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
         let aliases = try [composed, decomposed, composed].map { try Alias(kind: "place", value: $0) }
         #expect(aliases[0] != aliases[1] && aliases[0] == aliases[2])

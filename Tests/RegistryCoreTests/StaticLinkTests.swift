@@ -3,7 +3,7 @@ import Testing
 
 /// `deploy/run`, the image and the package link Swift's libraries statically, with no more system packages than they install.
 @Suite(.timeLimit(.minutes(15))) struct StaticLinkTests {
-    @Test("Only the client imports Foundation's modules that need libcurl or libxml2") func needsNoCurl() throws {
+    @Test func `Only the client imports the modules of Foundation that need libcurl or libxml2`() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Sources")
         let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))

@@ -8,8 +8,8 @@ import Testing
         ("\u{1E9B}\u{323}", "\u{17F}\u{323}\u{307}"), ("\u{AC00}", "\u{1100}\u{1161}"),
     ]
 
-    @Test("Texts that Swift takes for the same are not the same", arguments: pairs)
-    func whatSwiftTakesForTheSameIsNot(_ one: String, _ other: String) throws {
+    @Test(arguments: pairs)
+    func `Texts that String finds equal differ by their bytes`(_ one: String, _ other: String) throws {
         // The control.
         #expect(one == other && Set([one, other]).count == 1)
         let (left, right) = (UTF8Text(one), UTF8Text(other))
@@ -24,7 +24,7 @@ import Testing
         #expect(ActivityOwner.subject(left) != .subject(right))
     }
 
-    @Test("The same bytes are the same text") func theSameBytesAreTheSameText() {
+    @Test func `Equal bytes are equal texts`() {
         for text in ["", "a", "caf\u{E9}", String(repeating: "\u{1F355}", count: 40)] {
             // One that was made of bytes, so that no storage is shared.
             let copy = String(decoding: Array(text.utf8), as: UTF8.self)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("Order is that of bytes") func orderIsThatOfBytes() {
+    @Test func `Texts are in the order of their bytes`() {
         let texts = ["", "a", "a\u{301}", "aa", "b", "\u{E9}", "\u{212A}", "\u{FF}", "\u{1F355}", "\u{FFFF}", "K", "k"]
         let sorted = texts.map { UTF8Text($0) }.sorted().map(\.string)
         let expected = texts.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -42,18 +42,18 @@ import Testing
     }
 
     /// A mark that combines with the last character of a prefix takes nothing from it.
-    @Test("Prefixes are bytes") func prefixesAreBytes() {
+    @Test func `Prefixes are compared by bytes`() {
         let text: UTF8Text = "subject:\u{301}x"
         #expect(!text.string.hasPrefix("subject:"))
         #expect(text.hasPrefix("subject:") && text.dropping(prefix: "subject:") == "\u{301}x")
         #expect(!text.hasPrefix("subject;") && !UTF8Text("sub").hasPrefix("subject:"))
     }
 
-    @Test("Subjects may be any text", arguments: [".", "..", "u-1", "\u{301}x", String(repeating: "é", count: 64)])
-    func subjectsMayBeAnyText(_ text: String) throws { #expect(try UTF8Text.subject(text) == UTF8Text(text)) }
+    @Test(arguments: [".", "..", "u-1", "\u{301}x", String(repeating: "é", count: 64)])
+    func `Subjects may be any text`(_ text: String) throws { #expect(try UTF8Text.subject(text) == UTF8Text(text)) }
 
     @Test(arguments: ["", "a\0", "\u{7F}", "a\u{85}", String(repeating: "é", count: 64) + "x"])
-    func `Other texts are no subjects`(_ text: String) {
+    func `Other texts are not subjects`(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try UTF8Text.subject(text) }
     }
 }

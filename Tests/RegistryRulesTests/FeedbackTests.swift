@@ -89,9 +89,9 @@ struct FeedbackTests {
         #expect(story.value()?.deliveredAt == (test.action == .delivered ? Story.minute(60) : nil))
     }
 
-    @Test(arguments: cases) func `A report about a former value is retired, and about another value unknown`(
-        _ test: Case
-    ) throws {
+    @Test(arguments: cases) func `A report about a former value is retired, and an unknown one unknown`(_ test: Case)
+        throws
+    {
         var rotated = try story()
         try rotated.register(token: 2, at: 20)
         rotated = rotated.later(60)
@@ -205,7 +205,7 @@ struct FeedbackTests {
         #expect(story.events == [.dropped, .dropped])
     }
 
-    @Test func `The answer names the kind and the other environment`() throws {
+    @Test func `The result names the kind and the other environment`() throws {
         var story = try story()
         func detail(_ token: UInt8, _ status: Int) -> String {
             story.decide(TokenReport(token, status, "BadDeviceToken")).result(isKnownIn: .sandbox).detail
@@ -240,7 +240,7 @@ struct BurstGuardTests {
     }
 
     @Test(arguments: [(0, true), (9, true), (10, false), (11, false)])
-    func `It is on until ten minutes have passed without a report`(minutes: Int, isOn: Bool) {
+    func `The guard is on until ten minutes pass without a report`(minutes: Int, isOn: Bool) {
         var burstGuard = BurstGuard(kind: "update", trippedAt: Story.minute(0), recent: 0, current: 5)
         #expect(!burstGuard.isOn(at: Story.minute(1)))
         burstGuard.reportedAt = Story.minute(30)
@@ -266,7 +266,7 @@ struct BurstGuardTests {
         #expect(story.rows.activities.values.filter { $0.value.withheld != nil }.count == 1)
     }
 
-    @Test func `While it is on, reports keep it on and it does not trip again`() throws {
+    @Test func `Reports keep an active guard on and do not trip it again`() throws {
         var story = try story(1)
         var guards = Story.guards(recent: 0, current: 6)
         (guards[0].trippedAt, guards[0].reportedAt) = (Story.minute(50), Story.minute(51))

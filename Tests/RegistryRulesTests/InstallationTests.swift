@@ -136,7 +136,7 @@ struct ProfileTests {
         #expect(!story.rows.installations.voidsLeases)
     }
 
-    @Test func `Users in all orders lead to one owner`() throws {
+    @Test func `All orders of users lead to one owner`() throws {
         let steps: [(user: UTF8Text, minute: Int)] = [("ana", 10), ("bob", 20), ("bob", 30), ("ana", 40), ("cy", 50)]
         var states: Set<[UTF8Text?]> = []
         for first in steps.indices {
@@ -211,7 +211,7 @@ struct ProfileTests {
 
 /// Log-outs.
 struct LogOutTests {
-    @Test func `A log-out removes everything observed by then`() throws {
+    @Test func `A log-out removes everything observed before it`() throws {
         var story = Story()
         try story.put("1", metadata: 1, at: 10, by: "ana")
         try story.register("device", 1, at: 20)

@@ -23,9 +23,7 @@ struct TokenSlotTests {
     }
 
     @Test
-    func `Without observedAt the current token claims nothing new, and any other counts as observed at the receipt`()
-        throws
-    {
+    func `Without observedAt the current token claims nothing new, and another one does`() throws {
         var story = Story(now: 60)
         try story.register("device", 1, at: 10)
         #expect(try story.register("device", 1) == .refreshed)
@@ -41,7 +39,7 @@ struct TokenSlotTests {
         #expect(story.slot()?.token?.claimedAt == Story.minute(60))
     }
 
-    @Test func `A deletion removes what was observed by then, in either order`() throws {
+    @Test func `A deletion removes earlier observations, in either order`() throws {
         for isFirst in [true, false] {
             var story = Story()
             if isFirst { try story.delete("device", at: 20) }
@@ -105,7 +103,7 @@ struct InstallationValueTests {
         #expect(story.slot(of: .tablet)?.withheld == .takenOver)
     }
 
-    @Test func `An earlier claim does not get the device token, and its event says so`() throws {
+    @Test func `An earlier claim does not get the device token, and its event records that`() throws {
         var story = Story()
         try story.register("device", 1, at: 20, of: .tablet)
         #expect(try story.register("device", 1, at: 10) == .registered)
@@ -143,7 +141,7 @@ struct InstallationValueTests {
         #expect(story.rows.missingIDs == ["a"])
     }
 
-    @Test func `A known device token is no token of another kind`() throws {
+    @Test func `A known device token is not a token of another kind`() throws {
         var story = Story()
         try story.register("device", 1, at: 20)
         #expect(try story.register("start", 1, at: 30, type: "Delivery") == .registered)
@@ -170,7 +168,7 @@ struct InstallationValueTests {
         #expect(story.slot()?.withheld == nil)
     }
 
-    @Test func `A token that was dead when it came writes an event`() throws {
+    @Test func `A token dead at its registration writes an event`() throws {
         var value = TokenValue(digest: TokenDigest(1))
         value.deadAt = Story.minute(20)
         var story = Story(values: [value])
@@ -179,7 +177,7 @@ struct InstallationValueTests {
         #expect(story.events == [.registered, .dropped])
     }
 
-    @Test func `A confirmation without observedAt ends a quarantine, and revives no dead token`() throws {
+    @Test func `A confirmation without observedAt ends a quarantine and revives no dead token`() throws {
         var story = try dead { $0.quarantine = .init(at: Story.minute(20), kind: "device", reason: "BadDeviceToken") }
         try story.register("device", 1, at: 15)
         #expect(story.slot()?.withheld == .quarantined)

@@ -16,7 +16,7 @@ struct LeaseTests {
         #expect(lease.leasedUntil == Story.minute(60))
     }
 
-    @Test func `A failure counts once, and not after the lease was given back`() {
+    @Test func `A failure counts once, and not after the lease was returned`() {
         var failed = PlanDecisionTests.failedLease(attempts: [50])
         let before = failed
         #expect(failed.fail("500", at: Story.minute(60)) == false)
@@ -27,20 +27,20 @@ struct LeaseTests {
         #expect(released.failure == nil)
     }
 
-    @Test func `A failure after the lease's time counts`() {
+    @Test func `A failure after the end of the lease counts`() {
         var lease = PlanDecisionTests.lease()
         #expect(lease.fail("503", at: Story.minute(120)) == true)
         #expect(lease.leasedUntil == Story.minute(110))
     }
 
-    @Test func `A lease that is given back was no attempt`() {
+    @Test func `A returned lease is not an attempt`() {
         var lease = PlanDecisionTests.lease(attempts: [40, 50])
         #expect(lease.release(at: Story.minute(60)) == true)
         #expect(lease.attempts == [Story.minute(40)])
         #expect(lease.releasedAt == Story.minute(60) && lease.leasedUntil == Story.minute(60))
     }
 
-    @Test func `A lease that is over is not given back`() {
+    @Test func `A lease that has ended is not returned`() {
         var expired = PlanDecisionTests.lease()
         #expect(expired.release(at: Story.minute(110)) == false)
         var failed = PlanDecisionTests.failedLease(attempts: [50])
@@ -52,7 +52,7 @@ struct LeaseTests {
         #expect(released == before && expired.attempts.count == 1 && failed.attempts.count == 1)
     }
 
-    @Test func `The audit tells what became of a lease`() {
+    @Test func `The audit shows the outcome of a lease`() {
         let now = Story.minute(60)
         let (lease, failed) = (PlanDecisionTests.lease(), PlanDecisionTests.failedLease(attempts: [50]))
         var released = lease

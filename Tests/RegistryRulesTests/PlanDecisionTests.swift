@@ -177,11 +177,11 @@ struct PlanDecisionTests {
         #expect(Self.decide(phone) { $0.restartsDismissed = true }.lease != nil)
     }
 
-    @Test func `A channel of the alias does not keep it from being started`() {
+    @Test func `A channel of the alias does not prevent a start`() {
         #expect(Self.decide(Self.phone(), hasChannel: true).lease != nil)
     }
 
-    @Test func `An active lease is returned to its plan as it is, and to no plan without a name`() {
+    @Test func `An active lease is returned unchanged to its plan, and to no plan without a name`() {
         for attempts in [[50], [0, 1, 50]] {
             let lease = Self.lease(attempts: attempts)
             #expect(Self.decide(Self.phone(), lease, planID: "plan-1").lease == lease)

@@ -63,7 +63,7 @@ struct TokenOrderTests {
 
 /// R4 and R5: the end and the lifetime.
 struct LifetimeTests {
-    @Test func `Ended is final`() throws {
+    @Test func `An end is final`() throws {
         var story = Story()
         try story.register(at: 10)
         #expect(try story.rows.end("a", reason: .ended, observedAt: Story.minute(20), claimant: .any, actor: "t"))
@@ -80,7 +80,7 @@ struct LifetimeTests {
         #expect(story.rows.values[TokenDigest(1)]?.value.owner?.activityID == "a")
     }
 
-    @Test func `The least time and reason of all ends stays`() throws {
+    @Test func `The earliest end and its reason stay`() throws {
         var story = Story()
         for (minute, reason) in [(30, EndReason.ended), (20, .dismissed), (20, .ended), (40, .dismissed)] {
             _ = try story.rows.end("a", reason: reason, observedAt: Story.minute(minute), claimant: .any, actor: "t")
@@ -137,9 +137,7 @@ struct ImplausibleTimeTests {
     ]
 
     @Test(arguments: times)
-    func `An implausible observedAt or startedAt is a fault and changes nothing`(time: (name: String, time: Timestamp))
-        throws
-    {
+    func `An implausible time is a fault and changes nothing`(time: (name: String, time: Timestamp)) throws {
         var story = Story()
         try story.register(at: 10)
         let before = story.activity()
@@ -168,8 +166,7 @@ struct ImplausibleTimeTests {
         #expect(story.rejection("b", token: 2) { $0.startsAt = Story.minute(61 + 30 * 1440).date } != nil)
     }
 
-    @Test func `A registration that is over by its own times changes neither a running nor an unknown activity`() throws
-    {
+    @Test func `A registration that expired by its own times changes nothing`() throws {
         var story = Story(now: 500)
         try story.register(token: 1, at: 490)
         let before = story.activity()
@@ -240,7 +237,7 @@ struct FieldTests {
         #expect(story.activity()?.revision == 2)
     }
 
-    @Test func `Default aliases replace none`() throws {
+    @Test func `Default aliases replace no aliases`() throws {
         var story = Story()
         try story.register(at: 10, aliases: AliasSet(stored: []))
         try story.register(at: 20) { $0.defaultAliases = .order("default") }
@@ -327,7 +324,7 @@ struct WithholdingTests {
         #expect(story.activity()?.withheld == nil)
     }
 
-    @Test func `A token that was dead when it came writes an event`() {
+    @Test func `A token dead at its registration writes an event`() {
         var value = TokenValue(digest: TokenDigest(1))
         value.deadAt = Story.minute(20)
         var story = Story(values: [value])
@@ -335,7 +332,7 @@ struct WithholdingTests {
         #expect(story.events == [.registered, .dropped])
     }
 
-    @Test func `A purged claim says so`() throws {
+    @Test func `A purged claim is reported as purged`() throws {
         let story = try story { ($0.deadAt, $0.purgedAt) = (Story.minute(20), Story.minute(20)) }
         #expect(story.rejection(at: 10) == .withheld(.purged))
     }
@@ -365,7 +362,7 @@ struct InstallationStateTests {
         return first.later(61, times: [.phone: times])
     }
 
-    @Test func `A full state dismisses until a later observation`() throws {
+    @Test func `A full state dismisses an activity until a later observation`() throws {
         var story = try story(InstallationTimes(fullStateAt: Story.minute(20), loggedOutAt: nil))
         #expect(story.state() == .dismissed)
         #expect(try story.register(at: 15) == .refreshed)
@@ -416,7 +413,7 @@ struct ClaimantTests {
         ]
 
     @Test(arguments: cases)
-    func `A claimant changes only records of its own`(
+    func `A claimant changes only its own records`(
         record: (subject: UTF8Text?, installation: InstallationHash?, token: UInt8?, claimant: Claimant, may: Bool)
     ) throws {
         var activity = Activity(id: "a", startedAt: Story.minute(0), expiresAt: Story.minute(480))

@@ -36,13 +36,13 @@ import Testing
         (["application/x-ndjson;a=" + String(repeating: "b", count: 1002)], false),
     ]
 
-    @Test(arguments: fields) func `Accept is weighed as RFC 9110 says`(_ accept: [String], _ prefersLines: Bool) {
+    @Test(arguments: fields) func `Accept is weighed by RFC 9110`(_ accept: [String], _ prefersLines: Bool) {
         var fields = HTTPFields()
         for value in accept { fields.append(HTTPField(name: .accept, value: value)) }
         #expect(AcceptField.prefersLines(fields) == prefersLines)
     }
 
-    @Test("Every route that has two media types keeps to Accept") func everyRouteThatHasBothKeepsToIt() async throws {
+    @Test func `Every route with two media types obeys Accept`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for (accept, prefersLines) in Self.fields {
                 var fields = HTTPFields()

@@ -7,7 +7,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite struct AccessTests {
-    @Test("A refusal of a role names the reason") func refusalsNameTheReason() {
+    @Test func `A refusal of a role names the reason`() {
         let missing = #expect(throws: Problem.self) { try Access.clientCalls.check(.anonymous) }
         #expect(missing?.code == .unauthenticated)
         let wrong = #expect(throws: Problem.self) {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("Two credentials are none") func twoCredentialsAreNone() async {
+    @Test func `Two credentials are refused`() async {
         var fields: HTTPFields = [:]
         fields[values: .authorization] = ["Bearer x", "Bearer y"]
         let problem = await #expect(throws: Problem.self) {
@@ -37,7 +37,7 @@ import Testing
         #expect(problem?.code == .unauthenticated)
     }
 
-    @Test("A request without credentials is refused") func withoutCredentials() async throws {
+    @Test func `A request without credentials is refused`() async throws {
         #expect(try await Authenticator.inTheDark(false).principal(for: [:]) == .anonymous)
         #expect(try await Authenticator.inTheDark(true).principal(for: [:]) == .insecure)
     }
@@ -73,11 +73,11 @@ extension Authenticator {
         ("127.0.0.1", true), ("::1", true), ("localhost", true), ("0.0.0.0", false), ("::", false),
         ("10.0.0.1", false),
     ])
-    func `Whether the server listens on loopback alone is told by its address`(_ host: String, _ isLoopback: Bool) {
+    func `The address decides whether the server listens on loopback only`(_ host: String, _ isLoopback: Bool) {
         #expect(ServerConfiguration(host: host).listensOnLoopback == isLoopback)
     }
 
-    @Test("A request that names two hosts is refused") func aSecondHostIsNoGood() throws {
+    @Test func `A request that names two hosts is refused`() throws {
         let authenticator = Authenticator.inTheDark(true)
         var request = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/livez")
         #expect(throws: Never.self) { try authenticator.checkHost(of: request) }

@@ -17,7 +17,7 @@ import Testing
         ("signed", "x", false, true), ("mine", "u-1", false, true), ("mine", "u-10", false, false),
         ("ours", "u-1", false, false),
     ])
-    func `Rules say who may set an alias`(_ kind: String, _ value: String, _ keyMay: Bool, _ userMay: Bool) throws {
+    func `Rules limit who may set an alias`(_ kind: String, _ value: String, _ keyMay: Bool, _ userMay: Bool) throws {
         let rules: [UTF8Text: AliasRule] = ["free": .any, "signed": .signedIn, "mine": .subject, "ours": .backend]
         let app = App.sample(aliasRules: rules)
         func allows(_ principal: Principal) -> Bool {
@@ -32,14 +32,14 @@ import Testing
     }
 
     /// "é" in one character and in two is the same text to Swift, and not the same user.
-    @Test("Subjects are compared byte by byte") func subjectsAreComparedByteByByte() throws {
+    @Test func `Subjects are compared byte by byte`() throws {
         let app = App.sample()
         let user = Principal(role: .client, who: "user:\u{E9}", subject: "\u{E9}")
         #expect(throws: Never.self) { try AliasPolicy(app).check([.sample("userId", "\u{E9}")], by: user) }
         #expect(throws: Problem.self) { try AliasPolicy(app).check([.sample("userId", "e\u{301}")], by: user) }
     }
 
-    @Test("An app's own rules hold") func anAppsOwnRulesHold() async throws {
+    @Test func `An app's own rules apply`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (client, admin) = (try await server.key(.client), try await server.key(.admin))
             var phone = client.fields

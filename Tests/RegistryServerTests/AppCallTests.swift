@@ -5,7 +5,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct AppCallTests {
-    @Test func `An app is there as soon as it is made, and gone as soon as it is deleted`() async throws {
+    @Test func `An app exists once it is created, and is gone once it is deleted`() async throws {
         try await LiveServer.run { server in
             let path = "/v1/apps/com.example.taxi"
             let activity = path + "/sandbox/activities/a"
@@ -19,7 +19,7 @@ import Testing
     }
 
     /// It is known for some seconds more where it was seen before.
-    @Test func `A deleted app's key does not make the app again`() async throws {
+    @Test func `A deleted app's key does not create the app again`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/v1/apps/com.example.food"
             let admin = try await server.key(.admin)

@@ -8,7 +8,7 @@ import Testing
         return (changes, json.faults)
     }
 
-    @Test("All settings of an app are read") func allSettings() {
+    @Test func `All settings of an app are read`() {
         let (changes, faults) = changes([
             "name": "Food", "activityLifetime": "PT8H", "tombstoneRetention": "P7D", "eventRetention": "P90D",
             "aliasRules": ["orderId": "backend", "userId": "subject", "liveactivityId": "any", "x": "signed-in"],
@@ -24,7 +24,7 @@ import Testing
         #expect(changes.jwt?["audience"] == ["a", "b"])
     }
 
-    @Test("Absent and null change nothing") func absentAndNullChangeNothing() {
+    @Test func `Absent and null change nothing`() {
         #expect(changes([:]).0 == AppChanges())
         #expect(changes(["name": .null, "aliasRules": .null, "jwt": .null]).0 == AppChanges())
         // Among the rules null is the rule of a kind that none is given for.

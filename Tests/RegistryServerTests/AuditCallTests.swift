@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct AuditCallTests {
     private static let alias = "kind=liveactivityId&value=order-42"
 
-    @Test func `The audit explains, purges, and tells who did what`() async throws {
+    @Test func `The audit explains, purges, and lists callers and their changes`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
             let (auditor, admin) = (try await server.key(.auditor).fields, try await server.key(.admin))

@@ -18,7 +18,7 @@ import Testing
             + (address.map { "X-Forwarded-For: \($0)\r\n" } ?? "") + "\r\n"
     }
 
-    @Test("A network has an eighth") func aNetworkHasAnEighth() throws {
+    @Test func `A network has an eighth of the budget`() throws {
         let budget = BodyBudget(800)
         let (one, other) = (CallerNetwork.of("9.9.9.9"), CallerNetwork.of("2a00:1::1"))
         var held = [try budget.reserve(60, for: one)]
@@ -37,7 +37,7 @@ import Testing
         #expect(throws: Never.self) { try budget.reserve(100, for: one) }
     }
 
-    @Test("What grows is given back whole") func whatGrowsIsGivenBackWhole() throws {
+    @Test func `A reservation that grew is returned as a whole`() throws {
         let budget = BodyBudget(800)
         let one = CallerNetwork.of("9.9.9.9")
         do {
@@ -53,8 +53,8 @@ import Testing
 
     /// Where eight networks take all that they may, there is room for another's batch; where twenty do, for a body about one
     /// thing.
-    @Test("No network empties the budget for others", arguments: [(8, 2 << 20), (20, 64 << 10)])
-    func nobodyEmptiesItForOthers(_ networks: Int, _ body: Int) throws {
+    @Test(arguments: [(8, 2 << 20), (20, 64 << 10)])
+    func `No network empties the budget for others`(_ networks: Int, _ body: Int) throws {
         let budget = BodyBudget(ServerConfiguration.Limits().bodiesUnderWay)
         var held: [BodyReservation] = []
         for size in [2 << 20, 64 << 10, 1 << 10] {
@@ -67,7 +67,7 @@ import Testing
         #expect(held.count > networks)
     }
 
-    @Test("Without room nothing is read") func withoutRoomNothingIsRead() async throws {
+    @Test func `Without free budget no body is read`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 100_000 }
         let budget = service.responder.bodies.batches
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("Chunks are counted as they come") func chunksAreCountedAsTheyCome() async throws {
+    @Test func `Chunks are counted as they arrive`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 80_000 }
         let budget = service.responder.bodies.batches
@@ -145,7 +145,7 @@ import Testing
     }
 
     /// While Postgres is waited for, nothing is held of the body.
-    @Test("Decoded bodies are let go") func decodedBodiesAreLetGo() async throws {
+    @Test func `Decoded bodies are freed`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry, insecureNoAuth: true)
         try await service.run(database.registry) { server in
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test("Bodies of very many values are refused") func bodiesOfVeryManyValuesAreRefused() async throws {
+    @Test func `Bodies with too many values are refused`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             func body(_ objects: Int) -> [UInt8] {
                 Array("{\"aliases\":[],\"x\":[".utf8)
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test("The worst permitted body stays within its cost") func worstPermittedBody() throws {
+    @Test func `The worst permitted body stays within its cost`() throws {
         let item = "{\"\":0},"
         let objects = 49_998
         let filling = (2 * 1024 * 1024 - 40 - objects * item.utf8.count) / objects

@@ -9,7 +9,7 @@ import Testing
         return (registration, json.faults)
     }
 
-    @Test("A whole registration is read") func aWholeRegistration() throws {
+    @Test func `A registration with all members is read`() throws {
         let (registration, faults) = registration([
             "token": "DEADbeef", "observedAt": "2026-11-21T08:30:00.250+01:00", "startedAt": "2026-11-21T07:00:00Z",
             "attributesType": "Delivery", "aliases": ["userId": "u-7", "liveactivityId": ["o-1", "o-2", "o-1"]],
@@ -28,7 +28,7 @@ import Testing
     }
 
     /// R6: null is absent, `{}` clears.
-    @Test("Null is absent and an empty object clears") func nullIsAbsentAndAnEmptyObjectClears() {
+    @Test func `Null is absent and an empty object clears`() {
         let (kept, faults) = registration(["token": "00", "aliases": .null, "metadata": .null, "observedAt": .null])
         #expect(faults.isEmpty && kept.aliases == nil && kept.metadata == nil && kept.observedAt == nil)
         let (cleared, others) = registration(["token": "00", "aliases": [:], "metadata": [:]])
@@ -36,7 +36,7 @@ import Testing
         #expect(registration(["token": "00", "aliases": ["userId": .null, "orderId": []]]).0.aliases?.aliases == [])
     }
 
-    @Test("Every fault of a body is named at once") func everyFaultAtOnce() {
+    @Test func `Every fault of a body is reported in one response`() {
         let (_, faults) = registration([
             "observedAt": "yesterday", "startedAt": 5, "attributesType": "", "frequentPushesEnabled": "yes",
             "aliases": ["1x": "a", "userId": ["u-7", "", 5], "orderId": ".."],
@@ -57,25 +57,25 @@ import Testing
         #expect(token.isEmpty || faults.allSatisfy { !$0.detail.contains(token) || token.count < 3 })
     }
 
-    @Test("A token may be long") func aTokenMayBeLong() {
+    @Test func `A token may be long`() {
         #expect(registration(["token": .string(String(repeating: "ab", count: 512))]).1.isEmpty)
     }
 
-    @Test("A body has sixteen aliases and no more") func sixteenAliasesAndNoMore() {
+    @Test func `A body has at most 16 aliases`() {
         let values = (0..<17).map { JSONValue.string("o-\($0)") }
         #expect(registration(["token": "00", "aliases": ["a": .array(Array(values.prefix(16)))]]).1.isEmpty)
         let faults = registration(["token": "00", "aliases": ["a": .array(values)]]).1
         #expect(faults.map(\.pointer) == ["/aliases"])
     }
 
-    @Test("A body that is no object is refused", arguments: [JSONValue.array([]), .string("x"), .null, .integer(1)])
-    func whatIsNoObject(_ value: JSONValue) {
+    @Test(arguments: [JSONValue.array([]), .string("x"), .null, .integer(1)])
+    func `A body that is not an object is refused`(_ value: JSONValue) {
         #expect(registration(value).1 == [JSONFault(pointer: "", detail: "must be an object")])
     }
 }
 
 @Suite struct BatchReadingTests {
-    @Test("Items of a full state are read one by one") func itemsOfAFullState() throws {
+    @Test func `Items of a full state are read separately`() throws {
         var json = JSONReader([
             "observedAt": "2026-11-21T08:30:00Z",
             "activities": [
@@ -106,7 +106,7 @@ import Testing
         #expect(third["problem"]?["errors"] == [["pointer": "/activities/2/activityId", "detail": "is required"]])
     }
 
-    @Test("Envelopes of a full state are checked") func envelopesOfAFullState() {
+    @Test func `Envelopes of a full state are checked`() {
         let tooMany = JSONValue.array([JSONValue](repeating: ["activityId": "a"], count: 1001))
         let cases: [(JSONValue, [String])] = [
             ([:], ["/observedAt", "/activities"]),
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("Aliases to resolve are read") func aliasesToResolve() throws {
+    @Test func `Aliases to resolve are read`() throws {
         var json = JSONReader([
             "aliases": [["kind": "userId", "value": "u"], ["kind": "1", "value": ""], 3, ["kind": "a"]]
         ])
@@ -145,7 +145,7 @@ import Testing
         #expect(json.faults.map(\.pointer) == [pointer])
     }
 
-    @Test("A thousand aliases are resolved and no more") func aThousandAliasesAndNoMore() {
+    @Test func `At most 1,000 aliases are resolved`() {
         let alias: JSONValue = ["kind": "a", "value": "b"]
         var json = JSONReader(["aliases": .array(Array(repeating: alias, count: 1000))])
         #expect(ResolveBody.read(&json)?.aliases.count == 1000)

@@ -13,7 +13,7 @@ import Testing
         [site: "same-site"], [site: "cross-site", .origin: "http://localhost"],
     ]
 
-    @Test(arguments: foreign) func `Changes from elsewhere are refused`(_ fields: HTTPFields) async throws {
+    @Test(arguments: foreign) func `Changes from other origins are refused`(_ fields: HTTPFields) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let changes: [(HTTPRequest.Method, String, JSONValue?)] = [
                 (.post, "…/release", nil), (.post, "…/activities/a/release", nil), (.delete, "…/activities/a", nil),
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// With credentials, which no other site's page has, it is nobody's business where a program says that it is.
-    @Test("Credentials decide where there are any") func credentialsDecideWhereThereAreAny() async throws {
+    @Test func `Credentials decide if there are any`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             var fields = try await server.key(.admin).fields
             fields[.origin] = "https://evil.example"

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test
-    func `A position is answered at once, and what changed since it by one that goes on from there`() async throws {
+    func `A position is returned at once, and the changes since it come with the next position`() async throws {
         try await LiveServer.run { server in
             let start = try await server.call(.get, "…/changes?wait=60")
             #expect(start.status == 200 && start["changes"] == [] && start["more"] == false)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("A change says what happened to whom, and has no token") func aChange() async throws {
+    @Test func `A change has its kind and its subject, and no token`() async throws {
         try await LiveServer.run { server in
             let after = try await Self.position(server)
             try await server.register("a-1", token: 1)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("An answer waits for a change that passes the filter, and no longer") func waiting() async throws {
+    @Test func `A response waits for a change that passes the filter, at most until its deadline`() async throws {
         try await LiveServer.run { server in
             let after = try await Self.position(server)
             async let waited = server.call(.get, "…/changes?after=\(after)&wait=60&alias=liveactivityId:wanted")
@@ -84,8 +84,7 @@ import Testing
         }
     }
 
-    @Test("A stream of lines begins with a bookmark, tells changes as they come, and a bookmark behind them")
-    func lines() async throws {
+    @Test func `A stream of lines begins with a bookmark, then sends changes and a bookmark after them`() async throws {
         try await LiveServer.run { server in
             let connection = try Self.open(server)
             #expect(await connection.read(past: #""at":"#).contains(#"{"after":""#))
@@ -99,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Server-sent events have their position as id, and are resumed by Last-Event-ID") func events() async throws {
+    @Test func `Server-sent events have their position as id and resume by Last-Event-ID`() async throws {
         try await LiveServer.run { server in
             let after = try await Self.position(server)
             try await server.register("a-1", token: 1)
@@ -122,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("A position that is of no use is a 410 also where a stream is asked for") func gone() async throws {
+    @Test func `A useless position is a 410, also for a stream`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry) { server in
             let after = try await Self.position(server)
@@ -145,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `An instance takes 64 streams, and refuses one more with Retry-After until one ends`() async throws {
+    @Test func `An instance accepts 64 streams, and refuses more with Retry-After until one ends`() async throws {
         try await LiveServer.run { server in
             var streams: [RawConnection] = []
             for _ in 0..<FollowerCount.limit {
@@ -166,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("A stream that stops reading is closed, and makes room for others") func stoppedStreams() async throws {
+    @Test func `A stream that stops reading is closed and makes room for others`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry, { $0.stalledReader = .milliseconds(300) }) { server in
             var streams: [RawConnection] = []
@@ -195,8 +194,7 @@ import Testing
         }
     }
 
-    @Test("All who follow a scope share one reader, whatever its app's settings become; it ends with the last of them")
-    func oneReader() async throws {
+    @Test func `All followers of a scope share one reader until the last one leaves`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         var changes = AppChanges()
         changes.eventRetention = .seconds(40 * 86_400)
@@ -213,8 +211,7 @@ import Testing
     }
 
     /// Rather than a time, which says little on a shared machine: how often the feed asks Postgres before all have heard.
-    @Test("Whatever their number, those who follow a scope cost one read a round, and hear of a change by the next one")
-    func oneReadARound() async throws {
+    @Test func `Any number of followers of a scope cost one read per round`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let registry = database.anotherRegistry()
         let feed = ChangeFeed(registry: registry, shutdownNotice: ShutdownNotice(), logger: .silent)
@@ -239,7 +236,7 @@ import Testing
         #expect(ChangeFeed.pollInterval <= .milliseconds(250), "what is promised of a feed at rest")
     }
 
-    @Test("Streams end with the service, and at their deadline, by a last message") func ends() async throws {
+    @Test func `Streams end with the service and at their deadline, with a last message`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let notice = ShutdownNotice()
         let feed = ChangeFeed(registry: database.registry, shutdownNotice: notice, logger: .silent)
@@ -254,7 +251,7 @@ import Testing
         #expect(await last(stream))
     }
 
-    @Test func `A follower that does not take its messages is let go, and nobody else waits`() async throws {
+    @Test func `A follower that does not read is disconnected, and no other waits`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let feed = ChangeFeed(registry: database.registry, shutdownNotice: ShutdownNotice(), logger: .silent)
         let slow = feed.follow(scope, until: .now + .seconds(3600))

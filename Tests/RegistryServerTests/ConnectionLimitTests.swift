@@ -78,7 +78,7 @@ import Testing
     }
 
     /// The 1001st is closed, and so are 5000 more; nothing is left of them, and others are served all the while.
-    @Test("The one that is too many is closed") func theOneThatIsTooManyIsClosed() async throws {
+    @Test func `A connection beyond the limit is closed`() async throws {
         let log = RecordedLog()
         let most = try Self.mostHeld()
         // However long that takes, nobody is idle for too long.
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// One caller holds as many as there may be: others are let in, and that caller loses those that are idle the longest.
-    @Test("Who holds many keeps nobody out") func whoHoldsManyKeepsNobodyOut() async throws {
+    @Test func `A caller with many connections keeps no other caller out`() async throws {
         let few = { (limits: inout ServerConfiguration.Limits) in
             limits.connections = 8
             limits.addressConnections = 8
@@ -134,7 +134,7 @@ import Testing
     }
 
     /// Of this machine and of proxies no request is broken off, so that there may be no room for another connection.
-    @Test("The work of trusted addresses is not given up") func theWorkOfTrustedAddressesIsNotGivenUp() async throws {
+    @Test func `Work of trusted addresses is not dropped`() async throws {
         try await Self.run(local: IPAddress.loopback) {
             $0.connections = 1
         } _: { (service: Service) async throws in
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test("Streams keep their connection busy") func streamsKeepTheirConnectionBusy() async throws {
+    @Test func `Streams keep their connection busy`() async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
         var configuration = ServerConfiguration(port: 0)
@@ -186,7 +186,7 @@ import Testing
     }
 
     /// Operators have few connections to the service's admin port; one address cannot take them all.
-    @Test("The admin port has room for several") func theAdminPortHasRoomForSeveral() async throws {
+    @Test func `The admin port accepts several connections`() async throws {
         var configuration = ServerConfiguration(port: 1)
         configuration.adminPort = 0
         configuration.trustedProxies = [try #require(AddressRange("127.0.0.0/8"))]

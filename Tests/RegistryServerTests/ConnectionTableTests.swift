@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("A network has a limit of 1000 by default") func aNetworkHasALimitByDefaultOf1000() throws {
+    @Test func `A network has a limit of 1000 by default`() throws {
         let limits = ServerConfiguration.Limits()
         var table = Table(most: limits.connections, mostOfNetwork: limits.addressConnections)
         let slots = try (0..<1000).map { try #require(try Self.admit($0, from: "192.0.2.1", to: &table)).slot }
@@ -41,17 +41,17 @@ import Testing
         ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false), ("::ffff:192.0.2.1", "192.0.2.1", true),
         ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
     ])
-    func `Networks are 64 bits of IPv6`(_ one: String, _ other: String, _ isSame: Bool) throws {
+    func `An IPv6 network is 64 bits`(_ one: String, _ other: String, _ isSame: Bool) throws {
         #expect(try (Self.network(one) == Self.network(other)) == isSame)
     }
 
     @Test(arguments: [("192.0.2.1", "192.0.2.1"), ("2001:db8:1:2::1", "2001:db8:1:2::/64")])
-    func `Networks are written as ranges are`(_ address: String, _ text: String) throws {
+    func `Networks are written as ranges`(_ address: String, _ text: String) throws {
         #expect(try Self.network(address).description == text)
     }
 
     /// Of the three networks the second holds the most.
-    @Test func `Who holds the most gives up the one that is idle the longest`() throws {
+    @Test func `The caller with the most connections loses its longest idle one`() throws {
         var table = Table(most: 6, mostOfNetwork: 5)
         _ = try Self.admit(0, from: "192.0.2.1", to: &table)
         let slots = try (1...4).map { try #require(try Self.admit($0, from: "192.0.2.2", to: &table)).slot }
@@ -72,7 +72,7 @@ import Testing
         #expect(table.count == 6)
     }
 
-    @Test("If none is idle the oldest gives way") func ifNoneIsIdleTheOldestGivesWay() throws {
+    @Test func `If no connection is idle, the oldest is closed`() throws {
         var table = Table(most: 4, mostOfNetwork: 4)
         let slots = try (0..<4).map { try #require(try Self.admit($0, from: "192.0.2.\($0 / 3)", to: &table)).slot }
         for slot in [slots[1], slots[0], slots[2], slots[3]] { table.note(slot, isIdle: false) }
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// Behind a proxy are many, and behind those who hold the most there may be one.
-    @Test func `The trusted may have any number and give up idle ones only`() throws {
+    @Test func `Trusted callers have any number of connections and lose only idle ones`() throws {
         var table = Table(most: 4, mostOfNetwork: 1)
         let slots = try (0..<4).map {
             try #require(try Self.admit($0, from: "10.0.0.1", isTrusted: true, to: &table)).slot

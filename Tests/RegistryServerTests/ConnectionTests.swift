@@ -29,7 +29,7 @@ import Testing
         ("Host: evil.example", "421 "), ("Host: localhost.evil.example:8080", "421 "), ("Host: [::1]:8080", "200 "),
         ("Host: 127.0.0.1", "200 "),
     ])
-    func `Only a loopback host is answered`(_ fields: String, _ status: String) async throws {
+    func `Only a loopback host gets a response`(_ fields: String, _ status: String) async throws {
         try await Self.run { _, connection in
             connection.send("GET /livez HTTP/1.1\r\n\(fields)\r\nConnection: close\r\n\r\n")
             let answer = await connection.read()
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("A body that trickles is given up") func aBodyThatTricklesIsGivenUp() async throws {
+    @Test func `A body that arrives too slowly is refused`() async throws {
         try await Self.run(deadline: .seconds(2)) {
             (server: LiveServer, connection: RawConnection) async throws in
             connection.send("PUT \(Self.path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("A body that nobody reads is given up too") func aBodyThatNobodyReadsIsGivenUpToo() async throws {
+    @Test func `An unread body that arrives too slowly is refused`() async throws {
         try await Self.run(deadline: .seconds(2)) { _, connection in
             connection.send("PUT /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
             let answer = await connection.read()
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// The answer does not wait for what was announced, and the connection does not wait for ever.
-    @Test("An announced body that is too large is refused unread") func anAnnouncedBodyThatIsTooLarge() async throws {
+    @Test func `A body announced as too large is refused unread`() async throws {
         try await Self.run(deadline: .seconds(2)) { _, connection in
             let fields = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999"
             connection.send("PUT \(Self.path) HTTP/1.1\r\n\(fields)\r\n\r\n")
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("A chunked body that is too large is refused") func aChunkedBodyThatIsTooLarge() async throws {
+    @Test func `A chunked body that is too large is refused`() async throws {
         try await Self.run { _, connection in
             let chunk = "4000\r\n" + String(repeating: " ", count: 0x4000) + "\r\n"
             let chunks = String(repeating: chunk, count: 5) + "0\r\n\r\n"
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("A caller who expects 100-continue gets it") func whoExpectsToContinueMay() async throws {
+    @Test func `A caller that expects 100-continue gets it`() async throws {
         try await Self.run { _, connection in
             let fields = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 14\r\nConnection: close"
             connection.send("PUT \(Self.path) HTTP/1.1\r\n\(fields)\r\nExpect: 100-continue\r\n\r\n")
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("Requests may follow each other closely") func requestsMayFollowEachOtherClosely() async throws {
+    @Test func `Requests may follow each other closely`() async throws {
         try await Self.run { _, connection in
             let request = "GET /livez HTTP/1.1\r\nHost: localhost\r\nRequest-Id:"
             connection.send("\(request) r-1\r\n\r\n\(request) r-2\r\n\r\n\(request) r-3\r\nConnection: close\r\n\r\n")
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("The HEAD of a stream has no body") func headOfAStreamHasNoBody() async throws {
+    @Test func `The HEAD of a stream has no body`() async throws {
         try await Self.run { _, connection in
             let path = "/v1/apps/com.example.food/sandbox/aliases/userId/u/activities"
             connection.send("HEAD \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")

@@ -18,13 +18,13 @@ import Testing
         Scope(app: .sample(bundleID), environment: environment)
     }
 
-    @Test(arguments: [0, 1, 42, 1 << 40, Int64.max]) func `A cursor comes back as it was`(_ number: Int64) throws {
+    @Test(arguments: [0, 1, 42, 1 << 40, Int64.max]) func `A cursor comes back unchanged`(_ number: Int64) throws {
         let text = Cursor.encode(after: number, of: alias, in: scope)
         #expect(try Cursor.decode(text, of: alias, in: scope) == number)
         #expect(text.utf8.allSatisfy { $0.isUnreserved })
     }
 
-    @Test("Every altered character of a cursor shows") func everyAlteredCharacterShows() {
+    @Test func `Every altered character of a cursor is detected`() {
         let text = Array(Cursor.encode(after: 1234, of: alias, in: scope).utf8)
         for position in text.indices {
             for replacement in "AZaz09-_=+/ ".utf8 where replacement != text[position] {
@@ -39,18 +39,18 @@ import Testing
     @Test(arguments: [
         "", "x", "MTAw", "====", "null", String(repeating: "A", count: 34), String(repeating: "A", count: 4096),
     ])
-    func `A text that is no cursor shows`(_ text: String) {
+    func `A text that is not a cursor is detected`(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try Cursor.decode(text, of: alias, in: scope) }
     }
 
-    @Test("A cursor of another length shows") func lengthsShow() {
+    @Test func `A cursor of another length is detected`() {
         let text = Cursor.encode(after: 7, of: alias, in: scope)
         for other in [text + "=", text + "A", String(text.dropLast()), " " + text] {
             #expect(throws: JSONFaultReason.self) { try Cursor.decode(other, of: alias, in: scope) }
         }
     }
 
-    @Test("A cursor belongs to its alias") func belongsToItsAlias() throws {
+    @Test func `A cursor belongs to its alias`() throws {
         let text = Cursor.encode(after: 7, of: alias, in: scope)
         let others = [
             (try Alias(kind: "userId", value: "u-8"), scope), (try Alias(kind: "userid", value: "u-7"), scope),

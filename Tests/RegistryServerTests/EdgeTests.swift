@@ -37,8 +37,8 @@ import Testing
         }
     }
 
-    @Test("Paths have a limit", arguments: [(8192, "200 "), (8193, "400 "), (17_000, "431 ")])
-    func pathsHaveALimit(_ count: Int, _ status: String) async throws {
+    @Test(arguments: [(8192, "200 "), (8193, "400 "), (17_000, "431 ")])
+    func `Paths have a limit`(_ count: Int, _ status: String) async throws {
         try await Self.run { _, connection in
             let path = "/livez?" + String(repeating: "x", count: count - 7)
             connection.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// A fault in the second of two requests does not touch the answer to the first.
-    @Test func `Input that is no HTTP is told so, and the answer before it is whole`() async throws {
+    @Test func `Input that is not HTTP is refused after the complete response before it`() async throws {
         try await Self.run { _, connection in
             connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nNONSENSE\r\n\r\n")
             let answers = await connection.read().components(separatedBy: "HTTP/1.1 ")
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// A byte at a time never comes to an end: time counts from the connection's begin, not from the last byte.
-    @Test("A header that trickles is given up") func aHeaderThatTricklesIsGivenUp() async throws {
+    @Test func `A header that arrives too slowly is refused`() async throws {
         let impatient = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .milliseconds(500) }
         try await Self.run(impatient) { _, connection in
             connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")
@@ -72,7 +72,7 @@ import Testing
 
     /// 1 GB: answered at its head, and hung up on long before it came.
     @Test(arguments: ["/v1/apps/com.example.food/sandbox/activities/a-1", "/livez", "/nowhere"])
-    func `A body that nobody reads is not taken`(_ path: String) async throws {
+    func `An unread body is not accepted`(_ path: String) async throws {
         try await Self.run { (server: LiveServer, connection: RawConnection) async throws in
             let length = 1 << 30
             async let answer = connection.read()
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// No page of another site may call the service, nor show its answers as anything else.
-    @Test("Browsers are told what they may do") func browsersAreTold() async throws {
+    @Test func `Responses have the security headers for browsers`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let fields: HTTPFields = [
                 .origin: "https://evil.example", .accessControlRequestMethod: "PUT",

@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all) func `Each of many at once gets its own answer`(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `Each concurrent request gets its own response`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let ids = (0..<20).flatMap { number in pair.both.map { "\($0)\(number)" } }
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all) func `A token is taken over by an activity of an alike ID`(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `An activity with a similar id takes a token over`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let later: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(1)]
             let earlier: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(2)]
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all) func `One full state lists two ids that look alike`(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `One full state lists two similar ids`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let items = pair.both.enumerated().map { index, id -> JSONValue in
                 ["activityId": .string(id), "token": .token(index + 1), "aliases": ["liveactivityId": "both"]]
@@ -104,8 +104,8 @@ import Testing
     }
 
     /// Of two that are refused, one is another's, and of the other only that it was erased may be said.
-    @Test("Each of two ids that look alike is refused for its own reason", arguments: Pair.all)
-    func eachIsRefusedForItsOwnReason(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all)
+    func `Each of two similar ids is refused for its own reason`(_ pair: Pair) async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (client, root) = (try await server.key(.client), try await server.key(.root))
             func phone(_ name: String) -> HTTPFields {
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all) func `Aliases of one request are resolved apart`(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `Similar aliases of a request are resolved separately`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for (index, value) in pair.both.enumerated() {
                 try await server.register("a-\(index)", token: index, alias: value)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all) func `Names that look alike are apart without ids`(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `Similar names without ids are separate`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             var ids: [JSONValue] = []
             for (index, name) in pair.both.enumerated() {
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all) func `Users that look alike are apart`(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `Similar users are separate`(_ pair: Pair) async throws {
         let (user, name) = (UTF8Text(pair.one), UTF8Text(pair.other))
         let principal = Principal(role: .client, who: user, subject: user)
         #expect(throws: Problem.self) {
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all) func `Installations and types that look alike are apart`(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `Similar installations and types are separate`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             func path(_ installation: String, _ type: String) -> String {
                 let parts = [installation, type].map(ConsoleLink.encoded)
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all) func `Events are those of their own activity`(_ pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `Events belong to their own activity`(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await Self.register(pair, on: server)
             for id in pair.both {

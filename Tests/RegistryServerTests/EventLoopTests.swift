@@ -20,7 +20,7 @@ import Testing
     }
 
     /// By HTTP/2 a body may come without a word on its length.
-    @Test("A batch whose length nobody knows does not run there") func aBatchWithoutALength() async throws {
+    @Test func `A batch of unknown length does not run on the event loop`() async throws {
         let database = try await TestDatabase.make()
         let settings = ServerConfiguration(port: 0, insecureNoAuth: true)
         let responder = RegistryResponder(registry: database.registry, configuration: settings, logger: .silent)
@@ -34,8 +34,7 @@ import Testing
         }
     }
 
-    @Test func `Only calls about one record or a page, and small batches, run on the event loop's thread`() async throws
-    {
+    @Test func `Only small batches and calls about one record or page run on the event loop`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let threads = Threads()
         func route(_ method: HTTPRequest.Method, _ name: String, _ body: Route.Body = .none) -> Route {

@@ -24,7 +24,7 @@ import Testing
         try await service.run(database.registry, test)
     }
 
-    @Test func `Networks are limited and their valid keys are not`() async throws {
+    @Test func `Networks are limited, and their valid keys are not`() async throws {
         let clock = ManualClock()
         try await Self.run(clock.clock) { server in
             let (known, new, admin) = try await (server.key(.sender), server.key(.sender), server.key(.admin))
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// The console's sign-in, its cookies and the verbose probe are ways of trying keys, too.
-    @Test("Failed credentials are limited on every way") func everyWayIsLimited() async throws {
+    @Test func `Failed credentials are limited for every kind`() async throws {
         try await Self.run(ManualClock().clock) { server in
             let admin = try await ConsoleBrowser.signedIn(server, as: .admin)
             func cookie(_ key: APIKey) -> HTTPFields {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("Users are limited as keys are") func usersAreLimitedAsKeysAre() async throws {
+    @Test func `Users are limited like keys`() async throws {
         let clock = ManualClock()
         try await Self.run(clock.clock) { server in
             let admin = try await server.key(.admin)
@@ -115,7 +115,7 @@ import Testing
     }
 
     /// Known and unknown apps, those that take JWTs and those that do not: the same bytes.
-    @Test("No app is given away by words") func noAppIsGivenAwayByWords() async throws {
+    @Test func `Texts do not reveal an app`() async throws {
         let database = try await TestDatabase.make()
         _ = try await (database.scope(), database.scope("com.example.plain"))
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -175,7 +175,7 @@ import Testing
     }
 
     /// The answer is not there before the time that is the same for all, and is not kept longer; others need not wait.
-    @Test("No app is given away by time") func noAppIsGivenAwayByTime() async throws {
+    @Test func `Timing does not reveal an app`() async throws {
         let waits = Waits()
         try await LiveServer.run(insecureNoAuth: false, clock: waits.clock) { server in
             let root = try await server.key(.root)
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("Made-up names keep nobody waiting") func madeUpNamesKeepNobodyWaiting() async throws {
+    @Test func `Invented names delay no caller`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { server in
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<300 {

@@ -16,7 +16,7 @@ import Testing
         FeedbackRecorder(clock: clock.clock, logger: log.logger, metrics: metrics)
     }
 
-    @Test func `Reasons that nobody knows are counted as other`() async throws {
+    @Test func `Unknown reasons are counted as other`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let reports = [
             FeedbackReport(token: .sample(1), status: 400, reason: "BadDeviceToken"),
@@ -32,7 +32,7 @@ import Testing
         #expect(log.lines == [])
     }
 
-    @Test func `A guard that trips is counted and said once a minute`() async throws {
+    @Test func `A guard that trips is counted, and logged once a minute`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         for number in 1...10 {
             try await database.registry.registerSample("a\(number)", token: number, minutesAgo: 5, in: scope)

@@ -26,7 +26,7 @@ import Testing
         try await server.send(.post, "…/feedback", Array(text.utf8), [.contentType: "application/x-ndjson"])
     }
 
-    @Test("Large reports are answered whole and in order") func largeReportsAreAnsweredWholeAndInOrder() async throws {
+    @Test func `Large reports get complete results in order`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...3 { try await server.register("a-\(number)", token: number) }
             // Tokens that are known stand at places that only the order tells.
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("What is no report gets a problem in its place") func whatIsNoReportGetsAProblemInItsPlace() async throws {
+    @Test func `A malformed report gets a problem in its position`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await server.register("a-1", token: 1)
             let long = String(repeating: " ", count: LineSplitter.maximumLine) + "{}\n"
@@ -60,13 +60,13 @@ import Testing
         }
     }
 
-    @Test("No reports are answered with the end") func noReportsAreAnsweredWithTheEnd() async throws {
+    @Test func `An empty stream gets the end alone`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             #expect(try await Self.send("", to: server).lines == [["end": true, "count": 0]])
         }
     }
 
-    @Test("Reports are answered while others still come") func reportsAreAnsweredWhileOthersStillCome() async throws {
+    @Test func `Results are sent while reports still arrive`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let connection = try RawConnection(port: server.port)
             connection.send(Self.head + Self.chunk(Self.line(1, 200)))
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("A sender that stalls is given up") func aSenderThatStallsIsGivenUp() async throws {
+    @Test func `A stalled sender is disconnected`() async throws {
         let adjust = { (limits: inout ServerConfiguration.Limits) in
             // Long enough for Postgres's answer to the first line.
             limits.requestDeadline = .seconds(3)
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// Only where the call reads its body itself has it no deadline as a whole.
-    @Test("Lines for another call are refused") func linesForAnotherCallAreRefused() async throws {
+    @Test func `Lines for another call are refused`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let fields: HTTPFields = [.contentType: "application/x-ndjson"]
             let reply = try await server.send(.post, "…/resolve", Array("{}\n".utf8), fields)
@@ -114,7 +114,7 @@ import Testing
 }
 
 @Suite struct LineSplitterTests {
-    @Test(arguments: [1, 2, 3, 7, 100]) func `Parts of any size give the same lines`(_ size: Int) {
+    @Test(arguments: [1, 2, 3, 7, 100]) func `Parts of any size give equal lines`(_ size: Int) {
         var splitter = LineSplitter()
         let bytes = Array("one\n\n  \r\ntwo\r\nthree".utf8)
         var lines: [BodyLine] = []
@@ -126,7 +126,7 @@ import Testing
         #expect(splitter.finish() == nil)
     }
 
-    @Test("A line may be as long as the limit") func aLineMayBeAsLongAsTheLimit() {
+    @Test func `A line may be as long as the limit`() {
         var splitter = LineSplitter()
         let line = [UInt8](repeating: 0x78, count: LineSplitter.maximumLine)
         #expect(splitter.add(ByteBuffer(bytes: line + [0x0A])) == [.text(line)])

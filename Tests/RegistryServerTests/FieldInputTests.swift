@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [1_795_702_129, 0], [true, false])
-    func `A timestamp of APNs in seconds is a fault of its report`(_ timestamp: Int64, _ isLines: Bool) async throws {
+    func `An APNs timestamp in seconds is a fault of its report`(_ timestamp: Int64, _ isLines: Bool) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await server.register("a", token: 1)
             let report: JSONValue = [
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `An activity on a broadcast channel is said to be reached by it`() async throws {
+    @Test func `An activity on a broadcast channel is shown as reached by it`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let channel: JSONValue = ["channelId": "dHN0LXNyY2gtY2hubA==", "messageStoragePolicy": 0]
             let put = try await server.call(.put, "…/aliases/orderId/o/channel", channel)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `A long token, a DELETE with a JSON type and a charset of another spelling are taken`() async throws {
+    @Test func `A long token, a DELETE with a JSON type and another spelling of a charset are accepted`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let body: JSONValue = ["token": .string(String(repeating: "ab", count: 160))]
             for type in ["application/json;charset=utf8", "application/json; charset=UTF-8"] {
@@ -104,7 +104,7 @@ import Testing
         ("/console/com.example.food/sandbox/", "/console/com.example.food/sandbox"),
         ("/console/a%0d%0ab/%2F/", "/console/a%0D%0Ab/%2F"),
     ])
-    func `A page with a slash at its end redirects`(_ path: String, _ target: String) async throws {
+    func `A page path with a final slash redirects`(_ path: String, _ target: String) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for method in [HTTPRequest.Method.get, .head] {
                 let reply = try await server.call(method, path)

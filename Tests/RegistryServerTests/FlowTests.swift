@@ -8,7 +8,7 @@ import Testing
 /// The flows of the four kinds of app that the service grew from, as their developers would play them.
 @Suite(.timeLimit(.minutes(15))) struct FlowTests {
     /// A flash sale: the backend knows a product; a customer reserves, cancels and reserves again.
-    @Test("The life of a flash sale goes as its developers would play it") func flashSale() async throws {
+    @Test func `A flash sale goes as its developers expect`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             func reserve(_ id: String, token: Int) async throws -> Reply {
                 let body: JSONValue = ["token": .token(token), "aliases": ["productId": "p-1"]]
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// Freight: the app uploads in its `pushTokenUpdates` loop; the server needs all that a push takes in one lookup.
-    @Test("The life of a freight goes as its developers would play it") func freight() async throws {
+    @Test func `A freight goes as its developers expect`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for (token, minutes) in [(1, 30.0), (2, 20.0)] {
                 let body: JSONValue = ["token": .token(token), "observedAt": .minutesAgo(minutes)]
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// Drone delivery: `{token, alias}` on every update, found by `liveactivityId`; active, ended, dismissed.
-    @Test("The life of a drone delivery goes as its developers would play it") func droneDelivery() async throws {
+    @Test func `A drone delivery goes as its developers expect`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             func post(_ token: Int) async throws -> Reply {
                 try await server.call(.post, "…/activities", ["token": .token(token), "alias": "flight-9"])
@@ -83,7 +83,7 @@ import Testing
 
     /// A retailer: a changed token replaces the old one, an ended activity's token is invalid, and what is registered
     /// here is a Live Activity's token and nothing else.
-    @Test("The life of a retailer's order goes as its developers would play it") func retailer() async throws {
+    @Test func `A retailer's order goes as its developers expect`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await server.register("order-1", token: 1, alias: "o-1")
             try await server.register("order-1", token: 2, alias: "o-1")

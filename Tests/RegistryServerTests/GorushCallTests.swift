@@ -22,7 +22,7 @@ import Testing
         ]
     }
 
-    @Test func `A post that says nothing of a token changes nothing, and is counted with its reason`() async throws {
+    @Test func `A post without a statement about a token changes nothing and is counted`() async throws {
         try await LiveServer.run { server in
             try await server.register("a-1", token: 1)
             let masked = "00000000**********abababab"

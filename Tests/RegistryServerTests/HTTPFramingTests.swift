@@ -38,7 +38,7 @@ import Testing
             "1.1 Connection: keep-alive, cLose", "1.0 Connection: keep-alive",
         ]
     )
-    func `HTTP/1.0 connections, and all that say close, are closed`(_ text: String) async throws {
+    func `HTTP 1.0 connections and connections with close are closed`(_ text: String) async throws {
         let (version, field) = (text.prefix(3), text.dropFirst(4))
         let head = "GET \(Self.path) HTTP/\(version)\r\nHost: localhost\r\n\(field)"
         let answers = try await Self.answers(head)
@@ -47,14 +47,14 @@ import Testing
     }
 
     @Test(arguments: ["X: y", "Connection: keep-alive", "Connection: closed", "Connection: x-close"])
-    func `Other connections stay`(_ field: String) async throws {
+    func `Other connections stay open`(_ field: String) async throws {
         let head = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\(field)"
         let answers = try await Self.answers(head, last: true)
         #expect(answers.count == 2 && !answers.contains(where: Self.closes), "\(answers)")
     }
 
     /// Of the end of a stream the older version knows by its last line and the connection's end.
-    @Test("HTTP/1.0 callers get no chunks") func oldOnesGetNoChunks() async throws {
+    @Test func `HTTP 1.0 callers get no chunks`() async throws {
         let head =
             "GET \(Self.path) HTTP/1.0\r\nHost: localhost\r\nAccept: application/x-ndjson\r\nExpect: 100-continue"
         let answer = try await Self.answers(head).joined()
@@ -79,7 +79,7 @@ import Testing
         #expect(answers.first?.contains("Host") == true)
     }
 
-    @Test func `The answer before a fault of framing is whole`() async throws {
+    @Test func `The response before a framing fault is complete`() async throws {
         let good = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
         let answers = try await Self.answers("\(good)GET \(Self.path) HTTP/1.1\r\nX: y")
         #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 200", "HTTP/1.1 400"])
@@ -90,7 +90,7 @@ import Testing
     ])
     func `A host is a name or address, with a port or without`(_ host: String) { #expect(HostField.isValid(host)) }
 
-    @Test("HTTP/1.0 requests need no host") func oldOnesNeedNoHost() async throws {
+    @Test func `HTTP 1.0 requests need no host`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             for (fields, status) in [("", "HTTP/1.0 200 "), ("Host: a\r\nHost: a\r\n", "HTTP/1.1 400 ")] {
                 let connection = try RawConnection(port: server.port)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("A stream of HTTP/2 has as many fields as a request of HTTP/1") func streamsHaveAsManyFields() async throws {
+    @Test func `A stream of HTTP 2 has as many fields as a request of HTTP 1`() async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
         try await TLSTests.run(files) { (port: Int) async throws in
@@ -122,13 +122,12 @@ import Testing
     }
 
     @Test(
-        "A stream of HTTP/2 names one host",
         arguments: [
             ("localhost", [], true), (nil, ["localhost"], true), ("localhost", ["localhost"], true), (nil, [], false),
             ("localhost", ["evil.example"], false), (nil, ["a", "a"], false), ("a/b", [], false), ("", [], false),
         ]
     )
-    func streamsNameOneHost(_ authority: String?, _ hosts: [String], _ isRight: Bool) throws {
+    func `A stream of HTTP 2 names one host`(_ authority: String?, _ hosts: [String], _ isRight: Bool) throws {
         var head = HTTPRequest(method: .get, scheme: "https", authority: authority, path: "/livez")
         let name = try #require(HTTPField.Name("host"))
         for host in hosts { head.headerFields.append(HTTPField(name: name, value: host)) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct HeaderTests {
     @Test(arguments: ["a", "9f1c2d3e-4b5a", "!~", String(repeating: "x", count: 128)])
-    func `Request ids of callers are taken`(_ id: String) { #expect(RequestID.choose(id) == id) }
+    func `Request ids of callers are used`(_ id: String) { #expect(RequestID.choose(id) == id) }
 
     @Test(arguments: [nil, "", "a b", "a\tb", "caf\u{e9}", "a\u{7F}", String(repeating: "x", count: 129)])
     func `Other requests get an id`(_ given: String?) {
@@ -42,7 +42,7 @@ import Testing
         #expect(problem?.detail.hasPrefix("The charset latin1 is not supported. Send JSON in UTF-8") == true)
     }
 
-    @Test("Compressed bodies are refused") func compressionIsNot() {
+    @Test func `Compressed bodies are refused`() {
         let fields: HTTPFields = [.contentType: "application/json", .contentEncoding: "gzip"]
         #expect(throws: Problem.self) { try BodyReader.checkMediaType(fields) }
     }

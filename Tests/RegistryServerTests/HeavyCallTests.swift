@@ -23,8 +23,8 @@ import Testing
     }
 
     /// How many of such calls may be under way, of which each comes from another place.
-    @Test("Heavy calls of a credential are limited", arguments: [(sender, 32), (user, 16)])
-    func ofCredentials(_ principal: Principal, _ limit: Int) throws {
+    @Test(arguments: [(sender, 32), (user, 16)])
+    func `Heavy calls of a credential are limited`(_ principal: Principal, _ limit: Int) throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         var held = try (0..<limit).map { try calls.begin(principal, Self.caller($0), in: "a") }
         let refusal = #expect(throws: RateLimited.self) { try calls.begin(principal, Self.caller(1000), in: "a") }
@@ -38,14 +38,14 @@ import Testing
     }
 
     /// A publishable key is in everybody's hands: whoever holds many of its calls open keeps nobody else from theirs.
-    @Test("No few networks use up a publishable key") func noFewNetworksUseUpAPublishableKey() throws {
+    @Test func `A few networks cannot use up a publishable key`() throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         let held = try (0..<200).map { try calls.begin(Self.phone, Self.caller($0 / 4), in: "a") }
         #expect(throws: Never.self) { try calls.begin(Self.phone, Self.caller(1000, "phone 1"), in: "a") }
         withExtendedLifetime(held) {}
     }
 
-    @Test("Heavy calls of networks and installations are limited") func ofNetworksAndInstallations() throws {
+    @Test func `Heavy calls of networks and installations are limited`() throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         let held = try (0..<4).map { number in
             try calls.begin(Principal(role: .client, who: "\(number)"), Self.caller(1, "phone \(number)"), in: "a")
@@ -61,7 +61,7 @@ import Testing
     }
 
     /// Batches, streams, and whatever reads or changes many rows; no other hot call.
-    @Test("The routes that are heavy are those of the list") func routesThatAreHeavy() {
+    @Test func `The heavy routes are those of the list`() {
         let heavy = Route.all.filter { $0.isHeavy(asLines: false) }.map { route in
             "\(route.method) \(route.template.split(separator: "/").dropFirst(route.template.contains("environment") ? 4 : 2).joined(separator: "/"))"
         }
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// Full states wait for their table, and resolutions of many for theirs.
-    @Test("Heavy calls count while they are under way") func whileTheyAreUnderWay() async throws {
+    @Test func `Heavy calls count while they are running`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry) { $0.heavyCalls.key = 1 }
         try await service.run(database.registry) { server in
@@ -133,7 +133,7 @@ import Testing
         (.bytes([UInt8](repeating: 0, count: 100_000)), [1, 1, 1, 1, 0, 0]),
         (.bytes([1, 2, 3]), [0]),
     ])
-    func `Heavy calls are under way until their responses are read`(body: Response.Body, expected: [Int]) throws {
+    func `Heavy calls run until their responses are read`(body: Response.Body, expected: [Int]) throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         let channel = EmbeddedChannel()
         let notes = Notes(calls)

@@ -63,7 +63,7 @@ import Testing
 
     private static let closing = bytes("\r\nConnection: close\r\n\r\n")
 
-    @Test(arguments: inputs.indices) func `Hostile input is answered or hung up on`(index: Int) async throws {
+    @Test(arguments: inputs.indices) func `Hostile input gets a response or an end`(index: Int) async throws {
         let limits = { (limits: inout ServerConfiguration.Limits) in
             limits.requestDeadline = .seconds(1)
             limits.idleTimeout = .seconds(1)
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// A sound request that stops after each of its bytes: 408, or nothing, but never a write and never a hang.
-    @Test("A request that stops anywhere changes nothing and hangs nothing") func truncatedAnywhere() async throws {
+    @Test func `A request that stops at any byte changes nothing and blocks nothing`() async throws {
         let limits = { (limits: inout ServerConfiguration.Limits) in
             limits.requestDeadline = .milliseconds(500)
             limits.idleTimeout = .milliseconds(500)

@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `Requests behind one another get the responses of single ones`(oneByOne: Bool) async throws {
+    func `Pipelined requests get the responses of single ones`(oneByOne: Bool) async throws {
         let answers = AnswerBox()
         try await Self.run { answers.set(try await Self.answers(from: $0, oneByOne: oneByOne)) }
         #expect(answers.answers.count == Self.requests.count)
@@ -132,7 +132,7 @@ import Testing
     }
 
     /// A proxy's connection carries the requests of many: what one of them bears is not the next one's.
-    @Test("Each request is its own bearer's") func eachRequestIsItsOwnBearers() async throws {
+    @Test func `Each request uses its own credential`() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("A caller who closed their side is answered") func whoHasSaidAllIsAnswered() async throws {
+    @Test func `A caller that closed its side gets the response`() async throws {
         try await Self.run { server in
             let connection = try RawConnection(port: server.port)
             connection.send(Self.text(Self.get("orderId/o-1/activities"), 1, last: false))
@@ -172,7 +172,7 @@ import Testing
     }
 
     /// More input than one read takes would reset a connection that is closed at once, and the caller would lose both responses.
-    @Test func `Responses before and for a fault arrive, however much comes behind it`() async throws {
+    @Test func `The responses before and to a fault arrive despite many bytes after it`() async throws {
         try await Self.run { server in
             let connection = try RawConnection(port: server.port)
             let next = String(repeating: Self.text(Self.get("orderId/o-1/activities"), 2, last: false), count: 200)
@@ -184,9 +184,7 @@ import Testing
         }
     }
 
-    @Test("Input that is no HTTP waits for the answer before it") func whatIsNoHTTPWaitsForTheAnswerBeforeIt()
-        async throws
-    {
+    @Test func `Input that is not HTTP waits for the response before it`() async throws {
         try await Self.run { server in
             let connection = try RawConnection(port: server.port)
             connection.send(Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false) + "NONSENSE\r\n\r\n")
@@ -196,8 +194,7 @@ import Testing
     }
 
     /// Nothing is read while it waits behind the other; from then on it is.
-    @Test("The rest of a body whose beginning waited for the answer before it is read")
-    func theRestOfAHeldBodyIsRead() async throws {
+    @Test func `The rest of a body that waited for an earlier response is read`() async throws {
         try await Self.run { server in
             let connection = try RawConnection(port: server.port)
             let next = Self.text(Self.put("a-2", #"{"token":"aa02"}"#), 2, last: false)
@@ -209,7 +206,7 @@ import Testing
     }
 
     /// Answers pile up in the kernel's buffers, and nowhere else: requests are not read while they do.
-    @Test("A reader that stops gets no further answers") func aReaderThatStopsGetsNoFurtherAnswers() async throws {
+    @Test func `A reader that stops reading gets no further responses`() async throws {
         let adjust = { (limits: inout ServerConfiguration.Limits) in limits.stalledReader = .seconds(4) }
         try await Self.run(adjust) { (server: LiveServer) async throws in
             for number in 0..<200 {
@@ -228,9 +225,7 @@ import Testing
         }
     }
 
-    @Test("Nothing of an answer in chunks follows the next one") func nothingOfAnAnswerInChunksFollowsTheNextOne()
-        async throws
-    {
+    @Test func `A chunked response is complete before the next begins`() async throws {
         try await Self.run { server in
             let connection = try RawConnection(port: server.port)
             let path = "orderId/nobody/activities"
@@ -243,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `After a call a body that nobody reads is cut off`() async throws {
+    @Test func `After a call an unread body is cut off`() async throws {
         try await Self.run { server in
             let connection = try RawConnection(port: server.port)
             connection.send(Self.text(Self.get("orderId/nobody/activities"), 1, last: false))
@@ -253,7 +248,7 @@ import Testing
         }
     }
 
-    @Test("Dates are those of HTTP") func datesAreThoseOfHTTP() {
+    @Test func `Dates have the format of HTTP`() {
         #expect(HTTPDate.format(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate.format(1_709_251_199) == "Thu, 29 Feb 2024 23:59:59 GMT")
     }

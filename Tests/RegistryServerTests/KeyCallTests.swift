@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct KeyCallTests {
     private static let path = "/v1/apps/com.example.food/keys"
 
-    @Test("A key is made, used, listed and revoked") func aLife() async throws {
+    @Test func `A key is created, used, listed and revoked`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let admin = try await server.key(.admin)
             let body: JSONValue = ["role": "sender", "name": "Push", "expiresIn": "P90D"]
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `A key that was revoked on another instance or expired lets nobody in`() async throws {
+    @Test func `A key that expired or was revoked on another instance is refused`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let clock = ManualClock()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false, clock: clock.clock) { here in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("Last use is written once a minute") func lastUseIsWrittenOnceAMinute() async throws {
+    @Test func `The last use is written once a minute`() async throws {
         let clock = ManualClock()
         let (database, scope) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false, clock: clock.clock) { server in
@@ -84,7 +84,7 @@ import Testing
     }
 
     /// An id that nobody has is looked up once in a while, and known keys go on working meanwhile.
-    @Test("Unknown ids are remembered") func unknownIdsAreRemembered() async throws {
+    @Test func `Unknown ids are cached`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let (clock, key) = (ManualClock(), APIKey(random: .client))
         let directory = KeyDirectory(registry: database.registry, clock: clock.clock)

@@ -28,7 +28,7 @@ import Testing
         ]
     }
 
-    @Test("No forged key comes in") func noneComesIn() async throws {
+    @Test func `Every forged key is refused`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (mine, other) = (try await server.key(.client), try await server.key(.client))
             let (revoked, expired) = (

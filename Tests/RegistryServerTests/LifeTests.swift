@@ -16,8 +16,7 @@ import Testing
         }
     }
 
-    @Test("A token rotates while the app is dead; the server learns it from APNs, and the app at its next launch")
-    func rotationWhileTheAppIsDead() async throws {
+    @Test func `A token rotates without the app, which learns it at its next launch`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, observed: 60)
             #expect(try await life.unregistered(1, since: 30) == "dropped")
@@ -34,8 +33,7 @@ import Testing
         }
     }
 
-    @Test("The user swipes an activity away while the app is dead; the next launch's full state tells")
-    func swipeWhileTheAppIsDead() async throws {
+    @Test func `The user swipes an activity away without the app, and the next full state reports it`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, of: "a-1", observed: 60)
             try await life.register(2, of: "a-2", observed: 60)
@@ -65,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `A backup is restored to a second phone, which then has the first one's installation id`() async throws {
+    @Test func `A backup restored to a second phone gives it the first one's installation id`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.relaunch("phone-1", at: 50, running: ["a-1": 1])
             // Each phone's full state makes the other's activities fall out, and its next word brings them back.
@@ -110,8 +108,7 @@ import Testing
         }
     }
 
-    @Test("The same two, the 410 first: the later claim brings the token back, a repeated earlier one does not")
-    func aReregistrationAfterThe410() async throws {
+    @Test func `After a 410 a later claim brings the token back, and a repeated earlier one does not`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, observed: 60)
             #expect(try await life.unregistered(1, since: 45) == "dropped")
@@ -149,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `A report that is over by its own times changes nothing`() async throws {
+    @Test func `A report that expired by its own times changes nothing`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, observed: 60)
             #expect(try await life.tokens() == [.token(1)])

@@ -25,7 +25,7 @@ import Testing
         func fail() { waiting.withLock { $0.removeFirst() }.resume(throwing: Missing()) }
     }
 
-    @Test func `All who ask at once wait for one look, and its answer is remembered`() async throws {
+    @Test func `Concurrent callers share one lookup, and its result is cached`() async throws {
         let source = Source()
         let cache = source.cache
         let (first, second) = (cache.look(for: "a", at: .seconds(1)), cache.look(for: "a", at: .seconds(2)))
@@ -40,7 +40,7 @@ import Testing
         #expect(try await other.task.value.readAt == .seconds(2) && cache.latest("a")?.value == 7)
     }
 
-    @Test func `A look that began before a change brings nothing back`() async throws {
+    @Test func `A lookup that began before a change is not cached`() async throws {
         let source = Source()
         let cache = source.cache
         let old = cache.look(for: "a", at: .seconds(1))
@@ -56,7 +56,7 @@ import Testing
         #expect(cache.latest("a")?.value == 2 && cache.latest("a")?.readAt == .seconds(2))
     }
 
-    @Test func `A name that nobody has is remembered until somebody has it`() async throws {
+    @Test func `An unknown name is cached until it is known`() async throws {
         let source = Source()
         let cache = source.cache
         for (answer, time) in [(nil, 1), (5, 2), (nil, 3)] as [(Int?, Int)] {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `A look that fails is remembered by nobody`() async throws {
+    @Test func `A failed lookup is not cached`() async throws {
         let source = Source()
         let cache = source.cache
         let failed = cache.look(for: "a", at: .seconds(1))

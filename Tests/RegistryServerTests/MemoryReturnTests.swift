@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct MemoryReturnTests {
     /// Small pieces, of which the last one is still in use: free memory below it stays with the process of its own accord.
-    @Test("Freed memory goes back to the system") func freedMemoryGoesBack() {
+    @Test func `Freed memory returns to the system`() {
         let (count, size) = (200_000, 1000)
         var pieces = (0..<count).map { _ in
             let piece = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)

@@ -26,7 +26,7 @@ import Testing
         "", "localhost", "1.2.3", "1.2.3.4.5", "0x7f.0.0.1", "2130706433", "1.2.3.256", "[::1]", "fe80::1%1",
         " 1.2.3.4",
     ])
-    func `Other texts are no addresses`(_ text: String) { #expect(IPAddress(text) == nil) }
+    func `Other texts are not addresses`(_ text: String) { #expect(IPAddress(text) == nil) }
 
     @Test(arguments: [
         ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.1", false), ("10.0.0.0/9", "10.128.0.0", false),
@@ -34,12 +34,12 @@ import Testing
         ("::/0", "9.9.9.9", false), ("fd00::/8", "fd12::1", true), ("fd00::/8", "fe00::1", false),
         ("10.0.0.0/8", "::ffff:10.1.1.1", true),
     ])
-    func `A range holds its addresses and no others`(_ range: String, _ address: String, _ isIn: Bool) throws {
+    func `A range contains its addresses and no others`(_ range: String, _ address: String, _ isIn: Bool) throws {
         #expect(try #require(AddressRange(range)).contains(#require(IPAddress(address))) == isIn)
     }
 
     @Test(arguments: ["", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "x/8", "::1/129", "10.0.0.0/8/8", "10.0.0.0/+8"])
-    func `Other texts are no ranges`(_ text: String) { #expect(AddressRange(text) == nil) }
+    func `Other texts are not ranges`(_ text: String) { #expect(AddressRange(text) == nil) }
 
     @Test(arguments: [
         "http://login.example.com/k", "https://localhost/k", "https://LOCALHOST./k", "https://a.localhost/k",
@@ -48,7 +48,7 @@ import Testing
         "ftp://x.example/k",
         "file:///etc/passwd", "https:///k", "//x.example/k", "", "https://[fd00::1]/",
     ])
-    func `A URL that leads inside is refused as a source of keys`(_ text: String) {
+    func `An internal URL is refused as a source of keys`(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try KeySetURL(text, allowsInternal: false) }
     }
 
@@ -56,7 +56,7 @@ import Testing
         ("https://login.example.com/keys?x=1", false), ("https://8.8.8.8:444/k", false),
         ("http://127.0.0.1:99/k", true), ("https://keycloak/realms/food", true),
     ])
-    func `A public URL is taken as a source of keys`(_ text: String, _ onlyInside: Bool) throws {
+    func `A public URL is accepted as a source of keys`(_ text: String, _ onlyInside: Bool) throws {
         #expect(try KeySetURL(text, allowsInternal: true).text == text)
         guard onlyInside else {
             _ = try KeySetURL(text, allowsInternal: false)
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// Names are resolved before anyone connects, so a public name of a private address is no way in.
-    @Test("Names of internal addresses are found out") func namesOfInternalAddressesAreFoundOut() async throws {
+    @Test func `Names of internal addresses are detected`() async throws {
         let addresses = try await NameLookup.addresses(of: "localhost", within: .seconds(5))
         #expect(!addresses.isEmpty && addresses.allSatisfy(\.isLoopback))
         let short = try await NameLookup.addresses(of: "2130706433", within: .seconds(5))

@@ -193,8 +193,7 @@ import Testing
         }
     }
 
-    @Test func `Every caller at every call gets what the table says, and a refused call leaves no trace`() async throws
-    {
+    @Test func `Every caller gets the listed response, and a refused call leaves no trace`() async throws {
         let database = try await TestDatabase.make()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
             let world = try await World(database, server)
@@ -218,7 +217,7 @@ import Testing
     }
 
     /// After all that is wrong with the request itself, and before the state of the record.
-    @Test func `The refusal of another's record has its place in the order`() async throws {
+    @Test func `The refusal of another user's record comes in its order`() async throws {
         let database = try await TestDatabase.make()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
             let world = try await World(database, server)
@@ -245,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func `The refusal of another's record says nothing of the record`() async throws {
+    @Test func `The refusal of another user's record reveals nothing`() async throws {
         let database = try await TestDatabase.make()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
             let world = try await World(database, server)

@@ -53,8 +53,7 @@ import Testing
         }
     }
 
-    @Test(arguments: lists) func `Pages hold each item once, and a cursor belongs to its list`(_ list: List)
-        async throws
+    @Test(arguments: lists) func `Pages have each item once, and a cursor belongs to a list`(_ list: List) async throws
     {
         try await Self.run { server in
             let whole = try await server.call(.get, list.path + "limit=100")[list.items].elements
@@ -75,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `Pages of a plan hold each token once, and a cursor belongs to its plan`() async throws {
+    @Test func `Pages of a plan contain each token once, and a cursor belongs to its plan`() async throws {
         try await Self.run { server in
             var (tokens, body): ([JSONValue], JSONObject) = ([], Self.plan)
             body["limit"] = 2

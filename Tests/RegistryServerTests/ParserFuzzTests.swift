@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test("Parsers survive mutated input", arguments: parsers) func survives(parser: Parser) throws {
+    @Test(arguments: parsers) func `Parsers survive mutated input`(parser: Parser) throws {
         let index = Self.parsers.firstIndex { $0.name == parser.name } ?? 0
         var generator = FuzzGenerator(seed: UInt64(index + 1))
         let seeds = parser.seeds.map { Array($0.utf8) }
@@ -228,7 +228,7 @@ import Testing
     }
 
     /// The runs would see a parser that does not give back what it read.
-    @Test("The fuzzer sees a parser that is wrong") func mismatchIsSeen() {
+    @Test func `The fuzzer detects a wrong parser`() {
         #expect(throws: Mismatch.self) { try Self.same("a", "b", []) }
     }
 }

@@ -11,7 +11,7 @@ import Testing
         "attributesType": "Delivery",
     ]
 
-    @Test func `A lease is given back, also twice, and a reported failure ends one`() async throws {
+    @Test func `A lease may be returned twice, and a reported failure ends one`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let phone = "…/installations/phone-1"
             _ = try await server.call(.put, phone, ["aliases": ["userId": "u-7"]])

@@ -27,7 +27,7 @@ import Testing
         )
     }
 
-    @Test("Faults and activities are told") func faultsAndActivitiesAreTold() throws {
+    @Test func `Problems contain faults and activities`() throws {
         var problem = Problem(.superseded, "A later one is current.")
         problem.errors = [JSONFault(pointer: "/a~1b", detail: "is wrong")]
         problem.serverTime = RFC3339.parse("2026-11-21T08:00:00Z")
@@ -46,7 +46,7 @@ import Testing
         #expect(body["errors"] == [["pointer": "/a~1b", "detail": "is wrong"]])
     }
 
-    @Test("Fields go with the code") func fieldsGoWithTheCode() throws {
+    @Test func `Codes have their header fields`() throws {
         #expect(try answer(Problem(.unauthenticated, "")).fields[.wwwAuthenticate] == "Bearer")
         #expect(try answer(Problem(.unavailable, "")).fields[.retryAfter] == "1")
         #expect(try answer(Problem(.bodyTooLarge, "")).fields[.connection] == "close")
@@ -58,7 +58,7 @@ import Testing
         #expect(refused.status == 405)
     }
 
-    @Test("Other errors say nothing of themselves") func otherErrorsSayNothingOfThemselves() throws {
+    @Test func `Other errors reveal nothing`() throws {
         struct Secret: Error, CustomStringConvertible { let description = "token deadbeef" }
         let (_, status, body) = try answer(Secret())
         #expect(status == 500)

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("Refused requests leave the whole key alone") func refusedRequestsLeaveTheWholeKeyAlone() throws {
+    @Test func `Refused requests do not use the allowance of the key`() throws {
         let limits = Self.limits(ManualClock())
         for number in 0..<100 {
             let caller = Caller(network: .of("9.9.9.\(number)"))
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Both ways: the direct one and, as it takes none of another length, the usual one.
-    @Test("Requests that are refused are given back") func requestsThatAreRefusedAreGivenBack() async throws {
+    @Test func `Refused requests are given back`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         var configuration = ServerConfiguration(port: 0)
         configuration.keyRate = RateLimit(rate: 1, burst: 1)

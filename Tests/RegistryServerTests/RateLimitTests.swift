@@ -10,7 +10,7 @@ import Testing
     private static let rate = HTTPField.Name("RateLimit")!
     private static let policy = HTTPField.Name("RateLimit-Policy")!
 
-    @Test("Buckets fill at their rate") func bucketsFillAtTheirRate() {
+    @Test func `Buckets fill at their rate`() {
         var bucket = TokenBucket(rate: 10, capacity: 2, at: .seconds(5))
         let first = [bucket.take(at: .seconds(5)), bucket.take(at: .seconds(5)), bucket.take(at: .seconds(5))]
         #expect(first == [true, true, false])
@@ -23,7 +23,7 @@ import Testing
         #expect(bucket.whole == 0 && bucket.isFull(at: .seconds(9)))
     }
 
-    @Test("Table is bounded") func tableIsBounded() {
+    @Test func `The table is bounded`() {
         let clock = ManualClock()
         let limiter = RateLimiter("key", RateLimit(rate: 1), clock: clock.clock)
         #expect(limiter.count(.name("x")).retryAfter == nil && limiter.count(.name("x")).retryAfter == nil)
@@ -33,7 +33,7 @@ import Testing
         #expect(limiter.count(.name("x")).retryAfter == nil)
     }
 
-    @Test("Keys are limited one by one") func keysAreLimitedOneByOne() async throws {
+    @Test func `Each key is limited on its own`() async throws {
         let clock = ManualClock()
         var configuration = ServerConfiguration(port: 0)
         configuration.keyRate = RateLimit(rate: 2)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("Addresses are limited behind trusted proxies") func addressesAreLimitedBehindTrustedProxies() async throws {
+    @Test func `Addresses are limited behind trusted proxies`() async throws {
         var configuration = ServerConfiguration(port: 0)
         configuration.addressRate = RateLimit(rate: 1)
         configuration.trustedProxies = ["127.0.0.0/8", "::1", "10.0.0.0/8"].compactMap { AddressRange($0) }
@@ -94,7 +94,7 @@ import Testing
         ("10.0.0.1", "1.2.3.4:5678", "1.2.3.4"), ("10.0.0.1", "[2a00::1]:5678", "2a00::1"),
         ("10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"), ("10.0.0.1", " , ", "10.0.0.1"),
     ])
-    func `The caller is the rightmost that is no proxy`(_ peer: String, _ hops: String, _ expected: String) throws {
+    func `The caller is the rightmost non-proxy address`(_ peer: String, _ hops: String, _ expected: String) throws {
         let addresses = ClientAddress(trustedProxies: [try #require(AddressRange("10.0.0.0/8"))])
         let fields: HTTPFields = hops.isEmpty ? [:] : [Self.forwarded: hops]
         #expect(addresses.find(IPAddress(peer), fields)?.description == expected)

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("All who ask at once share one query") func whoAsksAtOnceIsOneQuery() async throws {
+    @Test func `Concurrent checks share one query`() async throws {
         let (clock, postgres) = (ManualClock(), Postgres())
         let cache = TimedCache(lifetime: AccessState.readinessLifetime, clock: clock.clock) { try await postgres.ask() }
         func refused() async -> Bool {
@@ -45,7 +45,7 @@ import Testing
         #expect(postgres.asked.withLock { $0 } == 2)
     }
 
-    @Test("Those who ask for more share it, too") func verboseOnesToo() async throws {
+    @Test func `Verbose checks share it, too`() async throws {
         let database = try await TestDatabase.make()
         try await LiveServer.run(on: database.registry, clock: ManualClock().clock) {
             (server: LiveServer) async throws in

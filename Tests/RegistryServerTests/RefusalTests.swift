@@ -9,7 +9,7 @@ import Testing
 /// Section 4, "Limits, and what bad input gets".
 @Suite(.timeLimit(.minutes(15))) struct RefusalTests {
     /// Each request has all the faults of those after it, so that it shows which one comes first.
-    @Test("Refusals come in their order") func inTheirOrder() async throws {
+    @Test func `Refusals come in their order`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
             let nowhere = "/v1/apps/com.example.none/sandbox/activities/a-1"
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("Header fields go with refusals") func fieldsThatGoWithRefusals() async throws {
+    @Test func `Refusals have their header fields`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let method = try await server.call(.get, "…/activities")
             #expect(method.status == 405 && method.fields[.allow] == "DELETE, POST")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `Calls for everyone take any credentials and none`() async throws {
+    @Test func `Public calls accept any credentials and none`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             for path in ["/livez", "/readyz", "/openapi.json"] {
                 #expect(try await server.call(.get, path).status == 200)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("Bodies at their limits are taken, and beyond refused") func bodiesAtTheirLimits() async throws {
+    @Test func `Bodies at their limits are accepted, and larger ones refused`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let frame = #"{"token":"00","x":""}"#
             func body(of size: Int) -> [UInt8] {
@@ -74,14 +74,14 @@ import Testing
         "", " ", "{", "{}x", "nul", "{\"a\":1,}", "\u{FEFF}{}", "{\"a\":\"\\ud800\"}", "{'a':1}",
         String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000),
     ])
-    func `A body that is no JSON is refused`(_ text: String) async throws {
+    func `A body that is not JSON is refused`(_ text: String) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             #expect(try await server.send(.put, "…/activities/a", Array(text.utf8)).problem == "malformed-json")
         }
     }
 
     /// Nothing that a caller can send may fail the service.
-    @Test("Strange input never leads to a 500") func neverA500() async throws {
+    @Test func `Strange input never gets a 500`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             var random = SeededGenerator(seed: 42)
             for _ in 0..<400 {

@@ -30,7 +30,7 @@ import Testing
     }
 
     /// Figures of whatever build the tests are; the bound is far above those of one without optimization.
-    @Test("Hostile paths and fields cost little") func hostilePathsAndFieldsCostLittle() {
+    @Test func `Hostile paths and fields cost little`() {
         for (name, path) in Self.hostile {
             let time = Self.time { _ = try? RequestTarget(path) }
             print("figure: a path of 8 KiB of \(name): \(time) of the processor")
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// A path of many parts is one that there is nothing at; what cannot be decoded at its end is found.
-    @Test("Paths of many parts lead nowhere") func pathsOfManyPartsLeadNowhere() async throws {
+    @Test func `Paths of many parts have no route`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let parts = String(repeating: "/a", count: 4000)
             #expect(try await server.call(.get, "/v1" + parts).problem == "no-such-route")
@@ -74,7 +74,7 @@ import Testing
             ("X-Installation-Id: a\r\nx-installation-id: b", [], []),
         ] as [(String, [UInt8], [UInt8])]
     )
-    func `Installations are named once and in UTF8`(_ field: String, _ mark: [UInt8], _ bytes: [UInt8]) async throws {
+    func `Installations are named once and in UTF-8`(_ field: String, _ mark: [UInt8], _ bytes: [UInt8]) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let body = #"{"token":"aa01"}"#
             var request = Array("PUT \(HotCallTests.path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n".utf8)

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `A connection outlives a large response that its reader takes`() throws {
+    @Test func `A connection stays open while its reader takes a large response`() throws {
         let connection = try Connection()
         try connection.ask()
         connection.setWritable(false)
@@ -88,7 +88,7 @@ import Testing
         connection.answer()
     }
 
-    @Test(arguments: [false, true]) func `A reader who stops is cut off`(isStream: Bool) throws {
+    @Test(arguments: [false, true]) func `A reader that stops is cut off`(isStream: Bool) throws {
         let connection = try Connection()
         try connection.ask()
         connection.setWritable(false)
@@ -97,7 +97,7 @@ import Testing
         #expect(!connection.channel.isActive)
     }
 
-    @Test func `A reader who takes a little now and then is cut off in the end`() throws {
+    @Test func `A reader that reads too slowly is cut off in the end`() throws {
         let connection = try Connection()
         try connection.ask()
         connection.setWritable(false)
@@ -114,7 +114,7 @@ import Testing
         #expect(!connection.channel.isActive)
     }
 
-    @Test func `A connection without a request is closed, one that waits for its response is not`() throws {
+    @Test func `A connection without a request is closed, and one waiting for its response is not`() throws {
         let connection = try Connection()
         connection.advance(by: Self.limits.idleTimeout / 2)
         try connection.ask()
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `When the server stops, one response more is given, and says that it is the last`(isUnderWay: Bool) throws {
+    func `A stopping server gives one more response and marks it as the last`(isUnderWay: Bool) throws {
         let connection = try Connection()
         if isUnderWay { try connection.ask() }
         connection.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
@@ -137,7 +137,7 @@ import Testing
         #expect(!connection.channel.isActive)
     }
 
-    @Test func `When the server stops, a connection over which nothing comes is closed soon`() throws {
+    @Test func `A stopping server soon closes a silent connection`() throws {
         let connection = try Connection()
         connection.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         #expect(connection.channel.isActive)
@@ -145,7 +145,7 @@ import Testing
         #expect(!connection.channel.isActive)
     }
 
-    @Test func `A body that does not come in time is answered, and what the call says later is not written`() throws {
+    @Test func `A late body gets a response, and the call's later output is not written`() throws {
         let connection = try Connection()
         try connection.channel.writeInbound(HTTPRequestPart.head(.to("/")))
         connection.advance(beyond: Self.limits.requestDeadline)

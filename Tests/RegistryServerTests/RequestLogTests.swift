@@ -30,7 +30,7 @@ import Testing
 
     private static let refusal: Result<Response, any Error> = .failure(Problem(.superseded, "A later one is current."))
 
-    @Test("A line has the names of request and trace") func aLineHasTheNamesOfRequestAndTrace() {
+    @Test func `A line names the request and the trace`() {
         let log = RecordedLog()
         #expect(Self.answered(Self.trace).response(Self.refusal, log.logger).status.code == 409)
         for word in ["r-1", "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", #""status": 409"#, "GET"] {
@@ -38,14 +38,14 @@ import Testing
         }
     }
 
-    @Test("Without a trace none is named") func withoutATraceNoneIsNamed() {
+    @Test func `A line without a trace names none`() {
         let log = RecordedLog()
         _ = Self.answered(nil).response(.success(.noContent), log.logger)
         #expect(log.text.contains("r-1") && !log.text.contains("trace-id"))
     }
 
     /// A fault of the service is logged at every level, with the names of the request.
-    @Test("A line about a fault has the names of request and trace, too") func aFaultHasThemToo() {
+    @Test func `A line about a fault names the request and the trace`() {
         let log = RecordedLog()
         var logger = log.logger
         logger.logLevel = .error
@@ -57,17 +57,16 @@ import Testing
     }
 
     @Test(
-        "A line that nobody wants is not made",
         arguments: [Result<Response, any Error>.success(.noContent), refusal]
     )
-    func whatNobodyWantsIsNotMade(_ result: Result<Response, any Error>) {
+    func `A line below the log level is not built`(_ result: Result<Response, any Error>) {
         let touches = Touches()
         let logger = Logger(label: "test") { _ in TouchyHandler(touches: touches) }
         _ = Self.answered(Self.trace).response(result, logger)
         #expect(touches.count == 0)
     }
 
-    @Test("Live requests are logged") func liveRequestsAreLogged() async throws {
+    @Test func `Live requests are logged`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let (log, configuration) = (RecordedLog(), ServerConfiguration(port: 0, insecureNoAuth: true))
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: log.logger)
@@ -110,7 +109,7 @@ import Testing
         "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01, 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
         "é0-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
     ])
-    func `Other texts are no traceparent`(_ text: String) { #expect(TraceParent(text) == nil) }
+    func `Other texts are not a traceparent`(_ text: String) { #expect(TraceParent(text) == nil) }
 }
 
 /// How often a log was given something.

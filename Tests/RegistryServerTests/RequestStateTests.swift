@@ -67,7 +67,7 @@ import Testing
         #expect(connection.state.isBusy && connection.state.mayRead)
     }
 
-    @Test func `A request whose body did not come in one read starts without its rest`() {
+    @Test func `A request with a partial body starts without the rest`() {
         var connection = Recorded()
         connection.head("/1")
         connection.body("ab")
@@ -78,7 +78,7 @@ import Testing
         #expect(connection.taken() == ["start /1 ab", "add cd", "finish"])
     }
 
-    @Test func `Requests behind one that is answered are held, and start in order`() {
+    @Test func `Requests behind a running one are held and start in order`() {
         var connection = Recorded()
         for path in ["/1", "/2", "/3"] { connection.request(path) }
         #expect(connection.taken() == ["start /1 "])
@@ -92,7 +92,7 @@ import Testing
         #expect(connection.taken().isEmpty && !connection.state.isBusy)
     }
 
-    @Test func `After a response that does not fit nothing starts, and nothing is read`() {
+    @Test func `After a response that does not fit no request starts and nothing is read`() {
         var connection = Recorded()
         connection.request("/1")
         connection.request("/2")
@@ -104,7 +104,7 @@ import Testing
         #expect(connection.taken() == ["start /2 "])
     }
 
-    @Test func `Nothing is read while the call has not taken its body`() {
+    @Test func `Nothing is read until the call takes the body`() {
         var connection = Recorded()
         connection.head("/1")
         connection.completeRead()
@@ -114,7 +114,7 @@ import Testing
         #expect(connection.state.mayRead)
     }
 
-    @Test func `The rest of a body that was answered early is dropped, up to a limit`() {
+    @Test func `The rest of a body is dropped after an early response, up to a limit`() {
         var connection = Recorded()
         connection.head("/1")
         connection.completeRead()
@@ -132,7 +132,7 @@ import Testing
         #expect(connection.taken() == ["start /3 ", "close"])
     }
 
-    @Test func `The last request ends the connection, and nothing behind it counts`() {
+    @Test func `The last request ends the connection, and later bytes are ignored`() {
         var connection = Recorded()
         connection.request("/1", fields: [.connection: "close"])
         connection.request("/2")
@@ -141,7 +141,7 @@ import Testing
         #expect(connection.taken() == ["start /1 ", "end connection"])
     }
 
-    @Test func `A connection that is to end after its response ends after the rest of its request`() {
+    @Test func `A connection that ends after its response ends after the rest of its request`() {
         var connection = Recorded()
         connection.head("/1", [.connection: "close"])
         connection.completeRead()
@@ -164,7 +164,7 @@ import Testing
         _ = connection.state.receive(.inputClosed)
     }
 
-    @Test func `A fault within a body is answered, and the call's own response is not wanted any more`() {
+    @Test func `A fault within a body gets a response, and the call's own response is dropped`() {
         var connection = Recorded()
         connection.head("/1")
         connection.completeRead()
@@ -184,7 +184,7 @@ import Testing
         #expect(connection.taken() == ["start /1 ", "close"])
     }
 
-    @Test func `A caller who sends nothing more gets the response, and then the connection ends`() {
+    @Test func `A caller that sends nothing more gets the response, and then the connection ends`() {
         var connection = Recorded()
         connection.request("/1")
         _ = connection.state.receive(.inputClosed)
@@ -192,7 +192,7 @@ import Testing
         #expect(connection.taken() == ["start /1 ", "close"])
     }
 
-    @Test func `A stream is not closed by its response, but by its own end`() {
+    @Test func `A stream closes at its own end, not with its response`() {
         var stream = Recorded(isStream: true)
         stream.head("/1")
         stream.completeRead()

@@ -59,15 +59,15 @@ import Testing
         }
     }
 
-    @Test("A registration whose app was looked up slowly has the time that is left") func registers() async throws {
+    @Test func `A registration after a slow app lookup has the remaining time`() async throws {
         try await Self.afterSlowLookup { try await $0.register("a-1", token: 1) }
     }
 
-    @Test("A cold call whose app was looked up slowly has the time that is left") func reads() async throws {
+    @Test func `A cold call after a slow app lookup has the remaining time`() async throws {
         try await Self.afterSlowLookup { try await $0.call(.get, "…/activities/a-1") }
     }
 
-    @Test("A registration that waited for its turn has the time that is left") func waits() async throws {
+    @Test func `A registration that waited for its turn has the remaining time`() async throws {
         try await Self.run { server, database in
             // From here on the app is known.
             #expect(try await server.register("a-0", token: 100).status == 201)

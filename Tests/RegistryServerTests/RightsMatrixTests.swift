@@ -122,7 +122,7 @@ import Testing
             ? (exists || !namesApp ? "in" : "in-nowhere") : "forbidden"
     }
 
-    @Test("Every caller at every call gets what the table says") func everyCell() async throws {
+    @Test func `Every caller gets the listed response of every call`() async throws {
         let database = try await TestDatabase.make()
         _ = try await (database.scope(), database.scope("com.example.taxi"))
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("Another app looks like none") func anotherAppLooksLikeNone() async throws {
+    @Test func `Another app looks like a missing one`() async throws {
         let database = try await TestDatabase.make()
         _ = try await (database.scope(), database.scope("com.example.taxi"))
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -180,7 +180,7 @@ import Testing
     }
 
     /// A request with every fault, mended one by one, with a key that has its role and one that has not.
-    @Test("Refusals come in their order") func refusalsComeInTheirOrder() async throws {
+    @Test func `Refusals come in their order`() async throws {
         let clock = ManualClock()
         var configuration = ServerConfiguration(port: 0)
         configuration.keyRate = RateLimit(rate: 1)

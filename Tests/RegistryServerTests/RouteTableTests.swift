@@ -25,7 +25,7 @@ import Testing
         #expect(match.route.template == template)
     }
 
-    @Test("A route gives the parts that stand in the braces") func givesWhatStandsInTheBraces() throws {
+    @Test func `A route returns its path parameters`() throws {
         let path = "/v1/apps/com.example/sandbox/aliases/k%2Fx/a%2Fb+c/activities"
         let match = try Self.table.match(.get, RequestTarget(path).parts)
         let names = ["bundleId", "environment", "kind", "value", "activityId"]
@@ -51,7 +51,7 @@ import Testing
         (.options, "/v1/apps", "GET, HEAD"),
         (.get, "/v1/apps/a/sandbox/installations/i/activities", "PUT"),
     ])
-    func `A path says which methods there are`(_ method: HTTPRequest.Method, _ path: String, _ allowed: String) {
+    func `A path lists its methods`(_ method: HTTPRequest.Method, _ path: String, _ allowed: String) {
         let error = #expect(throws: MethodNotAllowed.self) {
             try Self.table.match(method, RequestTarget(path).parts)
         }

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [Version.http1Only, .automatic])
-    func `Requests over TLS get the responses of those over TCP`(_ version: Version) async throws {
+    func `Requests over TLS and TCP get equal responses`(_ version: Version) async throws {
         let answers = try await Self.answers(version)
         #expect(answers.count == HotCallTests.requests.count)
         for (index, request) in HotCallTests.requests.enumerated() {
@@ -80,9 +80,7 @@ import Testing
         }
     }
 
-    @Test("Dozens of the largest bodies on one connection of HTTP/2 are answered") func largestBodies()
-        async throws
-    {
+    @Test func `Dozens of the largest bodies on one HTTP 2 connection get responses`() async throws {
         try await Self.run(.automatic) { client, port in
             let body = #"{"token":"aa01"}"#
             let largest = body + String(repeating: " ", count: 65_536 - body.utf8.count)
@@ -95,8 +93,8 @@ import Testing
     }
 
     /// The service ends once all connections are closed, or after a minute.
-    @Test("The connection of a client that leaves is closed at once", arguments: [Version.http1Only, .automatic])
-    func connectionIsClosed(_ version: Version) async throws {
+    @Test(arguments: [Version.http1Only, .automatic])
+    func `The connection of a client that leaves is closed at once`(_ version: Version) async throws {
         let clock = ContinuousClock()
         let left = Mutex(clock.now)
         try await Self.run(version) { client, port in
@@ -108,9 +106,7 @@ import Testing
         #expect(clock.now - left.withLock { $0 } < .seconds(40))
     }
 
-    @Test("Hundreds of streams at once, hot and not, are each answered with their own") func manyStreamsAtOnce()
-        async throws
-    {
+    @Test func `Hundreds of concurrent streams, hot and not, each get their own response`() async throws {
         try await Self.run(.automatic) { client, port in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<400 {

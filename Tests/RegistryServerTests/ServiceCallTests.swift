@@ -7,7 +7,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct ServiceCallTests {
-    @Test("HEAD is GET without its body") func headIsGetWithoutItsBody() async throws {
+    @Test func `HEAD is GET without its body`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let get = try await server.call(.get, "/openapi.json")
             let head = try await server.call(.head, "/openapi.json")
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("Every answer has a request ID") func everyAnswerHasARequestID() async throws {
+    @Test func `Every response has a request ID`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for path in ["/livez", "/none", "/%", "…/activities/none"] {
                 let named = try await server.call(.get, path, nil, [RequestID.field: "my-request"])
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    @Test("Without Postgres, and without a role there, the service says so", arguments: [true, false])
-    func withoutPostgres(_ isAway: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `The service reports missing Postgres and a missing role`(_ isAway: Bool) async throws {
         let registry = Registry.away(
             isAway
                 ? "host=/nonexistent dbname=none"

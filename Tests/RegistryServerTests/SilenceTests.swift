@@ -33,8 +33,8 @@ import Testing
         return times.map { $0.sorted()[$0.count / 2] }
     }
 
-    @Test("Another app takes as long as one that there is not", arguments: [Role.client, .sender, .admin])
-    func anotherAppTakesAsLongAsNone(role: Role) async throws {
+    @Test(arguments: [Role.client, .sender, .admin])
+    func `Another app takes as long as a missing one`(role: Role) async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             _ = try await server.registry.put(AppChanges(), for: BundleID("com.example.cook"), by: "test")
             let key = try await server.key(role).key.text.revealed

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("A body that trickles is answered 408, and other streams go on") func aBodyThatTrickles() async throws {
+    @Test func `A slow body gets a 408, and other streams continue`() async throws {
         try await Self.run {
             $0.requestDeadline = .milliseconds(300)
         } _: { connection, _ in
@@ -55,8 +55,8 @@ import Testing
         }
     }
 
-    @Test("A body of another length than announced ends its stream alone", arguments: [10, 30])
-    func anotherLength(announced: Int) async throws {
+    @Test(arguments: [10, 30])
+    func `A body of another length than announced ends only its stream`(announced: Int) async throws {
         try await Self.run { connection, database in
             try await connection.send(1, "PUT", Self.activity, length: announced, isLast: false)
             try await connection.send(1, Self.body, isLast: true)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("Trailers end a request") func trailers() async throws {
+    @Test func `Trailers end a request`() async throws {
         try await Self.run { connection, _ in
             try await connection.send(1, "PUT", Self.activity, length: Self.body.utf8.count, isLast: false)
             try await connection.send(1, Self.body, isLast: false)
@@ -80,8 +80,7 @@ import Testing
         }
     }
 
-    @Test("A caller who leaves while their call is answered is not written to; the call is done, other streams go on")
-    func aCallerWhoLeaves() async throws {
+    @Test func `A call completes after its caller leaves, and other streams continue`() async throws {
         try await Self.run { connection, database in
             let held = try await HeldTransaction("LOCK TABLE activities", in: database)
             try await connection.send(1, "PUT", Self.activity, length: Self.body.utf8.count, isLast: false)
@@ -100,9 +99,7 @@ import Testing
         }
     }
 
-    @Test("A reader who takes no answer is given up in time, and other streams go on") func aReaderWhoTakesNothing()
-        async throws
-    {
+    @Test func `A reader that takes no response is disconnected in time, and other streams continue`() async throws {
         let none = [HTTP2Setting(parameter: .initialWindowSize, value: 0)]
         try await Self.run(settings: none) {
             $0.stalledReader = .milliseconds(300)

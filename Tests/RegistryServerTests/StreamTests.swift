@@ -54,7 +54,7 @@ import Testing
     }
 
     /// The last line tells a whole stream from one that Postgres cut short, and so does HTTP's last chunk.
-    @Test func `A stream holds all activities of an alias`() async throws {
+    @Test func `A stream contains all activities of an alias`() async throws {
         try await LiveServer.run { server in
             // More than one page.
             let (installations, size) = (3, ActivityStream.firstPageSize / 3 + 1)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `A stream ends without its last line when Postgres goes`() async throws {
+    @Test func `A stream ends without its last line when Postgres fails`() async throws {
         try await Self.serve(Self.stream(pageOf: ActivityStream.firstPageSize)) { port, ends in
             let connection = try RawConnection(port: port)
             connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("A page that is not full is the last") func aPageThatIsNotFullIsTheLast() async throws {
+    @Test func `A page that is not full is the last one`() async throws {
         try await Self.serve(Self.stream(pageOf: ActivityStream.firstPageSize - 1)) { port, _ in
             let connection = try RawConnection(port: port)
             connection.send("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("A reader that stops is let go") func aReaderThatStopsIsLetGo() async throws {
+    @Test func `A reader that stops reading is disconnected`() async throws {
         try await Self.serve(Self.stream(pageOf: 100_000), stalledReader: .milliseconds(300)) { port, ends in
             let connection = try RawConnection(port: port, receiveBuffer: 4096)
             connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `Failure of one app keeps no other from being swept`() async throws {
+    @Test func `The failure of one app does not stop the sweep of others`() async throws {
         let database = try await TestDatabase.make()
         let scopes = try await apps(4, in: database)
         try await run(
@@ -67,7 +67,7 @@ import Testing
         #expect(journal.last?.isComplete == true)
     }
 
-    @Test func `Partitions that cannot be made keep no app from being swept`() async throws {
+    @Test func `Partitions that cannot be created do not stop the sweep of apps`() async throws {
         let database = try await TestDatabase.make()
         let scopes = try await apps(2, in: database)
         // The default partition is gone: what looks for its rows fails.
@@ -78,7 +78,7 @@ import Testing
         #expect(journal.last?.isComplete == false)
     }
 
-    @Test func `Counts that fail keep no app from being swept, and no sweep from being complete`() async throws {
+    @Test func `Failed counts neither stop the sweep of apps nor make it incomplete`() async throws {
         let database = try await TestDatabase.make()
         let scopes = try await apps(2, in: database)
         try await run("ALTER TABLE counts RENAME TO elsewhere", database)
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// With Postgres away each try may take as long as a request may.
-    @Test("Sweep is given up when every app fails") func sweepIsGivenUpWhenEveryAppFails() async throws {
+    @Test func `The sweep stops when every app fails`() async throws {
         let database = try await TestDatabase.make()
         _ = try await apps(12, in: database)
         try await run("ALTER TABLE activities RENAME TO elsewhere", database)

@@ -93,10 +93,9 @@ import Testing
     }
 
     @Test(
-        "HTTP/1.1 and HTTP/2 are served over TLS",
         arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic]
     )
-    func servesBothVersions(_ version: HTTPClient.Configuration.HTTPVersion) async throws {
+    func `HTTP 1.1 and HTTP 2 are served over TLS`(_ version: HTTPClient.Configuration.HTTPVersion) async throws {
         let files = try Files()
         defer { files.remove() }
         try await Self.run(files) { port in
@@ -121,8 +120,8 @@ import Testing
         }
     }
 
-    @Test("A body that trickles is given up", arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic])
-    func aBodyThatTricklesIsGivenUp(_ version: HTTPClient.Configuration.HTTPVersion) async throws {
+    @Test(arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic])
+    func `A body that arrives too slowly is refused`(_ version: HTTPClient.Configuration.HTTPVersion) async throws {
         let files = try Files()
         defer { files.remove() }
         try await Self.run(files, deadline: .milliseconds(500)) { port in
@@ -138,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("A handshake that never comes is given up") func aHandshakeThatNeverComesIsGivenUp() async throws {
+    @Test func `A handshake that never arrives ends the connection`() async throws {
         let files = try Files()
         defer { files.remove() }
         try await Self.run(files, deadline: .milliseconds(300)) { port in
@@ -154,7 +153,7 @@ import Testing
     }
 
     /// A renewed certificate is in force at once, for new connections; one whose key does not fit changes nothing.
-    @Test("A renewed certificate is read anew") func certificateIsReadAnew() async throws {
+    @Test func `A renewed certificate is read again`() async throws {
         let (files, copy) = (try Files(), try Files())
         defer {
             files.remove()
@@ -193,7 +192,7 @@ import Testing
     }
 
     /// Of TLS 1.2 only what keeps secrets when the private key is lost, and authenticates what it encrypts.
-    @Test("Old cipher suites are refused") func oldCipherSuitesAreRefused() async throws {
+    @Test func `Old cipher suites are refused`() async throws {
         let files = try Files(isRSA: true)
         defer { files.remove() }
         try await Self.run(files) { (port: Int) async throws in
@@ -211,7 +210,7 @@ import Testing
         }
     }
 
-    @Test("Files that do not fit are refused") func filesThatDoNotFitAreRefused() throws {
+    @Test func `Files that do not match are refused`() throws {
         let (one, two) = (try Files(), try Files())
         defer {
             one.remove()

@@ -69,8 +69,8 @@ import Testing
         limits.idleTimeout = .seconds(600)
     }
 
-    @Test("A request with Upgrade is answered over TCP, and the next one too", arguments: requests)
-    func overTCP(_ request: Request) async throws {
+    @Test(arguments: requests)
+    func `A request with Upgrade and the next one get responses over TCP`(_ request: Request) async throws {
         try await HotCallTests.run(Self.patient) { (server: LiveServer) async throws in
             let connection = try RawConnection(port: server.port)
             connection.send(request.text + Self.get("/livez", "Connection: close"))
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// On one service, for each has its certificate made.
-    @Test("A request with Upgrade is answered over TLS, and the next one too") func overTLS() async throws {
+    @Test func `A request with Upgrade and the next one get responses over TLS`() async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
         try await TLSTests.run(files) { (port: Int) async throws in
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// Bytes that are sent behind it while it is being answered stay where they are.
-    @Test func `Nothing behind a tunnel is collected`() async throws {
+    @Test func `Bytes after CONNECT are not collected`() async throws {
         let adjust = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .seconds(2) }
         try await HotCallTests.run(adjust) { (server: LiveServer) async throws in
             let connection = try RawConnection(port: server.port)
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// Java's own client asks for h2c with every request until it was refused once, and keeps its connections.
-    @Test("Twenty calls of Java's client are answered") func twentyCallsOfJava() async throws {
+    @Test func `Twenty calls of Java's client get responses`() async throws {
         guard FileManager.default.isExecutableFile(atPath: "/usr/bin/java") else {
             print("left out: there is no java, whose client asks for h2c")
             return

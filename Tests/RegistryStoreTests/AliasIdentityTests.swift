@@ -10,7 +10,7 @@ import Testing
 
     private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    @Test("New token rotates the running activity") func newTokenRotatesTheRunningActivity() async throws {
+    @Test func `A new token rotates the running activity`() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1)
         let second = try await identity.post(2)
@@ -22,7 +22,7 @@ import Testing
         #expect(try await identity.post(2).outcome == .refreshed)
     }
 
-    @Test("After an end a new token begins a new activity") func afterAnEndANewTokenBeginsANewActivity() async throws {
+    @Test func `After an end a new token begins a new activity`() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1)
         try await identity.end()
@@ -35,7 +35,7 @@ import Testing
         #expect(try await identity.tokens() == [.sample(2)])
     }
 
-    @Test("Thousand owners may follow one alias") func thousandOwnersMayFollowOneAlias() async throws {
+    @Test func `A thousand owners may follow one alias`() async throws {
         let identity = try await TestIdentity.make()
         for number in 1...20 { _ = try await identity.post(number, owner: .installation(.sample(number))) }
         #expect(try await identity.tokens().count == 20)
@@ -43,9 +43,7 @@ import Testing
         #expect(try await identity.tokens().count == 19)
     }
 
-    @Test("End of nothing refuses what was observed before") func endOfNothingRefusesWhatWasObservedBefore()
-        async throws
-    {
+    @Test func `An end of an unknown name refuses earlier observations`() async throws {
         let identity = try await TestIdentity.make()
         try await identity.end(at: after(5))
         let late = await identity.problem { try await identity.post(1, at: after(4)) }
@@ -55,7 +53,7 @@ import Testing
         #expect(try await identity.post(2, at: after(6)).outcome == .registered)
     }
 
-    @Test("All orders of ends lead to nothing") func allOrdersOfEndsLeadToNothing() async throws {
+    @Test func `All orders of ends lead to no activity`() async throws {
         let steps: [TestIdentity.Step] = [.post(1, after(1)), .end(after(2)), .post(2, after(3)), .end(after(4))]
         for order in permutations(of: steps) {
             let identity = try await TestIdentity.make(sharing: "orders")
@@ -64,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("Lifetime divides like an end") func lifetimeDividesLikeAnEnd() async throws {
+    @Test func `An expiry separates activities like an end`() async throws {
         let start = Date.minutesAgo(9 * 60)
         let steps: [TestIdentity.Step] = [
             .post(1, start), .post(2, start.addingTimeInterval(7 * 3600)),
@@ -77,9 +75,7 @@ import Testing
         }
     }
 
-    @Test("An activity that was ended by its id begins anew under its name") func endedByItsIdItBeginsAnew()
-        async throws
-    {
+    @Test func `An activity ended by its id begins again under its name`() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1, at: after(1))
         try await identity.database.registry.end(
@@ -95,7 +91,7 @@ import Testing
         #expect(try await identity.post(2).outcome == .registered)
     }
 
-    @Test("Given aliases are kept beside the name") func givenAliasesAreKeptBesideTheName() async throws {
+    @Test func `Given aliases are kept next to the name`() async throws {
         let identity = try await TestIdentity.make()
         _ = try await identity.post(1, aliases: [.sample("userId", "7")])
         _ = try await identity.post(1)

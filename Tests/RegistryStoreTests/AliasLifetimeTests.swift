@@ -15,7 +15,7 @@ import Testing
     }
 
     /// The lifetime of a running activity is that of its first receipt.
-    @Test("A shorter lifetime is that of the next one") func aShorterLifetimeIsThatOfTheNextOne() async throws {
+    @Test func `A shorter lifetime applies to the next activity`() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1, at: .minutesAgo(90)).activity
         let changed = try await Self.change(identity, lifetime: .seconds(3600))
@@ -25,7 +25,7 @@ import Testing
         #expect(second.activity.expiresAt == first.expiresAt)
     }
 
-    @Test("A longer lifetime is that of the next one") func aLongerLifetimeIsThatOfTheNextOne() async throws {
+    @Test func `A longer lifetime applies to the next activity`() async throws {
         let identity = try await TestIdentity.make()
         let short = try await Self.change(identity, lifetime: .seconds(3600))
         let first = try await short.post(1, at: .minutesAgo(50)).activity
@@ -36,7 +36,7 @@ import Testing
         #expect(try await changed.tokens() == [.sample(2)])
     }
 
-    @Test("The start is that of the activity's row") func theStartIsThatOfTheActivitysRow() async throws {
+    @Test func `The name has the start of the activity's row`() async throws {
         let identity = try await TestIdentity.make()
         let start = Date.minutesAgo(60)
         let first = try await identity.post(1, at: .minutesAgo(7 * 60 + 50), startedAt: start).activity
@@ -45,8 +45,7 @@ import Testing
         #expect(second.outcome == .rotated && second.activity.activityID == first.activityID)
     }
 
-    @Test("A scheduled one is rotated until eight hours after its start")
-    func aScheduledOneIsRotatedUntilEightHoursAfterItsStart() async throws {
+    @Test func `A scheduled activity rotates until eight hours after its start`() async throws {
         let identity = try await TestIdentity.make()
         let start = Date.minutesAgo(-16 * 60)
         let first = try await identity.post(1, at: .minutesAgo(0), startsAt: start).activity
@@ -59,7 +58,7 @@ import Testing
         #expect(third.outcome == .registered && third.activity.activityID != first.activityID)
     }
 
-    @Test("The name is kept until the activity has gone") func theNameIsKeptUntilTheActivityHasGone() async throws {
+    @Test func `The name is kept until the activity is removed`() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1, at: .minutesAgo(0), startsAt: .minutesAgo(-25 * 24 * 60)).activity
         try await identity.age(by: "20 days")

@@ -45,7 +45,7 @@ import Testing
         return try await root.database.registry.events(filter, limit: 100, in: root.scope).items
     }
 
-    @Test("Every filter finds its events") func everyFilter() async throws {
+    @Test func `Every filter finds its events`() async throws {
         let root = try await Self.make()
         var all = try await Self.find(root)
         #expect(all.popLast()?.type == "app-created")
@@ -74,8 +74,8 @@ import Testing
         #expect(ofTaxi.map(\.type) == ["app-changed", "app-created"])
     }
 
-    @Test("Pages have each event once", arguments: [false, true])
-    func pagesHaveEachEventOnce(isIndexed: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `Pages contain each event once`(isIndexed: Bool) async throws {
         let root = try await TestActivity.make()
         for number in 0..<23 { try await root.register(number, at: .minutesAgo(Double(30 - number))) }
         var filter = EventFilter()
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// The ranges are passed over until the time is up; the cursor goes on from there.
-    @Test("Rare events are found far back") func rareEventsAreFoundFarBack() async throws {
+    @Test func `Rare events are found among many older ones`() async throws {
         let root = try await Self.make()
         try await root.database.run(
             """

@@ -85,7 +85,7 @@ import Testing
     /// SHA-256 over 25 in eight bytes.
     private static let hashOf25 = "Vh9ie0ITJY3IhjSYu5sHyQTDxlp4waNryjKRVNHe0hM="
 
-    @Test("The audit answers within a second") func answersWithinASecond() async throws {
+    @Test func `The audit answers within a second`() async throws {
         let count = TestScale.isLong ? 1_000_000 : 20_000
         let (database, scope) = try await Self.make(count)
         let clock = ContinuousClock()
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Estimates are near the counts", .enabled(if: TestScale.isLong)) func estimatesAreNear() async throws {
+    @Test(.enabled(if: TestScale.isLong)) func `Estimates are near the counts`() async throws {
         let (database, scope) = try await Self.make(400_000)
         let statistics = try await database.registry.statistics(over: .seconds(86_400), in: scope)
         #expect(statistics.isEstimated)
@@ -119,7 +119,7 @@ import Testing
         #expect((360_000...440_000).contains(registered), "\(registered)")
     }
 
-    @Test("Plans use indexes") func plansUseIndexes() async throws {
+    @Test func `Plans use indexes`() async throws {
         let (database, scope) = try await Self.make(100_000)
         let alias: QueryValues = ["scope": scope.id, "kind": Self.alias.kind, "value": Self.alias.value]
         var filters: [EventFilter] = (0..<4).map { _ in EventFilter() }

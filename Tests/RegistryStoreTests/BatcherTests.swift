@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("A request that comes alone goes alone") func whoComesAloneGoesAlone() async throws {
+    @Test func `A lone request runs alone`() async throws {
         let doubler = Doubler()
         let batcher = doubler.batcher()
         doubler.open()
@@ -88,14 +88,14 @@ import Testing
         #expect(doubler.batches.withLock { $0 } == [[1], [2], [3]])
     }
 
-    @Test("Requests that wait go together") func whoWaitsGoesTogether() async throws {
+    @Test func `Waiting requests run together`() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 2, 3, 4], to: doubler.batcher(), doubler)
         #expect(try results.map { try $0.get() } == [2, 4, 6, 8])
         #expect(doubler.batches.withLock { $0 } == [[1], [2, 3, 4]])
     }
 
-    @Test("Batches are bounded") func batchesAreBounded() async throws {
+    @Test func `Batches are bounded`() async throws {
         let doubler = Doubler()
         let results = await Self.submit(Array(1...20), to: doubler.batcher(), doubler)
         #expect(try results.map { try $0.get() } == (1...20).map { $0 * 2 })
@@ -106,14 +106,16 @@ import Testing
     ///   - times: what each of the first batches takes. They have one request each; while the last of them is under way, six wait.
     ///   - expected: the sizes of all batches.
     @Test(
-        "While Postgres is slow, more lanes are open, and each takes its share of those who wait",
         arguments: [
             (times: [Duration.milliseconds(10)], expected: [1, 2, 2, 2]),
             ([.milliseconds(4)], [1, 6]),
             ([.milliseconds(10), .zero, .zero], [1, 1, 1, 6]),
         ]
     )
-    func slowLanesShare(times: [Duration], expected: [Int]) async throws {
+    func `While Postgres is slow, more batches run, and each takes its share of the waiting requests`(
+        times: [Duration],
+        expected: [Int]
+    ) async throws {
         let sizes = Mutex<[Int]>([])
         let isOpen = Mutex(false)
         let batcher = Batcher<Int, Int>(
@@ -144,14 +146,14 @@ import Testing
         #expect(sizes.withLock(\.self) == expected)
     }
 
-    @Test("Requests that may not go together follow each other") func whatMayNotGoTogetherFollows() async throws {
+    @Test func `Requests that may not run together follow each other`() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 5, 5, 6, 5], to: doubler.batcher(), doubler)
         #expect(try results.map { try $0.get() } == [2, 10, 10, 12, 10])
         #expect(doubler.batches.withLock { $0 } == [[1], [5, 6], [5], [5]])
     }
 
-    @Test("Fault fails no neighbour") func faultFailsNoNeighbour() async throws {
+    @Test func `The fault of a request fails no neighbour`() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 2, -3, 0, 4], to: doubler.batcher(), doubler)
         #expect(try results[1].get() == 4 && results[4].get() == 8)
@@ -161,7 +163,7 @@ import Testing
         #expect(doubler.batches.withLock { $0 } == [[1], [2, -3, 0, 4], [2], [-3], [0], [4]])
     }
 
-    @Test("Fault of a batch that follows fails no other") func faultOfABatchThatFollowsFailsNoOther() async throws {
+    @Test func `The fault of a following batch fails no other`() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 5, 5, -3, 5], to: doubler.batcher(goesOn: true), doubler)
         #expect(try [0, 1, 2, 4].map { try results[$0].get() } == [2, 10, 10, 10])
@@ -169,14 +171,14 @@ import Testing
         #expect(doubler.batches.withLock { $0 } == [[1], [5, -3], [5], [-3], [5], [5]])
     }
 
-    @Test("A Postgres that is away is not asked one by one") func postgresAwayIsNotAskedOneByOne() async throws {
+    @Test func `Requests are not tried one by one while Postgres is unavailable`() async throws {
         let doubler = Doubler(fault: .unavailable)
         let results = await Self.submit([1, 2, -3], to: doubler.batcher(), doubler)
         #expect(throws: Problem.self) { try results[1].get() }
         #expect(doubler.batches.withLock { $0 } == [[1], [2, -3]])
     }
 
-    @Test("Too many are refused at once") func tooManyAreRefusedAtOnce() async throws {
+    @Test func `Too many requests are refused immediately`() async throws {
         let doubler = Doubler()
         let batcher = doubler.batcher(capacity: 0)
         async let first = Self.result(of: 1, batcher)
@@ -186,7 +188,7 @@ import Testing
         #expect(try await first.get() == 2)
     }
 
-    @Test("A request that waited too long is refused") func whoWaitedTooLongIsRefused() async throws {
+    @Test func `A request that waited too long is refused`() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 2, 3], to: doubler.batcher(timeout: .zero), doubler)
         #expect(try results[0].get() == 2)

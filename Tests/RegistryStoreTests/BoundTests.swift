@@ -15,9 +15,7 @@ import Testing
 
     // MARK: Installations
 
-    @Test("An installation has start tokens of so many types") func anInstallationHasStartTokensOfSoManyTypes()
-        async throws
-    {
+    @Test func `An installation has start tokens of a limited number of types`() async throws {
         let phone = try await TestInstallation.make()
         let most = InstallationToken.mostAttributesTypes
         func slot(_ number: Int) throws -> TokenSlot { .start(try AttributesType("Type\(number)")) }
@@ -36,7 +34,7 @@ import Testing
         try await phone.another(2).register(1, in: next, at: t0)
     }
 
-    @Test("A log-out ends very many activities in pages") func aLogOutEndsVeryManyActivitiesInPages() async throws {
+    @Test func `A log-out ends very many activities in pages`() async throws {
         let phone = try await TestInstallation.make()
         let registry = phone.database.registry
         try await phone.database.addActivities(2_345, of: phone.hash, at: t0, in: phone.scope)
@@ -52,7 +50,7 @@ import Testing
         #expect(try await phone.column("SELECT count(*)::text FROM events WHERE type = 'ended'") == ["2345"])
     }
 
-    @Test("An alias of very many ends in pages") func anAliasOfVeryManyEndsInPages() async throws {
+    @Test func `An alias of very many activities ends in pages`() async throws {
         let activity = try await TestActivity.make()
         let (alias, registry) = (Alias.sample("matchId", "7"), activity.database.registry)
         try await activity.database.addActivities(1...2_345, under: alias, at: t0, in: activity.scope)
@@ -63,7 +61,7 @@ import Testing
 
     // MARK: Resolve
 
-    @Test("One answer has so many activities") func oneAnswerHasSoManyActivities() async throws {
+    @Test func `One response has a limited number of activities`() async throws {
         let activity = try await TestActivity.make()
         let (crowd, few) = (Alias.sample("matchId", "7"), Alias.sample("matchId", "8"))
         let (registry, scope) = (activity.database.registry, activity.scope)
@@ -97,7 +95,7 @@ import Testing
 
     // MARK: The sweep
 
-    @Test("Tombstones of very many tokens go in pages") func tombstonesOfVeryManyTokensGoInPages() async throws {
+    @Test func `Tombstones of very many tokens are removed in pages`() async throws {
         let activity = try await TestActivity.make()
         let (registry, scope) = (activity.database.registry, activity.scope)
         try await activity.register(1_000_000, at: t0)

@@ -23,7 +23,7 @@ import Testing
         try await activity.database.handedOut(in: activity.scope)
     }
 
-    @Test("Three quarantines are always taken") func threeAreAlwaysTaken() async throws {
+    @Test func `Three quarantines are always accepted`() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)
         #expect(try await Self.report(1...3, in: activity) == [.quarantined, .quarantined, .quarantined])
@@ -38,7 +38,7 @@ import Testing
         #expect(try await activity.report(2, 410) == .dropped)
     }
 
-    @Test("A fifth of the tokens is the limit") func aFifthOfTheTokensIsTheLimit() async throws {
+    @Test func `A fifth of the tokens is the limit`() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(40, in: activity)
         #expect(try await Set(Self.report(1...8, in: activity)) == [.quarantined])
@@ -47,14 +47,14 @@ import Testing
         #expect(try await Self.handedOut(in: activity) == 40)
     }
 
-    @Test("Repeated reports count once") func repeatedReportsCountOnce() async throws {
+    @Test func `Repeated reports count once`() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)
         for _ in 0..<4 { #expect(try await Set(Self.report(1...3, in: activity)) == [.quarantined]) }
         #expect(try await Self.handedOut(in: activity) == 2)
     }
 
-    @Test("Guard is off after ten quiet minutes") func guardIsOffAfterTenQuietMinutes() async throws {
+    @Test func `The guard is off after ten quiet minutes`() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)
         #expect(try await Set(Self.report(1...4, in: activity)) == [.guarded])
@@ -67,7 +67,7 @@ import Testing
         #expect(try await Self.report([1], in: activity) == [.quarantined])
     }
 
-    @Test("Quarantines of ten minutes ago do not count") func quarantinesOfTenMinutesAgoDoNotCount() async throws {
+    @Test func `Quarantines older than ten minutes do not count`() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(8, in: activity)
         _ = try await Self.report(1...3, in: activity)
@@ -76,7 +76,7 @@ import Testing
         #expect(try await Self.handedOut(in: activity) == 2)
     }
 
-    @Test("Guards of environments are apart") func guardsOfEnvironmentsAreApart() async throws {
+    @Test func `Each environment has its own guard`() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)
         _ = try await Self.report(1...5, in: activity)
@@ -89,7 +89,7 @@ import Testing
         #expect(try await Self.report([1], in: production) == [.quarantined])
     }
 
-    @Test("Storm of reporters trips once", .timeLimit(.minutes(15))) func stormOfReportersTripsOnce() async throws {
+    @Test(.timeLimit(.minutes(15))) func `A storm of reporters trips the guard once`() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(100, in: activity)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -114,7 +114,7 @@ import Testing
         #expect(tripped == 1)
     }
 
-    @Test("One call releases all") func oneCallReleasesAll() async throws {
+    @Test func `One call releases all quarantines`() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)
         _ = try await Self.report(1...3, in: activity)

@@ -15,7 +15,7 @@ import Testing
         try BroadcastChannel(id: Data("channel-\(number)".utf8).base64EncodedString(), storagePolicy: policy)
     }
 
-    @Test("A channel is set, replaced, shown and deleted") func setsReplacesShowsAndDeletes() async throws {
+    @Test func `A channel is set, replaced, shown and deleted`() async throws {
         let database = try await TestDatabase.make()
         let (registry, scope) = (database.registry, try await database.scope())
         #expect(try await registry.channel(of: alias, in: scope) == nil)
@@ -40,7 +40,7 @@ import Testing
         #expect(events == ["channel-set", "channel-set", "channel-deleted"])
     }
 
-    @Test("Distinct channels are counted") func distinctChannelsAreCounted() async throws {
+    @Test func `Distinct channels are counted`() async throws {
         let database = try await TestDatabase.make()
         let (registry, scope) = (database.registry, try await database.scope())
         func put(_ number: Int, for value: String) async throws -> Bool {
@@ -65,8 +65,8 @@ import Testing
         #expect(try await !put(4, for: "b"))
     }
 
-    @Test("Quota holds when many come at once", .timeLimit(.minutes(15)))
-    func quotaHoldsWhenManyComeAtOnce() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `The quota holds for concurrent requests`() async throws {
         let database = try await TestDatabase.make()
         let (registry, scope) = (database.registry, try await database.scope())
         let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -84,10 +84,9 @@ import Testing
     }
 
     @Test(
-        "A text that is no base64 is no channel",
         arguments: ["", "=", "abc", "ab=c", "a===", "abc-", "YWJj ", "YWJ\u{E9}", String(repeating: "A", count: 132)]
     )
-    func whatIsNoBase64IsNoChannel(_ id: String) {
+    func `A text that is not Base64 is not a channel`(_ id: String) {
         #expect(throws: JSONFaultReason.self) { try BroadcastChannel(id: id, storagePolicy: .none) }
     }
 }

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: CostTable.strangers)
-    func `A call beside 10,000 rows of a stranger reads at most its pages`(row: CostTable.Row) async throws {
+    func `A call next to 10,000 rows of another app reads at most its pages`(row: CostTable.Row) async throws {
         let meter = try await CostMeter.make(count: 10_000)
         try await row.fill(meter)
         try await meter.analyze()

@@ -27,7 +27,7 @@ import Testing
 
     // MARK: Counting
 
-    @Test("An empty registry has every group") func anEmptyRegistryHasEveryGroup() async throws {
+    @Test func `An empty registry has every group`() async throws {
         let totals = try await TestDatabase.make().registry.totals()
         #expect(totals.counts.count == 2 && totals.counts.values.allSatisfy { $0.count == 16 })
         #expect(totals.counts.values.allSatisfy { $0.values.allSatisfy { $0 == 0 } })
@@ -35,9 +35,7 @@ import Testing
         #expect(totals.activeGuards == 0 && totals.eventsWritten == 0)
     }
 
-    @Test("Activities and their tokens are counted by state and age") func activitiesAndTheirTokensAreCounted()
-        async throws
-    {
+    @Test func `Activities and their tokens are counted by state and age`() async throws {
         let activity = try await TestActivity.make("a1")
         let (database, scope) = (activity.database, activity.scope)
         for number in 1...9 { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
@@ -80,7 +78,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM events") == totals.eventsWritten)
     }
 
-    @Test("Tokens of installations are counted by state") func tokensOfInstallationsAreCountedByState() async throws {
+    @Test func `Tokens of installations are counted by state`() async throws {
         let phone = try await TestInstallation.make()
         for number in 1...5 {
             try await phone.another(number).register(number, at: .minutesAgo(30))
@@ -100,7 +98,7 @@ import Testing
         #expect(current == ["device", "device", "start", "start"])
     }
 
-    @Test("The lag of the sweep is the age of what waits for it") func whatWaitsForTheSweepIsItsLag() async throws {
+    @Test func `The lag of the sweep is the age of its oldest due row`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         #expect(try await activity.database.registry.totals().sweepLag == .zero)
@@ -115,7 +113,7 @@ import Testing
         )
     }
 
-    @Test("Guards that are on are counted") func guardsThatAreOnAreCounted() async throws {
+    @Test func `Active guards are counted`() async throws {
         let activity = try await TestActivity.make()
         for number in 1...5 { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
         let reports = (1...5).map { FeedbackReport(token: .sample($0), status: 400, reason: "BadDeviceToken") }
@@ -125,9 +123,7 @@ import Testing
 
     // MARK: Keeping
 
-    @Test("Statistics are the counts of the minute, and the history of tokens") func statisticsAreTheCounts()
-        async throws
-    {
+    @Test func `Statistics are the counts of the minute and the history of tokens`() async throws {
         let activity = try await TestActivity.make("a1")
         let (database, scope) = (activity.database, activity.scope)
         for number in 1...3 { try await activity.another("a\(number)").register(number, at: .minutesAgo(5)) }
@@ -148,7 +144,7 @@ import Testing
         #expect(other.activities == [:] && other.tokenCounts.map(\.counts) == [[:]])
     }
 
-    @Test("A scope is counted once a minute, by one of all instances") func onceAMinute() async throws {
+    @Test func `A scope is counted once a minute, by one of all instances`() async throws {
         let activity = try await TestActivity.make()
         let registry = activity.database.registry
         try await activity.register(1, at: .minutesAgo(5))
@@ -169,10 +165,7 @@ import Testing
         #expect(try await Self.history(.seconds(3600), activity).suffix(2) == [["update": 1], ["update": 2]])
     }
 
-    @Test("Of older counts the last of five minutes is kept, and of old ones the last of an hour")
-    func historyThinsOut()
-        async throws
-    {
+    @Test func `Older counts are thinned out to one in five minutes, and old ones to one in an hour`() async throws {
         let activity = try await TestActivity.make()
         let day = 24 * 60
         // In minutes before this hour: of two days ago, of today, and one too old.
@@ -210,7 +203,7 @@ import Testing
         #expect(try await Self.history(.seconds(3600), activity).first == [:])
     }
 
-    @Test("An app that is counted no more makes the counts old") func anAppThatIsCountedNoMore() async throws {
+    @Test func `An app that is no longer counted makes the counts old`() async throws {
         let activity = try await TestActivity.make()
         let (database, registry) = (activity.database, activity.database.registry)
         try await activity.register(1, at: .minutesAgo(5))

@@ -20,7 +20,7 @@ import Testing
     }
 
     /// A distributed Postgres looks for BEGIN: without it each statement would stay by itself.
-    @Test("All statements of a write stay on the worker, or none") func aWriteIsOneTransaction() async throws {
+    @Test func `All statements of a write are stored on the worker, or none`() async throws {
         guard let database = try await Self.make() else { return }
         let scope = try await database.scope()
         @Sendable func insertion(_ value: String) -> SQL {
@@ -45,8 +45,7 @@ import Testing
     }
 
     /// An app takes some fifty milliseconds.
-    @Test("There may be more apps than are read in the time of one unit of work")
-    func manyAppsAreCounted() async throws {
+    @Test func `More apps are counted than one unit of work can read`() async throws {
         guard let database = try await Self.make() else { return }
         var scopes: [Scope] = []
         for number in 1...60 { scopes.append(try await database.scope("com.example.app\(number)")) }
@@ -67,7 +66,7 @@ import Testing
         #expect(try await database.count("SELECT count(*) FROM counts") == 60)
     }
 
-    @Test("Large tables are sampled on the workers, too") func largeTablesAreSampled() async throws {
+    @Test func `Large tables are sampled on the workers, too`() async throws {
         guard let database = try await Self.make() else { return }
         let scope = try await database.scope()
         let sample: QueryValues = ["percent": 12.5, "scope": scope.id]
@@ -82,8 +81,7 @@ import Testing
         }
     }
 
-    @Test("An error that Citus calls internal is a moment's trouble to callers, and Postgres's own is not")
-    func internalErrorsOfCitus() async throws {
+    @Test func `An internal error of Citus is temporary to callers, and Postgres's own is not`() async throws {
         guard let database = try await Self.make() else { return }
         let plain = try await TestDatabase.make(isAlone: true, on: TestCluster.shared)
         for (database, code) in [(database, Problem.Code.unavailable), (plain, .internalError)] {
@@ -97,8 +95,7 @@ import Testing
         }
     }
 
-    @Test("Tables that come with a later migration are distributed, too, and its functions are on the workers")
-    func laterMigrationsAreDistributed() async throws {
+    @Test func `Tables of a later migration are distributed, and its functions are on the workers`() async throws {
         guard let database = try await Self.make() else { return }
         let migrator = SchemaMigrator(pool: database.pool)
         #expect(try await database.condition().missingTables == [])
@@ -132,7 +129,7 @@ import Testing
         #expect(try await database.count(changes) == 1)
     }
 
-    @Test("Commands of migrations end where lines do") func commandsOfMigrations() {
+    @Test func `Commands of migrations end at line ends`() {
         for migration in Migration.all {
             let comments = migration.sql.split(separator: "\n").filter { $0.contains("--") }
             #expect(comments.filter { $0.hasSuffix(";") } == [], "\(migration.name)")
@@ -142,8 +139,7 @@ import Testing
     }
 
     /// The workers' own transactions have numbers of their own, of which a position says nothing.
-    @Test("Events bear numbers and transactions of the coordinator, on whatever worker they are")
-    func eventsAreNumberedByTheCoordinator() async throws {
+    @Test func `Events on every worker have numbers and transactions of the coordinator`() async throws {
         guard let database = try await Self.make() else { return }
         var scopes: [Scope] = []
         for name in ["one", "two", "three", "four"] { scopes.append(try await database.scope("com.example.\(name)")) }
@@ -170,7 +166,7 @@ import Testing
         #expect(try await database.count("SELECT max(event_number) FROM events") < 1000)
     }
 
-    @Test("Where tables cannot be distributed, a sentence says why") func refusals() async throws {
+    @Test func `Tables that cannot be distributed get a clear message`() async throws {
         guard let database = try await Self.make() else { return }
         let plain = try await TestDatabase.make(on: TestCluster.shared)
         await #expect(throws: DistributionError.notInstalled) {
@@ -185,8 +181,7 @@ import Testing
         #expect(try await database.condition().planCacheMode == "auto")
     }
 
-    @Test("A table that is not where it must be is found, and one that is not distributed")
-    func misplacedTables() async throws {
+    @Test func `A misplaced table and a local table are found`() async throws {
         guard let database = try await Self.make() else { return }
         for command in [
             "SELECT undistribute_table('channels')", "SELECT undistribute_table('counts')",

@@ -46,7 +46,7 @@ import Testing
 
     // MARK: Activities
 
-    @Test("An activity of very many events is erased in pages") func eventsGoInPages() async throws {
+    @Test func `An activity of very many events is erased in pages`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (database, scope) = (activity.database, activity.scope)
         let size = Erasure.eventPageSize
@@ -62,8 +62,7 @@ import Testing
     }
 
     /// The last event cannot be redacted for a while.
-    @Test("An interrupted erasure keeps what it did, hands nothing out, and is done by its repetition")
-    func repetitionGoesOn() async throws {
+    @Test func `An interrupted erasure keeps its progress, and a repetition completes it`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (database, scope) = (activity.database, activity.scope)
         let size = Erasure.eventPageSize
@@ -95,8 +94,7 @@ import Testing
 
     // MARK: Installations
 
-    @Test("An installation of very many events is erased in pages") func eventsOfAnInstallationGoInPages() async throws
-    {
+    @Test func `An installation of very many events is erased in pages`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let (database, scope) = (phone.database, phone.scope)
         let size = Erasure.eventPageSize
@@ -110,8 +108,7 @@ import Testing
         #expect(try await phone.record() == nil)
     }
 
-    @Test("An installation of very many tokens is erased in pages, and none is handed out after the first")
-    func valuesOfAnInstallationGoInPages() async throws {
+    @Test func `An installation of very many tokens is erased in pages`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let (database, scope) = (phone.database, phone.scope)
         let size = Registry.tokenPageSize
@@ -145,7 +142,7 @@ import Testing
 
     // MARK: Identities
 
-    @Test("Names of which only an end is known go in pages") func identitiesGoInPages() async throws {
+    @Test func `Names known only by their end are erased in pages`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let (database, scope) = (phone.database, phone.scope)
         let count = 2 * Registry.identityPageSize + 1

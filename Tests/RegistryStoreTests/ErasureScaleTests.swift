@@ -39,19 +39,15 @@ import Testing
         }
     }
 
-    @Test("One of 20,000 activities is erased by an index") func oneOfTwentyThousand() async throws {
+    @Test func `One of 20,000 activities is erased by an index`() async throws {
         try await Self.costWhatIsTheirs(among: 20_000)
     }
 
-    @Test("One of 1,000,000 activities is erased by an index", .enabled(if: TestScale.isLong)) func oneOfAMillion()
-        async throws
-    {
+    @Test(.enabled(if: TestScale.isLong)) func `One of 1,000,000 activities is erased by an index`() async throws {
         try await Self.costWhatIsTheirs(among: 1_000_000)
     }
 
-    @Test("One of 10,000,000 activities is erased by an index", .enabled(if: TestScale.isLong)) func oneOfTenMillion()
-        async throws
-    {
+    @Test(.enabled(if: TestScale.isLong)) func `One of 10,000,000 activities is erased by an index`() async throws {
         try await Self.costWhatIsTheirs(among: 10_000_000)
     }
 

@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Start tokens may repeat: what is known of the value stays while another installation has it.
-    @Test("Value of another installation stays") func valueOfAnotherInstallationStays() async throws {
+    @Test func `The value of another installation stays`() async throws {
         let phone = try await TestInstallation.make()
         let other = phone.another(2)
         try await phone.register(1, at: .minutesAgo(5))
@@ -67,10 +67,9 @@ import Testing
     }
 
     @Test(
-        "Nothing is found in a dump",
         arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)]
     )
-    func nothingIsFoundInADump(erased: ErasureSubject) async throws {
+    func `A dump contains no erased data`(erased: ErasureSubject) async throws {
         let activity = try await TestActivity.make("erased-activity")
         try await Self.live(in: activity)
         // The control: before, all of it is there.
@@ -91,10 +90,9 @@ import Testing
     }
 
     @Test(
-        "Old requests bring nothing back",
         arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)]
     )
-    func oldRequestsBringNothingBack(erased: ErasureSubject) async throws {
+    func `Old requests bring nothing back`(erased: ErasureSubject) async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.database.registry, activity.scope)
         try await Self.live(in: activity)
@@ -125,8 +123,7 @@ import Testing
     }
 
     /// A phone's aliases and tokens have no lifetime.
-    @Test("A phone's old requests are kept out however long ago the erasure was") func oldErasuresKeepOut() async throws
-    {
+    @Test func `An old erasure still refuses a phone's old requests`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         try await phone.put([Self.user], at: .minutesAgo(20))
         let registry = phone.database.registry
@@ -138,7 +135,7 @@ import Testing
         try await phone.put([Self.user], at: .minutesAgo(1))
     }
 
-    @Test("An alias that was replaced is remembered by nobody") func replacedAliasesGo() async throws {
+    @Test func `No row keeps a replaced alias`() async throws {
         let activity = try await TestActivity.make()
         let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: .sample(1))
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.user])
@@ -161,8 +158,7 @@ import Testing
         #expect(try await activity.tokens(.sample("orderId", "1")).count == 2)
     }
 
-    @Test("What ran under an alias before goes, and what runs there now stays") func earlierActivitiesGo() async throws
-    {
+    @Test func `Earlier activities of an alias are erased, and its current one stays`() async throws {
         let identity = try await TestIdentity.make()
         try await identity.post(1, at: .minutesAgo(5), aliases: [Self.user])
         let activity = TestActivity(database: identity.database, scope: identity.scope, id: .sample("any"))
@@ -174,7 +170,7 @@ import Testing
         #expect(try await identity.tokens() == [.sample(2)])
     }
 
-    @Test("Who has lost a token to another is forgotten by it") func formerOwnersGo() async throws {
+    @Test func `A token forgets its erased former owner`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: Self.installation)
         try await phone.register(1, in: TestInstallation.device, at: .minutesAgo(5))
@@ -186,7 +182,7 @@ import Testing
     }
 
     /// Followers of the feed forget what they know, and not only when the whole trail has been gone through.
-    @Test("The first deletion tells of the erasure in its own transaction") func erasuresAreToldAtOnce() async throws {
+    @Test func `The first deletion announces the erasure in its own transaction`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         try await Self.live(in: activity)
         _ = try await activity.database.registry.erase(
@@ -200,7 +196,7 @@ import Testing
         #expect(try await activity.count(together) == 2)
     }
 
-    @Test("Phones of a user go with the user") func phonesOfAUserGoWithHim() async throws {
+    @Test func `The phones of a user are erased with the user`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let user = phone.asUser(Self.subject)
         try await user.put(
@@ -233,7 +229,7 @@ import Testing
     }
 
     /// Without a time, too, an erased activity's id is used up; what is given anew is taken.
-    @Test("Data that is given anew is taken") func whatIsGivenAnewIsTaken() async throws {
+    @Test func `New data after an erasure is accepted`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.database.registry, activity.scope)
         try await Self.live(in: activity)
@@ -245,9 +241,7 @@ import Testing
     }
 
     /// Requests of the one who is erased go on while it is erased: nothing of before stays.
-    @Test("Erasure wins against requests under way", .timeLimit(.minutes(15))) func erasureWinsAgainstRequestsUnderWay()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(15))) func `An erasure wins against running requests`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.database.registry, activity.scope)
         for round in 0..<20 {

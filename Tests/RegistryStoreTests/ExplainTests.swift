@@ -15,7 +15,7 @@ import Testing
         try await activity.age(by: "9 hours")
     }
 
-    @Test func `An end says that the user dismissed the activity`() async throws {
+    @Test func `An end records that the user dismissed the activity`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(20), aliases: [Self.alias])
         try await activity.end(reason: .dismissed)
@@ -24,7 +24,7 @@ import Testing
     }
 
     /// Swept or not, the reason is the same.
-    @Test("Expired activities are said to be when swept") func expiredActivitiesAreSaidToBeWhenSwept() async throws {
+    @Test func `A swept activity is shown as expired`() async throws {
         let activity = try await TestActivity.make()
         try await Self.expire(activity)
         _ = try await activity.database.registry.sweep(.expiry, limit: 100, in: activity.scope)
@@ -34,8 +34,7 @@ import Testing
     }
 
     /// The log-out is the reason, and the state is the one that every other answer tells.
-    @Test("An activity that expired before a log-out is expired") func whatExpiredBeforeALogOutIsExpired() async throws
-    {
+    @Test func `An activity that expired before a log-out is expired`() async throws {
         let activity = try await TestActivity.make()
         try await Self.expire(activity)
         let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: Self.phone)
@@ -50,7 +49,7 @@ import Testing
 
     // MARK: Notes and pages
 
-    @Test("Notes say what is known of the alias") func notesSayWhatIsKnownOfTheAlias() async throws {
+    @Test func `Notes contain the known facts about the alias`() async throws {
         let activity = try await TestActivity.make()
         let registry = activity.database.registry
         func notes(_ environment: APNSEnvironment = .sandbox) async throws -> [AliasExplanation.Note] {
@@ -84,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("Pages have each activity once") func pagesHaveEachActivityOnce() async throws {
+    @Test func `Pages contain each activity once`() async throws {
         let root = try await TestActivity.make()
         for number in 0..<25 {
             let activity = root.another("a-\(number)")

@@ -7,14 +7,13 @@ import Testing
 /// Rows that change while a report waits for its locks.
 @Suite struct FeedbackRaceTests {
     @Test(
-        "Report finds a row that was written anew",
         .timeLimit(.minutes(15)),
         arguments: [
             "UPDATE activities SET metadata_observed_at = now()", "UPDATE token_values SET delivered_at = now()",
         ],
         [410, 400]
     )
-    func reportFindsARowThatWasWrittenAnew(_ writing: String, _ status: Int) async throws {
+    func `A report finds a rewritten row`(_ writing: String, _ status: Int) async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(60))
         let writer = try await HeldTransaction("\(unescaped: writing)", in: activity.database, commits: true)
@@ -28,9 +27,7 @@ import Testing
     }
 
     /// A registration makes the row that a death of an unknown value was about to make.
-    @Test("Death finds a row that is made meanwhile", .timeLimit(.minutes(15))) func deathFindsARowThatIsMadeMeanwhile()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(15))) func `A death finds a row created meanwhile`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(60))
         try await activity.database.pool.withSession { _ = try $0.execute("DELETE FROM token_values") }
@@ -51,8 +48,7 @@ import Testing
     }
 
     /// A batch that trips the guard releases values that it is about itself.
-    @Test("Reports of the batch that trips the guard find what it released")
-    func reportsOfTheBatchThatTripsTheGuardFindWhatItReleased() async throws {
+    @Test func `Reports of the batch that trips the guard find the released rows`() async throws {
         let activity = try await TestActivity.make()
         for number in 1...5 { try await activity.another("a\(number)").register(number, at: .minutesAgo(60)) }
         for number in 1...3 { #expect(try await activity.report(number, 400, "BadDeviceToken") == .quarantined) }
@@ -72,7 +68,7 @@ import Testing
 
     /// The value goes over to another activity while the report waits for the lock of the first; and that one's row is
     /// written anew by somebody else while the report waits for its lock, too.
-    @Test("Death finds a row that moves", .timeLimit(.minutes(15))) func deathFindsARowThatMoves() async throws {
+    @Test(.timeLimit(.minutes(15))) func `A death finds a row that moves`() async throws {
         let first = try await TestActivity.make()
         let (second, database) = (first.another("second"), first.database)
         try await first.register(1, at: .minutesAgo(50))

@@ -10,7 +10,7 @@ import Testing
     private let t0 = Date.minutesAgo(60)
     private func minute(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    @Test("Death drops what was claimed no later") func deathDropsWhatWasClaimedNoLater() async throws {
+    @Test func `A death drops a claim that is not later`() async throws {
         let activity = try await TestActivity.make()
         let first = try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, 410, "Unregistered", at: minute(0)) == .dropped)
@@ -25,7 +25,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "dropped"])
     }
 
-    @Test("Death before the claim keeps") func deathBeforeTheClaimKeeps() async throws {
+    @Test func `A death before the claim keeps the token`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(10))
         #expect(try await activity.report(1, 410, "Unregistered", at: minute(9)) == .keptNewer)
@@ -33,21 +33,21 @@ import Testing
         #expect(try await activity.events() == ["registered"])
     }
 
-    @Test("Death without time counts from its receipt") func deathWithoutTimeCountsFromItsReceipt() async throws {
+    @Test func `A death without a time counts from its receipt`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(10))
         #expect(try await activity.report(1, 410) == .dropped)
         #expect(try await activity.currentToken() == nil)
     }
 
-    @Test("Death in the future counts from its receipt") func deathInTheFutureCountsFromItsReceipt() async throws {
+    @Test func `A death in the future counts from its receipt`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, 410, "Unregistered", at: .minutesAgo(-100_000)) == .dropped)
         #expect(try await activity.register(1, at: .minutesAgo(-1)).outcome == .reactivated)
     }
 
-    @Test("Death may overtake the registration") func deathMayOvertakeTheRegistration() async throws {
+    @Test func `A death may precede the registration`() async throws {
         let activity = try await TestActivity.make()
         #expect(try await activity.report(1, 410, "Unregistered", at: minute(5)) == .unknown)
         let problem = await activity.problem { try await activity.register(1, at: minute(5)) }
@@ -61,9 +61,7 @@ import Testing
     }
 
     /// Apps that send no times get out of a quarantine, too; but no dead token comes back by an upload that was late.
-    @Test("Refresh without time ends a quarantine and no death") func refreshWithoutTimeEndsAQuarantineAndNoDeath()
-        async throws
-    {
+    @Test func `A refresh without a time ends a quarantine, not a death`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, 400, "BadDeviceToken") == .quarantined)
@@ -78,8 +76,7 @@ import Testing
         #expect(try await activity.currentToken() == nil)
     }
 
-    @Test("Refresh without time ends the quarantine of a token that came back")
-    func refreshWithoutTimeEndsTheQuarantineOfATokenThatCameBack() async throws {
+    @Test func `A refresh without a time ends the quarantine of a token that returned`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         try await activity.register(2, at: minute(1))
@@ -89,7 +86,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(1))
     }
 
-    @Test("Later claim of the same value brings it back") func laterClaimOfTheSameValueBringsItBack() async throws {
+    @Test func `A later claim of the same value brings it back`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         _ = try await activity.report(1, 410, "Unregistered", at: minute(5))
@@ -107,7 +104,7 @@ import Testing
         #expect(try await activity.register(1, at: minute(6)).outcome == .refreshed)
     }
 
-    @Test("Late death of a rotated token is retired") func lateDeathOfARotatedTokenIsRetired() async throws {
+    @Test func `A late death of a rotated token is retired`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         try await activity.register(2, at: minute(5))
@@ -118,7 +115,6 @@ import Testing
     }
 
     @Test(
-        "A sender's own fault keeps the token",
         arguments: [
             (400, "BadTopic"), (400, "TopicDisallowed"), (400, "PayloadEmpty"), (403, "BadEnvironmentKeyIdInToken"),
             (403, "BadEnvironmentKeyInToken"), (403, "InvalidProviderToken"), (404, "BadPath"),
@@ -127,7 +123,7 @@ import Testing
             (503, "Shutdown"), (400, "ChannelNotRegistered"), (418, "Teapot"),
         ]
     )
-    func whatIsTheSendersFaultKeeps(status: Int, reason: String) async throws {
+    func `A sender's own fault keeps the token`(status: Int, reason: String) async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, status, reason) == .kept)
@@ -135,7 +131,7 @@ import Testing
         #expect(try await activity.events() == ["registered"])
     }
 
-    @Test("Success is noted") func successIsNoted() async throws {
+    @Test func `A success is stored`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, 200) == .delivered)
@@ -144,8 +140,8 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM token_values") == 1)
     }
 
-    @Test("Quarantine ends by a later claim", arguments: ["BadDeviceToken", "DeviceTokenNotForTopic"])
-    func quarantineEndsByALaterClaim(reason: String) async throws {
+    @Test(arguments: ["BadDeviceToken", "DeviceTokenNotForTopic"])
+    func `A later claim ends the quarantine`(reason: String) async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, 400, reason) == .quarantined)
@@ -160,7 +156,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "quarantined", "reactivated"])
     }
 
-    @Test("Quarantine ends by release") func quarantineEndsByRelease() async throws {
+    @Test func `A release ends the quarantine`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         _ = try await activity.report(1, 400, "BadDeviceToken")
@@ -175,7 +171,7 @@ import Testing
     }
 
     /// No report comes between a release and its event.
-    @Test("Release waits for the guards", .timeLimit(.minutes(15))) func releaseWaitsForTheGuards() async throws {
+    @Test(.timeLimit(.minutes(15))) func `A release waits for the guards`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         _ = try await activity.report(1, 400, "BadDeviceToken")
@@ -189,7 +185,7 @@ import Testing
     }
 
     /// Its life tells a token once, as what became of it last; one that it has again is none of those that it had.
-    @Test("Life tells what became of each token") func lifeTellsWhatBecameOfEachToken() async throws {
+    @Test func `An activity's audit page has the outcome of each token`() async throws {
         let activity = try await TestActivity.make()
         for (minutes, token) in [1, 2, 1].enumerated() {
             try await activity.register(token, at: minute(Double(minutes)))
@@ -207,7 +203,7 @@ import Testing
     }
 
     /// A caller who registers a value after a report took its locks comes after the report.
-    @Test("Nothing is held with a value that has no row") func nothingIsHeldWithAValueThatHasNoRow() async throws {
+    @Test func `A value without a row withholds nothing`() async throws {
         let phone = try await TestInstallation.make()
         let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("none"))
         try await phone.register(1, at: minute(0))
@@ -218,7 +214,7 @@ import Testing
         #expect(try await activity.report(1, 410) == .unknown)
     }
 
-    @Test("A value that is known in the other environment is hinted at") func otherEnvironmentIsHinted() async throws {
+    @Test func `A value known in the other environment gets a hint`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         let production = Scope(app: activity.scope.app, environment: .production)
@@ -229,7 +225,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(1))
     }
 
-    @Test("Taken over token dies with its new owner") func takenOverTokenDiesWithItsNewOwner() async throws {
+    @Test func `A token that was taken over dies with its new owner`() async throws {
         let first = try await TestActivity.make("first")
         let second = first.another("second")
         try await first.register(1, at: minute(0))
@@ -240,7 +236,7 @@ import Testing
         #expect(try await first.events() == ["registered", "taken-over"])
     }
 
-    @Test("Reports of one batch apply in order") func reportsOfOneBatchApplyInOrder() async throws {
+    @Test func `Reports of one batch apply in order`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         let reports = [
@@ -253,7 +249,7 @@ import Testing
         #expect(actions == [.delivered, .unknown, .dropped, .kept])
     }
 
-    @Test("A batch may say many things of one token") func aBatchMaySayManyThingsOfOneToken() async throws {
+    @Test func `A batch may contain many reports about one token`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         try await activity.another("other").register(2, at: minute(0))

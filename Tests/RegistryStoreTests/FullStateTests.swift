@@ -28,8 +28,7 @@ import Testing
         FullState.Item(activityID: activity.id, registration: .sample(token: token.map(PushToken.sample)))
     }
 
-    @Test("A missing activity is dismissed, and a later observation undoes it")
-    func whatIsMissingIsDismissedAndALaterObservationUndoesIt() async throws {
+    @Test func `A missing activity is dismissed, and a later observation undoes it`() async throws {
         let gone = try await TestActivity.make("gone")
         let alias = Alias.sample("orderId", "42")
         let kept = gone.another("kept")
@@ -46,9 +45,7 @@ import Testing
         #expect(try await gone.events() == ["registered", "dismissed", "reactivated"])
     }
 
-    @Test("What waits for the full state that dismisses it says that it is back") func aWaitingRegistrationIsBack()
-        async throws
-    {
+    @Test func `A registration that waits for a full state that dismisses it is reported as back`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, installation: phone)
         _ = try await apply([item(activity)], at: after(0.5), to: activity)
@@ -69,7 +66,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "reactivated"])
     }
 
-    @Test("Late registration is born dismissed") func lateRegistrationIsBornDismissed() async throws {
+    @Test func `A late registration is created dismissed`() async throws {
         let activity = try await TestActivity.make()
         _ = try await apply([], at: after(5), to: activity)
         let answer = try await activity.register(1, at: t0, installation: phone)
@@ -77,16 +74,14 @@ import Testing
         #expect(try await activity.currentToken() == nil)
     }
 
-    @Test("Older full state dismisses nothing") func olderFullStateDismissesNothing() async throws {
+    @Test func `An older full state dismisses nothing`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: after(3), installation: phone)
         #expect(try await apply([], at: after(2), to: activity).ended == [])
         #expect(try await activity.record()?.answer.state == .active)
     }
 
-    @Test("Listed without token is known until its token comes") func listedWithoutTokenIsKnownUntilItsTokenComes()
-        async throws
-    {
+    @Test func `An activity listed without a token is known until its token arrives`() async throws {
         let activity = try await TestActivity.make()
         _ = try await apply([item(activity)], at: t0, to: activity)
         #expect(try await activity.record()?.answer.state == .active)
@@ -95,7 +90,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(1))
     }
 
-    @Test("Listed counts as observed and rotates") func listedCountsAsObservedAndRotates() async throws {
+    @Test func `A listed activity counts as observed and rotates`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, installation: phone)
         let answer = try await apply([item(activity, token: 2)], at: after(1), to: activity)
@@ -103,7 +98,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(2))
     }
 
-    @Test("Malformed item counts as present") func malformedItemCountsAsPresent() async throws {
+    @Test func `A malformed item counts as present`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, installation: phone)
         let fault = Problem(.invalidRequest, "no token")
@@ -113,7 +108,7 @@ import Testing
         #expect(try await activity.record()?.answer.state == .active)
     }
 
-    @Test("One ended item fails no other") func oneEndedItemFailsNoOther() async throws {
+    @Test func `One ended item fails no other`() async throws {
         let ended = try await TestActivity.make("ended")
         let fresh = ended.another("fresh")
         try await ended.end()
@@ -126,8 +121,7 @@ import Testing
         #expect(answer.results[1].result == .success(.registered))
     }
 
-    @Test("Each activity and token counts where it is listed first")
-    func eachActivityAndTokenCountsWhereItIsListedFirst() async throws {
+    @Test func `Each activity and token counts where it is listed first`() async throws {
         let a = try await TestActivity.make("a")
         let (b, c) = (a.another("b"), a.another("c"))
         try await c.register(3, at: t0, installation: phone)
@@ -151,9 +145,7 @@ import Testing
     }
 
     /// Beyond a bound that no phone comes near, nothing is locked, read or dismissed.
-    @Test("An installation of very many activities is refused") func anInstallationOfVeryManyActivitiesIsRefused()
-        async throws
-    {
+    @Test func `An installation of very many activities is refused`() async throws {
         let activity = try await TestActivity.make()
         let most = Registry.mostRunningActivities
         try await activity.database.addActivities(most + 1, of: phone, at: t0, in: activity.scope)
@@ -164,14 +156,14 @@ import Testing
         #expect(try await apply([item(activity, token: 1)], at: after(1), to: activity).ended.count == most)
     }
 
-    @Test("Other installations are left alone") func otherInstallationsAreLeftAlone() async throws {
+    @Test func `Other installations are left alone`() async throws {
         let other = try await TestActivity.make("other")
         try await other.register(1, at: t0, installation: .sample(2))
         #expect(try await apply([], at: after(1), to: other).ended == [])
         #expect(try await other.currentToken() == .sample(1))
     }
 
-    @Test("Times far ahead are refused") func timesFarAheadAreRefused() async throws {
+    @Test func `Times far ahead are refused`() async throws {
         let activity = try await TestActivity.make()
         let problem = await activity.problem { try await apply([], at: .minutesAgo(-6), to: activity) }
         #expect(problem?.code == .clockSkew)

@@ -9,8 +9,8 @@ import Testing
 @Suite struct HistoryTests {
     /// Random histories of rotations, takeovers, full states, ends and late or early 410s, on several connections of
     /// two instances at once, against the reference model.
-    @Test("Random histories agree with the model", .timeLimit(.minutes(150)))
-    func randomHistoriesAgreeWithTheModel() async throws {
+    @Test(.timeLimit(.minutes(150)))
+    func `Random histories agree with the model`() async throws {
         let count = TestScale.isLong ? 100_000 : 1_500
         let database = try await TestDatabase.make(maximumConnections: 8)
         let registries = [database.registry, database.anotherRegistry()]
@@ -98,7 +98,7 @@ import Testing
 
     /// All orders of small sets of requests lead to one state, in the tables themselves. Each order is played in an app of
     /// its own, where ids, tokens and so digests are the same: what breaks a tie of times does too.
-    @Test("All orders of small sets lead to one state") func allOrdersOfSmallSetsLeadToOneState() async throws {
+    @Test func `All orders of small sets lead to one state`() async throws {
         let database = try await TestDatabase.make()
         let start = Date.minutesAgo(60)
         let sets = (0..<UInt64(TestScale.isLong ? 60 : 20)).map { seed in

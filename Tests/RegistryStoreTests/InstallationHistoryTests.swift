@@ -35,8 +35,8 @@ import Testing
         [.activity("x", 1, 1), .device(1, 2), .activity("x", 2, 3), .logOut(1)],
     ]
 
-    @Test("All orders lead to one state", .timeLimit(.minutes(15)), arguments: sets.indices)
-    func allOrdersLeadToOneState(_ set: Int) async throws {
+    @Test(.timeLimit(.minutes(15)), arguments: sets.indices)
+    func `All orders of requests lead to one state`(_ set: Int) async throws {
         var states: Set<[String]> = []
         let steps = Self.sets[set]
         for order in steps.indices.permutations {

@@ -31,7 +31,7 @@ import Testing
     private func subject(_ phone: TestInstallation) async throws -> UTF8Text? { try await phone.record()?.subject }
 
     @Test(arguments: Change.allCases)
-    func `The first user's call makes an installation the user's and clears nothing`(change: Change) async throws {
+    func `The first call assigns the installation to the user and clears nothing`(change: Change) async throws {
         let phone = try await TestInstallation.make()
         try await phone.asClient.put([alias], at: t0)
         try await change.make(on: phone.asUser("u-1"), at: after(1))
@@ -44,7 +44,7 @@ import Testing
         #expect(try await subject(fresh) == user)
     }
 
-    @Test func `Aliases that a late registration of another user clears are told as changed`() async throws {
+    @Test func `Aliases cleared by another user's late registration are reported as changed`() async throws {
         let phone = try await TestInstallation.make()
         let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
         try await one.put([alias], at: t0)
@@ -134,7 +134,7 @@ import Testing
         #expect(states == [["u-1", #"{"userId": ["u-1-4.0"]}"#]])
     }
 
-    @Test func `After a log-out the installation is nobody's`() async throws {
+    @Test func `After a log-out the installation has no user`() async throws {
         let phone = try await TestInstallation.make()
         let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
         try await one.put([alias], at: t0)
@@ -154,7 +154,7 @@ import Testing
 
     /// Many users at once over a new installation's token: one gets it, the others change nothing.
     @Test(arguments: [true, false])
-    func `One of many users who race registers the token`(isTimed: Bool) async throws {
+    func `One of many racing users registers the token`(isTimed: Bool) async throws {
         let root = try await TestInstallation.make()
         let registries = [root.database.registry, root.database.anotherRegistry()]
         for round in 0..<(TestScale.isLong ? 400 : 20) {
@@ -191,7 +191,7 @@ import Testing
     }
 
     /// Users who take an installation over at once: the latest by time has it, and none of the aliases before.
-    @Test func `Many takeovers at once lead to one owner`() async throws {
+    @Test func `Concurrent takeovers lead to one owner`() async throws {
         let root = try await TestInstallation.make()
         for round in 0..<(TestScale.isLong ? 200 : 20) {
             let phone = root.another(round + 1)

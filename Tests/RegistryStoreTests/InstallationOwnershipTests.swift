@@ -12,7 +12,7 @@ import Testing
 
     private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    @Test("Later claim takes a device token over") func laterClaimTakesADeviceTokenOver() async throws {
+    @Test func `A later claim takes a device token over`() async throws {
         let old = try await TestInstallation.make(1)
         let new = old.another(2)
         try await old.register(7, in: device, at: t0)
@@ -30,7 +30,7 @@ import Testing
         #expect(try await new.events() == ["registered", "taken-over"])
     }
 
-    @Test("Late claim takes nothing and is told") func lateClaimTakesNothingAndIsTold() async throws {
+    @Test func `A late claim takes nothing and is reported`() async throws {
         let owner = try await TestInstallation.make(1)
         let late = owner.another(2)
         try await owner.register(7, in: device, at: after(1))
@@ -41,7 +41,7 @@ import Testing
         #expect(try await owner.events() == ["registered"])
     }
 
-    @Test("Ownership stays after rotation and deletion") func ownershipStaysAfterRotationAndDeletion() async throws {
+    @Test func `Ownership stays after rotation and deletion`() async throws {
         let owner = try await TestInstallation.make(1)
         let other = owner.another(2)
         try await owner.register(7, in: device, at: after(1))
@@ -50,7 +50,7 @@ import Testing
         #expect(try await other.token(in: device) == nil)
     }
 
-    @Test("Start tokens may repeat") func startTokensMayRepeat() async throws {
+    @Test func `Start tokens may repeat`() async throws {
         let phone = try await TestInstallation.make(1)
         let other = phone.another(2)
         for type in TestInstallation.types { try await phone.register(5, in: .start(type), at: t0) }
@@ -59,7 +59,7 @@ import Testing
         #expect(try await other.token() == .sample(5))
     }
 
-    @Test("Environments never mix") func environmentsNeverMix() async throws {
+    @Test func `Environments never mix`() async throws {
         let sandbox = try await TestInstallation.make()
         let scope = try await sandbox.database.scope("com.example.food", .production)
         let production = TestInstallation(database: sandbox.database, scope: scope, hash: .sample(2))
@@ -70,7 +70,7 @@ import Testing
 
     // MARK: Kinds apart
 
-    @Test("Device token retires its value elsewhere") func deviceTokenRetiresItsValueElsewhere() async throws {
+    @Test func `A device token retires its value in other records`() async throws {
         let activity = try await TestActivity.make()
         let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: .sample(1))
         try await activity.register(7, at: t0)
@@ -88,8 +88,8 @@ import Testing
         #expect(try await activity.events() == ["registered", "taken-over"])
     }
 
-    @Test("Known device token is no start token", arguments: [true, false])
-    func knownDeviceTokenIsNoStartToken(isEarlier: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `A known device token is not a start token`(isEarlier: Bool) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(7, in: device, at: t0)
         let problem = await phone.problem { try await phone.register(7, at: after(isEarlier ? -1 : 1)) }
@@ -98,8 +98,7 @@ import Testing
         #expect(try await phone.token(in: device) == .sample(7))
     }
 
-    @Test("A widget's token is found as such, beside the device token, and no other kind has its value")
-    func widgetTokens() async throws {
+    @Test func `A widget's token is found next to the device token, and no other kind has its value`() async throws {
         let phone = try await TestInstallation.make()
         let alias = Alias.sample("userId", "u-7")
         try await phone.put([alias], at: t0)
@@ -113,7 +112,7 @@ import Testing
     }
 
     /// A kind of token that Apple may add: a row in the table and a value in Swift, and no more.
-    @Test("New kinds cost a row") func newKindsCostARow() async throws {
+    @Test func `A new kind costs one row`() async throws {
         let phone = try await TestInstallation.make()
         let watch = TokenKind(name: "watch", holder: .installation, topicSuffix: ".watch", pushType: "watch")
         let slot = TokenSlot.only(watch)
@@ -145,7 +144,7 @@ import Testing
     }
 
     /// Whether values have one owner is for the kind to say, whatever its place.
-    @Test("Values of a kind may repeat") func valuesOfAKindMayRepeat() async throws {
+    @Test func `Values of a kind may repeat`() async throws {
         let phone = try await TestInstallation.make()
         let other = phone.another(2)
         let kind = TokenKind(
@@ -166,7 +165,7 @@ import Testing
         #expect(try await other.events() == ["registered", "dropped"])
     }
 
-    @Test("The kinds in Swift are those of the table") func theKindsInSwiftAreThoseOfTheTable() async throws {
+    @Test func `The kinds in Swift equal those of the table`() async throws {
         let phone = try await TestInstallation.make()
         let rows = try await phone.column(
             "SELECT concat_ws('|', kind, holder, has_one_owner, topic_suffix, push_type) FROM token_kinds ORDER BY kind"
@@ -177,7 +176,7 @@ import Testing
         #expect(rows == kinds)
     }
 
-    @Test("Values that return without times are taken each time") func valuesThatReturnAreTaken() async throws {
+    @Test func `Values that return without times are accepted each time`() async throws {
         let phone = try await TestInstallation.make()
         for token in [1, 2, 1, 2] {
             try await phone.register(token, at: nil)

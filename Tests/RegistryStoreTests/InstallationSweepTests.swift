@@ -9,8 +9,8 @@ import Testing
 @Suite struct InstallationSweepTests {
     private static let slots = [TestInstallation.delivery, TestInstallation.device]
 
-    @Test("Tombstones of tokens go after their retention", arguments: slots)
-    func tombstonesOfTokensGoAfterTheirRetention(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `Tombstones of tokens are removed after their retention`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(5))
         try await phone.another(2).register(2, in: slot, at: .minutesAgo(5))
@@ -24,8 +24,7 @@ import Testing
         #expect(try await phone.another(2).token(in: slot) == .sample(2))
     }
 
-    @Test("Values that nobody holds go", arguments: slots) func valuesThatNobodyHoldsGo(_ slot: TokenSlot) async throws
-    {
+    @Test(arguments: slots) func `Values without a holder are removed`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(6))
         try await phone.register(2, in: slot, at: .minutesAgo(5))
@@ -38,9 +37,7 @@ import Testing
         #expect(try await phone.token(in: slot) == .sample(2))
     }
 
-    @Test("A value that is registered again stays", arguments: slots) func aValueThatIsRegisteredAgainStays(
-        _ slot: TokenSlot
-    ) async throws {
+    @Test(arguments: slots) func `A value that is registered again stays`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(6))
         try await phone.register(2, in: slot, at: .minutesAgo(5))
@@ -53,9 +50,7 @@ import Testing
     }
 
     /// It was held still when the sweep looked at it first.
-    @Test("A value that is replaced late goes later", arguments: slots) func aValueThatIsReplacedLateGoesLater(
-        _ slot: TokenSlot
-    ) async throws {
+    @Test(arguments: slots) func `A value replaced later is removed later`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(6))
         try await phone.age(by: "91 days")
@@ -68,8 +63,7 @@ import Testing
     }
 
     /// An activity claimed it, too, and is gone before the installation is.
-    @Test("A value of an activity that is gone goes with its installation")
-    func aValueOfAnActivityThatIsGoneGoesWithItsInstallation() async throws {
+    @Test func `A value of a removed activity is removed with its installation`() async throws {
         let phone = try await TestInstallation.make()
         let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("activity"))
         try await activity.register(1, at: .minutesAgo(9))
@@ -91,7 +85,7 @@ import Testing
     }
 
     /// Those that hold something keep no page from those that do not, wherever it begins.
-    @Test("Empty installations are found among others") func emptyInstallationsAreFoundAmongOthers() async throws {
+    @Test func `Empty installations are found among others`() async throws {
         let phone = try await TestInstallation.make()
         for number in 2..<12 { try await phone.another(number).register(number, at: .minutesAgo(5)) }
         for number in 12..<15 { try await phone.another(number).put(nil, at: .minutesAgo(5)) }
@@ -105,8 +99,7 @@ import Testing
         #expect(try await phone.sweep(.installations) == 0)
     }
 
-    @Test("Empty installations go when nobody has heard of them for long")
-    func emptyInstallationsGoWhenNobodyHasHeardOfThemForLong() async throws {
+    @Test func `Empty installations are removed after a long silence`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.put([.sample("userId", "u-7")], at: .minutesAgo(6))
         let other = phone.another(2)

@@ -13,8 +13,8 @@ import Testing
 
     static let slots = [TestInstallation.delivery, TestInstallation.device, TestInstallation.widget]
 
-    @Test("An installation's token is registered, rotated and refreshed", arguments: slots)
-    func registersRotatesAndRefreshes(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `An installation's token is registered, rotated and refreshed`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         let first = try await phone.register(1, in: slot, at: t0)
         #expect(first.outcome == .registered && first.status.observedAt == t0 && first.status.reason == nil)
@@ -35,8 +35,8 @@ import Testing
         #expect(fingerprints == expected)
     }
 
-    @Test("Older token is superseded and a replaced one may return", arguments: slots)
-    func olderTokenIsSupersededAndAReplacedOneMayReturn(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `An older token is superseded, and a replaced one may return`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: after(1))
         let late = await phone.problem { try await phone.register(2, in: slot, at: t0) }
@@ -51,8 +51,8 @@ import Testing
         #expect(try await phone.token(in: slot) == .sample(1))
     }
 
-    @Test("Equal times are decided by digest in either order", arguments: slots)
-    func equalTimesAreDecidedByDigestInEitherOrder(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `The digest decides equal times in either order`(_ slot: TokenSlot) async throws {
         var winners: Set<PushToken?> = []
         for order in [[1, 2], [2, 1]] {
             let phone = try await TestInstallation.make()
@@ -62,8 +62,8 @@ import Testing
         #expect(winners.count == 1)
     }
 
-    @Test("Without a time a refresh moves only the confirmation", arguments: slots)
-    func withoutATimeARefreshMovesOnlyTheConfirmation(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `Without a time a refresh moves only the confirmation`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         let first = try await phone.register(1, in: slot, at: t0)
         let second = try await phone.register(1, in: slot, at: nil)
@@ -73,8 +73,8 @@ import Testing
         #expect(try #require(other.status.observedAt) > after(59))
     }
 
-    @Test("Times far ahead are refused and leave no trace", arguments: slots)
-    func timesFarAheadAreRefusedAndLeaveNoTrace(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `Times far ahead are refused and leave no trace`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         let unknown = await phone.problem { try await phone.register(1, in: slot, at: .minutesAgo(-6)) }
         #expect(unknown?.code == .clockSkew && unknown?.serverTime != nil)
@@ -88,8 +88,8 @@ import Testing
         #expect(try await phone.register(2, in: slot, at: .minutesAgo(-4)).outcome == .rotated)
     }
 
-    @Test("Every acknowledged repeat writes", arguments: slots)
-    func everyAcknowledgedRepeatWrites(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `Every acknowledged repeat writes`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         var seen: Set<String> = []
         for _ in 0..<3 {
@@ -112,8 +112,8 @@ import Testing
         #expect(try await phone.events() == ["registered", "deleted", "logged-out", "installation-changed"])
     }
 
-    @Test("Deletion is ordered and nothing older returns", arguments: slots)
-    func deletionIsOrderedAndNothingOlderReturns(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `A deletion is ordered, and nothing older returns`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: after(2))
         try await phone.delete(slot, at: after(1))
@@ -131,8 +131,8 @@ import Testing
         #expect(try await phone.events() == ["registered", "deleted", "reactivated"])
     }
 
-    @Test("Deletion before its registration leaves a tombstone", arguments: slots)
-    func deletionBeforeItsRegistrationLeavesATombstone(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `A deletion before its registration leaves a tombstone`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.delete(slot, at: after(1))
         let late = await phone.problem { try await phone.register(1, in: slot, at: t0) }
@@ -144,8 +144,7 @@ import Testing
         #expect(try await phone.events() == [])
     }
 
-    @Test("Deletion without a time takes what a fast clock observed")
-    func deletionWithoutATimeTakesWhatAFastClockObserved() async throws {
+    @Test func `A deletion without a time removes records of a fast clock`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, at: .minutesAgo(-4))
         try await phone.delete(at: nil)
@@ -155,8 +154,8 @@ import Testing
         #expect(problem?.code == .superseded)
     }
 
-    @Test("Dead values come back by a later claim alone", arguments: slots)
-    func deadValuesComeBackByALaterClaimAlone(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `Only a later claim revives a dead value`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: t0)
         try await phone.mark(1, dead: after(1))
@@ -173,8 +172,8 @@ import Testing
         #expect(try await phone.events() == ["registered", "reactivated"])
     }
 
-    @Test("Death before the registration is remembered", arguments: slots)
-    func deathBeforeTheRegistrationIsRemembered(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `A death before the registration is stored`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.mark(1, dead: after(1))
         let problem = await phone.problem { try await phone.register(1, in: slot, at: t0) }
@@ -184,8 +183,8 @@ import Testing
         #expect(try await phone.register(2, in: slot, at: after(2)).outcome == .rotated)
     }
 
-    @Test("Quarantine ends by a later claim or a release", arguments: slots)
-    func quarantineEndsByALaterClaimOrARelease(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots)
+    func `A later claim or a release ends a quarantine`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: t0)
         try await phone.mark(1, quarantined: after(1))
@@ -200,7 +199,7 @@ import Testing
         #expect(try await phone.events() == ["registered", "reactivated", "released"])
     }
 
-    @Test("Only tokens that there are can be released") func onlyTokensThatThereAreCanBeReleased() async throws {
+    @Test func `Only existing tokens can be released`() async throws {
         let phone = try await TestInstallation.make()
         #expect(await phone.problem { try await phone.release() }?.code == .tokenNotFound)
         try await phone.register(1, at: t0)
@@ -209,7 +208,7 @@ import Testing
     }
 
     /// The claim counts, the lesser of observedAt and receipt: a fast clock must not outlive a 410.
-    @Test("Claims are never later than their receipt") func claimsAreNeverLaterThanTheirReceipt() async throws {
+    @Test func `Claims are never later than their receipt`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, at: .minutesAgo(-4))
         try await phone.mark(1, dead: .minutesAgo(-1))

@@ -9,7 +9,7 @@ import Testing
 @Suite struct KeyStoreTests {
     private static let digest = [UInt8](repeating: 7, count: 32)
 
-    @Test("A stored key is found, used and revoked") func aLife() async throws {
+    @Test func `A stored key is found, used and revoked`() async throws {
         let database = try await TestDatabase.make()
         let (registry, app) = (database.registry, try await database.scope().app)
         let (id, expiry) = (APIKey(random: .sender).id, Date(timeIntervalSinceReferenceDate: 9e8))
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("Root keys belong to no app") func rootKeysBelongToNoApp() async throws {
+    @Test func `Root keys belong to no app`() async throws {
         let database = try await TestDatabase.make()
         let app = try await database.scope().app
         let id = APIKey(random: .root).id
@@ -53,7 +53,7 @@ import Testing
         #expect(try await database.count("SELECT count(*) FROM events WHERE key_id IS NOT NULL") == 1)
     }
 
-    @Test("Keys go with their app") func keysGoWithTheirApp() async throws {
+    @Test func `Keys are removed with their app`() async throws {
         let database = try await TestDatabase.make()
         let app = try await database.scope().app
         let id = APIKey(random: .admin).id
@@ -74,9 +74,7 @@ import Testing
         }
     }
 
-    @Test("All who ask meanwhile share a statement", .timeLimit(.minutes(3))) func whoAsksMeanwhileSharesAStatement()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(3))) func `Concurrent lookups share a statement`() async throws {
         let database = try await TestDatabase.make()
         let (registry, app) = (database.registry, try await database.scope().app)
         let id = APIKey(random: .sender).id

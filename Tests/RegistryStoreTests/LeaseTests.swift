@@ -8,9 +8,7 @@ import Testing
 
 /// The ends of a lease: each that frees it, some that do not, and the events that tell of them.
 @Suite struct LeaseTests {
-    @Test("The same plan again has the same lease, and another plan has none") func theSamePlanHasTheSameLease()
-        async throws
-    {
+    @Test func `A repeated plan gets the same lease, and another plan gets none`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start("plan-1")
         let written: SQL = "SELECT touched_at::text FROM start_leases"
@@ -23,14 +21,13 @@ import Testing
         #expect(try await plan.leaseEvents() == ["lease-taken"])
     }
 
-    @Test("A plan without a name that is asked again has no lease") func aPlanWithoutANameHasNoLeaseAgain() async throws
-    {
+    @Test func `A repeated plan without a name gets no lease`() async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.start()
         #expect(try await plan.step().waitReason == .leased)
     }
 
-    @Test("A third attempt is handed out again to the same plan") func aThirdAttemptIsHandedOutAgain() async throws {
+    @Test func `A third attempt is returned again to the same plan`() async throws {
         let plan = try await TestPlan.make()
         for _ in 1...2 {
             _ = try await plan.start("plan-1")
@@ -40,7 +37,7 @@ import Testing
         #expect(try await plan.start("plan-1") == third && third.attempt == 3)
     }
 
-    @Test("A registration under the alias frees the lease") func aRegistrationFreesTheLease() async throws {
+    @Test func `A registration under the alias frees the lease`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
         try await plan.register().end()
@@ -48,15 +45,14 @@ import Testing
         #expect(next.id != lease.id && next.attempt == 1)
     }
 
-    @Test("An item of a full state frees the lease, without a token too") func aFullStateFreesTheLease() async throws {
+    @Test func `An item of a full state frees the lease, with a token or without`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
         try await plan.register(token: nil).end()
         #expect(try await plan.start().id != lease.id)
     }
 
-    @Test("A registration that was there before the lease frees nothing, nor does its late repetition")
-    func anEarlierRegistrationFreesNothing() async throws {
+    @Test func `A registration from before the lease frees nothing, nor does its late repetition`() async throws {
         let plan = try await TestPlan.make()
         let activity = try await plan.register(at: .minutesAgo(2))
         try await activity.end()
@@ -66,8 +62,8 @@ import Testing
         #expect(try await plan.step().waitReason == .leased)
     }
 
-    @Test("Nor does the late repetition of one that fell out, or has expired", arguments: [false, true])
-    func aRepetitionOfWhatIsOverFreesNothing(hasExpired: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `A late repetition for a dismissed or expired activity frees nothing`(hasExpired: Bool) async throws {
         let plan = try await TestPlan.make()
         let activity = try await plan.register(at: .minutesAgo(2))
         if hasExpired {
@@ -80,7 +76,7 @@ import Testing
         #expect(try await plan.step().waitReason == .leased)
     }
 
-    @Test("What is given back when it is over stays an attempt") func aLeaseThatIsOverIsNotReleased() async throws {
+    @Test func `A lease returned after its end stays an attempt`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
         try await plan.pass(61)
@@ -89,7 +85,7 @@ import Testing
         #expect(try await plan.leaseEvents() == ["lease-taken", "lease-taken"])
     }
 
-    @Test("The late end of an activity that fell out frees nothing") func aLateEndFreesNothing() async throws {
+    @Test func `The late end of a dismissed activity frees nothing`() async throws {
         let plan = try await TestPlan.make()
         let activity = try await plan.register(at: .minutesAgo(2))
         try await plan.tellFullState(nil, at: .minutesAgo(1))
@@ -98,7 +94,7 @@ import Testing
         #expect(try await plan.step().waitReason == .leased)
     }
 
-    @Test("A registration under another alias frees nothing") func anotherAliasFreesNothing() async throws {
+    @Test func `A registration under another alias frees nothing`() async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.start()
         try await plan.activity("b-1").register(
@@ -110,8 +106,8 @@ import Testing
         #expect(try await plan.step().waitReason == .leased)
     }
 
-    @Test("A reported failure frees the lease, a success does not", arguments: [410, 400, 429, 503])
-    func aReportedFailureFreesTheLease(_ status: Int) async throws {
+    @Test(arguments: [410, 400, 429, 503])
+    func `A reported failure frees the lease, a success does not`(_ status: Int) async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
         try await plan.report(200, lease)
@@ -125,7 +121,7 @@ import Testing
         #expect(try await plan.start().attempt == 2)
     }
 
-    @Test("A failure that is reported again is written, and counts once") func aFailureCountsOnce() async throws {
+    @Test func `A repeated failure report is written and counts once`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
         try await plan.report(503, lease)
@@ -137,9 +133,7 @@ import Testing
         #expect(try await plan.leaseEvents() == ["lease-taken", "start-failed"])
     }
 
-    @Test("Late feedback of an old lease frees nothing newer, nor does giving it back") func lateFeedbackFreesNothing()
-        async throws
-    {
+    @Test func `Late feedback on an old lease frees nothing newer, nor does returning it`() async throws {
         let plan = try await TestPlan.make()
         let old = try await plan.start()
         try await plan.pass(61)
@@ -149,7 +143,7 @@ import Testing
         #expect(try await plan.step() == .wait(.leased, retryAt: lease.leasedUntil))
     }
 
-    @Test("A lease that is given back can be taken at once, and was no attempt") func aLeaseIsGivenBack() async throws {
+    @Test func `A returned lease is free again and is not an attempt`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
         try await plan.database.registry.release(lease.id, in: plan.scope, by: "sender")
@@ -159,7 +153,7 @@ import Testing
         #expect(try await plan.leaseEvents() == ["lease-taken", "lease-released", "lease-taken"])
     }
 
-    @Test("A lease that failed is not undone by giving it back") func aFailureIsNotUndone() async throws {
+    @Test func `Returning a failed lease does not undo the failure`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
         try await plan.report(503, lease)
@@ -167,8 +161,7 @@ import Testing
         #expect(try await plan.step().waitReason == .backOff)
     }
 
-    @Test("A log-out takes the lease along, and one that comes late does not take the next user's")
-    func aLogOutTakesTheLeaseAlong() async throws {
+    @Test func `A log-out removes the lease, and a late one keeps the next user's lease`() async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.start()
         let time = Date.minutesAgo(-1)
@@ -181,8 +174,7 @@ import Testing
         #expect(try await plan.leaseCount() == 1)
     }
 
-    @Test("A user who takes the installation over gives its leases back") func aTakeoverGivesTheLeaseBack() async throws
-    {
+    @Test func `A user who takes the installation over returns its leases`() async throws {
         let plan = try await TestPlan.make()
         try await plan.phone.asUser("u-7").put([plan.user], at: nil)
         _ = try await plan.start()
@@ -203,8 +195,8 @@ import Testing
         #expect(try await plan.leaseCount() == 0)
     }
 
-    @Test("An erasure takes leases along, and names nobody in their events", arguments: ["order", "user", "phone"])
-    func anErasureTakesLeasesAlong(_ what: String) async throws {
+    @Test(arguments: ["order", "user", "phone"])
+    func `An erasure removes leases, and their events name no user`(_ what: String) async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.start()
         let subject: ErasureSubject =
@@ -220,7 +212,7 @@ import Testing
         #expect(try await plan.database.count(named) == 0)
     }
 
-    @Test("The sweep keeps a lease as long as its attempts count") func theSweepKeepsLeases() async throws {
+    @Test func `The sweep keeps a lease while its attempts count`() async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.start()
         try await plan.pass(24 * 60 + 59)
@@ -230,7 +222,7 @@ import Testing
         #expect(try await plan.leaseCount() == 0)
     }
 
-    @Test("An event says who got which lease") func anEventSaysWhoGotWhichLease() async throws {
+    @Test func `An event names the lease and its sender`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
         let told = try await plan.phone.column(
@@ -243,7 +235,7 @@ import Testing
         #expect(told == ["sender \(lease.id) \(plan.phone.hash) \(alias)"])
     }
 
-    @Test("The audit tells what became of a lease") func theAuditTellsWhatBecameOfALease() async throws {
+    @Test func `The audit shows the outcome of a lease`() async throws {
         let plan = try await TestPlan.make()
         func states() async throws -> [ExplainedLease.State] {
             let ofAlias = try await plan.database.registry.explain(plan.order, limit: 10, in: plan.scope).leases

@@ -16,7 +16,7 @@ import Testing
 
     // MARK: Aliases
 
-    @Test("Aliases are replaced as a whole by their time") func aliasesAreReplacedAsAWholeByTheirTime() async throws {
+    @Test func `Aliases are replaced as a whole by the later time`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, at: t0)
         try await phone.register(2, in: TestInstallation.device, at: t0)
@@ -41,7 +41,7 @@ import Testing
         #expect(changes.count == 3)
     }
 
-    @Test("Aliases without a time count as given now") func aliasesWithoutATimeCountAsGivenNow() async throws {
+    @Test func `Aliases without a time count from the receipt`() async throws {
         let phone = try await TestInstallation.make()
         let first = try await phone.put([alias], at: nil)
         #expect(first.isNew && first.observedAt > after(59))
@@ -54,7 +54,7 @@ import Testing
         #expect(try await phone.found(topic) == [.sample(1)])
     }
 
-    @Test("An alias names all start tokens page by page") func anAliasNamesAllStartTokensPageByPage() async throws {
+    @Test func `An alias lists all start tokens page by page`() async throws {
         let phone = try await TestInstallation.make(0)
         var expected: Set<PushToken> = []
         for number in 1...7 {
@@ -91,7 +91,7 @@ import Testing
 
     // MARK: Log-out
 
-    @Test("Everything observed by then is gone") func everythingObservedByThenIsGone() async throws {
+    @Test func `A log-out removes everything observed before it`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.put([alias], metadata: ["build": 7], at: t0)
         try await phone.register(1, at: t0)
@@ -120,8 +120,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "ended"])
     }
 
-    @Test("Claims from before a log-out stay out, and later ones work anew")
-    func whatCameBeforeStaysOutAndWhatComesAfterWorksAnew() async throws {
+    @Test func `Claims from before a log-out stay out, and later ones are accepted`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.logOut(at: after(1))
         let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("late"))
@@ -145,8 +144,8 @@ import Testing
         #expect(try await activity.another("new").currentToken() == .sample(4))
     }
 
-    @Test("Named activities begin anew after a log-out", arguments: [true, false])
-    func namedActivitiesBeginAnewAfterALogOut(isKnownBefore: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `Named activities begin again after a log-out`(isKnownBefore: Bool) async throws {
         let phone = try await TestInstallation.make()
         let identity = TestIdentity(database: phone.database, scope: phone.scope, alias: "order-42")
         let owner = ActivityOwner.installation(phone.hash)
@@ -160,7 +159,7 @@ import Testing
         #expect(try await identity.tokens() == [.sample(3)])
     }
 
-    @Test("Late log-out leaves what is newer") func lateLogOutLeavesWhatIsNewer() async throws {
+    @Test func `A late log-out keeps newer records`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.put([alias], at: after(2))
         try await phone.register(1, at: after(2))
@@ -173,8 +172,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(3))
     }
 
-    @Test("Log-out without a time takes what a fast clock observed")
-    func logOutWithoutATimeTakesWhatAFastClockObserved() async throws {
+    @Test func `A log-out without a time removes records of a fast clock`() async throws {
         let phone = try await TestInstallation.make(1)
         try await phone.put([alias], at: .minutesAgo(-4))
         try await phone.another(2).register(1, at: .minutesAgo(-4))
@@ -187,8 +185,7 @@ import Testing
         #expect(try await phone.another(4).record()?.metadata == nil)
     }
 
-    @Test("A log-out without a time makes room for the next user, whatever a fast clock said of the last one")
-    func logOutWithoutATimeTakesTheOwner() async throws {
+    @Test func `A log-out without a time makes room for the next user despite a fast clock`() async throws {
         let phone = try await TestInstallation.make()
         let user = phone.asUser("u-1")
         let state = FullState(observedAt: .minutesAgo(-4), items: [])
@@ -204,7 +201,7 @@ import Testing
         #expect(try await phone.token(in: TestInstallation.device) == .sample(1))
     }
 
-    @Test("Times far ahead are refused") func timesFarAheadAreRefused() async throws {
+    @Test func `Times far ahead are refused`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, at: t0)
         #expect(await phone.problem { try await phone.logOut(at: .minutesAgo(-6)) }?.code == .clockSkew)

@@ -10,8 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct MeasuresTests {
     private struct Fault: Error {}
 
-    @Test("A lookup that waits for a lock is counted once, with all of its time")
-    func aLookupThatWaitsIsCountedOnce() async throws {
+    @Test func `A lookup that waits for a lock is counted once, with its whole time`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         let database = activity.database
@@ -34,7 +33,7 @@ import Testing
         #expect(measures.statements.values.map(\.snapshot.count).reduce(0, +) == 1)
     }
 
-    @Test("A closure that is run again is counted once") func aClosureThatIsRunAgainIsCountedOnce() throws {
+    @Test func `A closure that is run again is counted once`() throws {
         let measures = StoreMeasures()
         let watch = Stopwatch(measures, .reads)
         #expect(throws: Fault.self) { try watch.timing { throw Fault() } }
@@ -47,7 +46,7 @@ import Testing
         #expect(measures.connectionWaits.snapshot.count == 1)
     }
 
-    @Test("A unit of work that is given up is counted, too") func whatIsGivenUpIsCountedToo() throws {
+    @Test func `An abandoned unit of work is counted`() throws {
         let measures = StoreMeasures()
         let watch = Stopwatch(measures, .writes)
         #expect(throws: Fault.self) { try watch.timing { throw Fault() } }
@@ -58,7 +57,7 @@ import Testing
         #expect(measures.statements[.writes]?.snapshot.count == 1 && measures.connectionWaits.snapshot.count == 2)
     }
 
-    @Test("A statement that fails is counted") func aStatementThatFailsIsCounted() async throws {
+    @Test func `A statement that fails is counted`() async throws {
         let registry = try await TestDatabase.make().registry
         await #expect(throws: Problem.self) {
             try await registry.read { session in try session.execute("SELECT 1 / 0")[0].decode(Int.self) }
@@ -67,7 +66,7 @@ import Testing
     }
 
     /// Nobody waits for a lock, and nothing is lost.
-    @Test("Many threads record at once") func manyThreadsRecordAtOnce() async {
+    @Test func `Many threads record at once`() async {
         let histogram = Histogram(bounds: [1, 2])
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 { group.addTask { for number in 0..<1000 { histogram.record(Double(number % 4)) } } }

@@ -34,7 +34,7 @@ import Testing
         await activity.problem { try await register(token, by: claimant, to: activity) }?.code
     }
 
-    @Test func `A record without a subject takes on that of the first who may change it`() async throws {
+    @Test func `A record without a subject gets the subject of the first permitted caller`() async throws {
         let activity = try await TestActivity.make()
         try await register(1, at: Self.t0, by: .installation(Self.phone), to: activity)
         try await register(1, at: Self.after(1), by: .subject("u-1", Self.phone), to: activity)
@@ -59,9 +59,7 @@ import Testing
         #expect(await refusal(2, by: Self.two, to: activity) == .notYours)
     }
 
-    @Test func `A later claim takes a token over from another user's activity, and a refused one does not`()
-        async throws
-    {
+    @Test func `A later claim takes a token over from another user, and a refused one does not`() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")
         try await register(1, at: Self.t0, by: Self.one, to: first)
@@ -71,7 +69,7 @@ import Testing
         #expect(try await second.currentToken() == .sample(1))
     }
 
-    @Test func `A full state leaves the activities of others alone`() async throws {
+    @Test func `A full state leaves activities of other users alone`() async throws {
         let own = try await TestActivity.make("own")
         let (foreign, former) = (own.another("foreign"), own.another("former"))
         let user = Claimant.subject("u-1", Self.phone)
@@ -93,7 +91,7 @@ import Testing
         #expect(try await former.events() == ["registered", "dismissed"])
     }
 
-    @Test func `A request that is refused for its time leaves no event`() async throws {
+    @Test func `A request refused for its time writes no event`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: Self.t0)
         await #expect(throws: Problem.self) { try await activity.register(2, at: .minutesAgo(-30)) }
@@ -134,7 +132,7 @@ import Testing
 
     /// Many users register an unknown activity at once: one of them becomes its owner and alone changes it.
     @Test(arguments: [true, false])
-    func `One of many users who race becomes the owner`(isTimed: Bool) async throws {
+    func `One of many racing users becomes the owner`(isTimed: Bool) async throws {
         let root = try await TestActivity.make()
         let registries = [root.database.registry, root.database.anotherRegistry()]
         for round in 0..<(TestScale.isLong ? 400 : 25) {

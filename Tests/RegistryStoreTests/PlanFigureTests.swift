@@ -10,8 +10,8 @@ import Testing
     private static let order = Alias.sample("liveactivityId", "match-7")
     private static let fans = Alias.sample("team", "t-7")
 
-    @Test("A plan of many phones is complete", arguments: [100, TestScale.isLong ? 100_000 : 5000])
-    func aPlanOfManyPhonesIsComplete(_ count: Int) async throws {
+    @Test(arguments: [100, TestScale.isLong ? 100_000 : 5000])
+    func `A plan of many phones is complete`(_ count: Int) async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await database.addInstallations(1...count, under: Self.fans, startToken: .sample(7), in: scope)

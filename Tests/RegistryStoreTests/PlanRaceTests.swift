@@ -23,9 +23,7 @@ import Testing
         return plan
     }
 
-    @Test("Of racing planners one starts an activity on each phone, and the others wait") func onePlannerStarts()
-        async throws
-    {
+    @Test func `One of several racing planners starts an activity on each phone, and the others wait`() async throws {
         let plan = try await Self.make()
         let registries = [plan.database.registry, plan.database.anotherRegistry()]
         for round in 1...Self.rounds {
@@ -47,7 +45,7 @@ import Testing
         #expect(try await plan.leaseEvents().count == Self.rounds * Self.phones)
     }
 
-    @Test("Of racing planners of one plan all have the same lease") func onePlanHasOneLease() async throws {
+    @Test func `Racing planners of one plan get one lease`() async throws {
         let plan = try await Self.make()
         let registries = [plan.database.registry, plan.database.anotherRegistry()]
         for round in 1...Self.rounds / 10 {
@@ -64,8 +62,7 @@ import Testing
         }
     }
 
-    @Test("A planner that comes a moment later waits for the other's commit, and then has no lease")
-    func aMomentLaterThereIsNoLease() async throws {
+    @Test func `A slightly later planner waits for the other's commit and gets no lease`() async throws {
         let plan = try await TestPlan.make()
         let held = try await HeldTransaction(Self.insertion(in: plan), in: plan.database, commits: true)
         async let step = plan.step()
@@ -75,7 +72,7 @@ import Testing
     }
 
     /// The control: what the primary key decides, nothing else does.
-    @Test("Without the constraint two planners start one activity") func withoutTheConstraintTwoStart() async throws {
+    @Test func `Without the constraint two planners start one activity`() async throws {
         let plan = try await TestPlan.make()
         try await plan.database.run("ALTER TABLE start_leases DROP CONSTRAINT start_leases_pkey")
         let held = try await HeldTransaction(Self.insertion(in: plan), in: plan.database, commits: true)

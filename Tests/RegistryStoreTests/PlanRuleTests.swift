@@ -8,8 +8,8 @@ import Testing
 /// The rules of a plan, in their order.
 @Suite struct PlanRuleTests {
     /// The report began after the planner did, and so ended the lease at a later time than the planner's.
-    @Test("A failure that comes while the lease's plan is repeated is kept", arguments: [true, false])
-    func aFailureMeanwhileIsKept(hasFailed: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `A failure during a repetition of the plan is kept`(hasFailed: Bool) async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start("plan-1")
         let failure: SQL =
@@ -34,9 +34,7 @@ import Testing
         }
     }
 
-    @Test("A late registration of what a log-out ended frees no lease") func aLateRegistrationFreesNoLease()
-        async throws
-    {
+    @Test func `A late registration of an activity ended by a log-out frees no lease`() async throws {
         let plan = try await TestPlan.make()
         try await plan.phone.logOut(at: nil)
         try await plan.phone.put([plan.user], at: nil)
@@ -48,9 +46,7 @@ import Testing
 
     // MARK: Rule 1
 
-    @Test("Rule 1: an activity that runs is updated, whoever has a lease") func anActivityThatRunsIsUpdated()
-        async throws
-    {
+    @Test func `Rule 1: a running activity is updated under any lease`() async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.start()
         try await plan.register(token: 11)
@@ -59,8 +55,7 @@ import Testing
         #expect(activity.installation == plan.phone.hash)
     }
 
-    @Test("Rule 1: every activity that runs is updated, also where no request named the phone")
-    func everyActivityThatRunsIsUpdated() async throws {
+    @Test func `Rule 1: every running activity is updated, also if no request named the phone`() async throws {
         let plan = try await TestPlan.make(startToken: nil)
         try await plan.register("a-1", token: 11)
         try await plan.register("a-2", token: 12)
@@ -69,8 +64,7 @@ import Testing
         #expect(tokens == [.sample(11), .sample(12), .sample(13)])
     }
 
-    @Test("Rule 1: an activity without a token is waited for, for a minute, and then alerted")
-    func anActivityWithoutATokenIsWaitedFor() async throws {
+    @Test func `Rule 1: an activity without a token is given a minute, and then an alert is sent`() async throws {
         let plan = try await TestPlan.make()
         try await plan.phone.register(21, in: TestInstallation.device, at: nil)
         try await plan.register(token: nil)
@@ -79,9 +73,7 @@ import Testing
         #expect(try await plan.step() == .alert(.noUpdateToken, .sample(21)))
     }
 
-    @Test func `Rule 1: an activity without a token is reached by the channel of the alias`()
-        async throws
-    {
+    @Test func `Rule 1: the channel of the alias reaches an activity without a token`() async throws {
         let plan = try await TestPlan.make()
         let channel = try BroadcastChannel(id: "dHN0LXNyY2gtY2hubA==", storagePolicy: .none)
         _ = try await plan.database.registry.put(channel, for: plan.order, in: plan.scope, by: "sender")
@@ -95,7 +87,7 @@ import Testing
         #expect(try await plan.step().updated?.token == .sample(11))
     }
 
-    @Test("Rule 1: an activity whose token is dead is not started again") func aDeadTokenStartsNothing() async throws {
+    @Test func `Rule 1: an activity with a dead token is not started again`() async throws {
         let plan = try await TestPlan.make()
         try await plan.register(token: 11, at: .minutesAgo(2))
         try await plan.phone.mark(11, dead: .minutesAgo(1))
@@ -108,22 +100,20 @@ import Testing
 
     // MARK: Rule 2
 
-    @Test("Rule 2: what the user swiped away is not started again, unless the sender says so")
-    func whatTheUserSwipedAwayIsNotStartedAgain() async throws {
+    @Test func `Rule 2: an activity dismissed by the user is not started again unless the sender asks`() async throws {
         let plan = try await TestPlan.make()
         try await plan.register().end(reason: .dismissed)
         #expect(try await plan.step() == .alert(.dismissed, nil))
         #expect(try await plan.step { $0.restartsDismissed = true }.action == "start")
     }
 
-    @Test("Rule 2: what the app ended may be started again") func whatTheAppEndedMayBeStartedAgain() async throws {
+    @Test func `Rule 2: an activity ended by the app may be started again`() async throws {
         let plan = try await TestPlan.make()
         try await plan.register().end(reason: .ended)
         _ = try await plan.start()
     }
 
-    @Test("Rule 2: falling out of a full state is no statement of the user") func fallingOutIsNoDismissal() async throws
-    {
+    @Test func `Rule 2: an activity missing from a full state was not dismissed by the user`() async throws {
         let plan = try await TestPlan.make()
         let activity = try await plan.register(at: .minutesAgo(2))
         try await plan.tellFullState(nil, at: .minutesAgo(1))
@@ -131,18 +121,14 @@ import Testing
         _ = try await plan.start()
     }
 
-    @Test("Rule 2: an activity that came after the dismissed one has the last word") func theNewestHasTheLastWord()
-        async throws
-    {
+    @Test func `Rule 2: an activity newer than the dismissed one decides`() async throws {
         let plan = try await TestPlan.make()
         try await plan.register("a-1", at: .minutesAgo(5)).end(reason: .dismissed)
         try await plan.register("a-2", token: 12, at: .minutesAgo(4)).end(reason: .ended)
         _ = try await plan.start()
     }
 
-    @Test("Rule 2: a dismissal counts as long as its tombstone is kept") func aDismissalCountsAsLongAsItsTombstone()
-        async throws
-    {
+    @Test func `Rule 2: a dismissal counts while its tombstone is kept`() async throws {
         let plan = try await TestPlan.make()
         try await plan.register().end(reason: .dismissed)
         let back: [(days: String, isDismissed: Bool)] = [("6 days", true), ("1 day 8 hours", false)]
@@ -160,9 +146,7 @@ import Testing
 
     // MARK: Rule 3
 
-    @Test("Rule 3: while a lease is live nobody else starts, and is told until when") func aLiveLeaseIsWaitedFor()
-        async throws
-    {
+    @Test func `Rule 3: during a lease no other sender starts, and the response has its end`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
         #expect(try await plan.step() == .wait(.leased, retryAt: lease.leasedUntil))
@@ -173,7 +157,7 @@ import Testing
         #expect(next.id != lease.id && next.attempt == 2 && next.collapseID == lease.collapseID)
     }
 
-    @Test("Rule 3: a lease lasts as long as the sender says") func aLeaseLastsAsLongAsTheSenderSays() async throws {
+    @Test func `Rule 3: the sender sets the duration of a lease`() async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.step { $0.lease = .seconds(120) }
         try await plan.pass(1)
@@ -182,7 +166,7 @@ import Testing
         _ = try await plan.start()
     }
 
-    @Test("Rule 3: a lease is of one alias on one phone") func aLeaseIsOfOneAliasOnOnePhone() async throws {
+    @Test func `Rule 3: a lease is for one alias on one phone`() async throws {
         let plan = try await TestPlan.make()
         let other = plan.phone.another(2)
         try await other.put([plan.user], at: nil)
@@ -201,8 +185,7 @@ import Testing
 
     // MARK: Rule 4
 
-    @Test("Rule 4: after a failure nothing is started for 1, then 5 minutes, and after three attempts for the day")
-    func afterAFailureNothingIsStarted() async throws {
+    @Test func `Rule 4: failures prevent starts for 1, then 5 minutes, and three attempts for the day`() async throws {
         let plan = try await TestPlan.make()
         for (attempt, minutes) in [(1, 1), (2, 5)] {
             let lease = try await plan.start()
@@ -220,8 +203,7 @@ import Testing
         #expect(try await plan.start().attempt <= 3)
     }
 
-    @Test("Rule 4: the third failure of a day is followed by 15 minutes without a start")
-    func theThirdFailureIsFollowedByFifteenMinutes() async throws {
+    @Test func `Rule 4: the third failure of a day prevents starts for 15 minutes`() async throws {
         let plan = try await TestPlan.make()
         for minutes in [23 * 60 + 50, 10] {
             try await plan.report(503, try await plan.start())
@@ -242,7 +224,7 @@ import Testing
         _ = try await plan.start()
     }
 
-    @Test("Rule 4: starts after which nothing came count, too") func startsAfterWhichNothingCameCount() async throws {
+    @Test func `Rule 4: starts without a registration count, too`() async throws {
         let plan = try await TestPlan.make()
         for attempt in 1...3 {
             #expect(try await plan.start().attempt == attempt)
@@ -251,9 +233,7 @@ import Testing
         #expect(try await plan.step() == .alert(.startFailed, nil))
     }
 
-    @Test("Rule 4: a start that brought the activity about is no failed attempt") func aStartThatWorkedIsNoFailure()
-        async throws
-    {
+    @Test func `Rule 4: a start followed by its activity is not a failed attempt`() async throws {
         let plan = try await TestPlan.make()
         for number in 1...4 {
             #expect(try await plan.start().attempt == 1)
@@ -263,9 +243,7 @@ import Testing
 
     // MARK: Rules 5 and 6
 
-    @Test("Rule 5: a start token that no client confirmed lately is not used") func anOldStartTokenIsNotUsed()
-        async throws
-    {
+    @Test func `Rule 5: a start token without a recent confirmation is not used`() async throws {
         let plan = try await TestPlan.make()
         try await plan.database.run("UPDATE installation_tokens SET confirmed_at = earlier(confirmed_at, '2 days')")
         let isYoung: (inout PlanRequest) -> Void = { $0.maxStartTokenAge = .seconds(86_400) }
@@ -275,8 +253,7 @@ import Testing
         #expect(try await plan.step().action == "start")
     }
 
-    @Test("Rule 5: a start token that APNs called dead, and one of another type, starts nothing")
-    func aDeadStartTokenStartsNothing() async throws {
+    @Test func `Rule 5: a start token that is dead or of another type starts nothing`() async throws {
         let plan = try await TestPlan.make(startToken: nil)
         try await plan.phone.register(1, at: .minutesAgo(2))
         try await plan.phone.register(2, in: .start(TestInstallation.types[1]), at: nil)
@@ -285,8 +262,7 @@ import Testing
         #expect(try await plan.leaseCount() == 0)
     }
 
-    @Test("Rule 6: without a start token the device token is alerted, and without that there is nothing")
-    func withoutAStartTokenTheDeviceTokenIsAlerted() async throws {
+    @Test func `Rule 6: without a start token the device token gets an alert`() async throws {
         let plan = try await TestPlan.make(startToken: nil)
         #expect(try await plan.step() == .none(.noStartToken))
         try await plan.phone.register(21, in: TestInstallation.device, at: nil)
@@ -295,9 +271,7 @@ import Testing
 
     // MARK: Who is asked
 
-    @Test("An installation that bears the alias itself needs no other name") func theAliasItselfFindsInstallations()
-        async throws
-    {
+    @Test func `An installation with the alias needs no other name`() async throws {
         let plan = try await TestPlan.make()
         try await plan.phone.put([plan.order], at: nil)
         #expect(try await plan.entries { $0.to = [] }.map(\.step.action) == ["start"])
@@ -307,7 +281,7 @@ import Testing
         #expect(try await plan.entries { $0.to = [.sample("userId", "u-8")] }.count == 1)
     }
 
-    @Test("An alias that names nobody has an empty plan") func anAliasThatNamesNobodyHasAnEmptyPlan() async throws {
+    @Test func `An unknown alias has an empty plan`() async throws {
         let plan = try await TestPlan.make()
         let page = try await plan.database.registry.plan(
             PlanRequest(alias: plan.order, attributesType: TestInstallation.types[0]),
@@ -317,8 +291,7 @@ import Testing
         #expect(page.entries == [] && page.next == nil)
     }
 
-    @Test("Over all pages each phone comes once, and keeps its lease where a page is asked again")
-    func overAllPagesEachPhoneComesOnce() async throws {
+    @Test func `Each phone is on one page, and keeps its lease when a page is repeated`() async throws {
         let plan = try await TestPlan.make()
         for number in 2...7 {
             let phone = plan.phone.another(number)

@@ -13,7 +13,7 @@ import Testing
     /// The most rows that a step of it may read in vain.
     private static let mostRemoved = 100
 
-    @Test("Faults of plans are seen", .timeLimit(.minutes(15))) func faultsOfPlansAreSeen() async throws {
+    @Test(.timeLimit(.minutes(15))) func `The check finds faulty plans`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await PlanFilling.fill(database, scope)
@@ -39,8 +39,8 @@ import Testing
     }
 
     /// A crowd under one alias: its first page must not cost what the crowd costs.
-    @Test("First page of a crowd is not joined whole", .timeLimit(.minutes(15)))
-    func firstPageOfACrowdIsNotJoinedWhole() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `The first page of a crowd does not join all its rows`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await PlanFilling.fill(database, scope)
@@ -81,8 +81,8 @@ import Testing
         #expect(!plan.text.contains("Join Filter") && plan.wholeReads == [], "\(plan.text)")
     }
 
-    @Test("Pages of an export are read by their keys", .timeLimit(.minutes(15)))
-    func pagesOfAnExportAreReadByTheirKeys() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `Pages of an export are read by their keys`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await PlanFilling.fill(database, scope)

@@ -7,7 +7,7 @@ import Testing
 
 /// A share of the connections is kept for hot calls.
 @Suite(.timeLimit(.minutes(2))) struct PoolShareTests {
-    @Test("Hot calls go on whatever else is under way") func whateverElseIsUnderWay() async throws {
+    @Test func `Hot calls continue under any other work`() async throws {
         let database = try await TestDatabase.make(maximumConnections: 4)
         let (registry, scope) = (database.registry, try await database.scope())
         var held: [HeldTransaction] = []

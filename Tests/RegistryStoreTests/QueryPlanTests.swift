@@ -18,8 +18,8 @@ import Testing
         case ofAHundredActivities = "of a hundred activities"
     }
 
-    @Test("Queries look rows up", .timeLimit(.minutes(15)), arguments: Knowledge.allCases)
-    func queriesLookRowsUp(_ knowledge: Knowledge) async throws {
+    @Test(.timeLimit(.minutes(15)), arguments: Knowledge.allCases)
+    func `Queries find rows by index`(_ knowledge: Knowledge) async throws {
         let database = try await TestDatabase.make(maximumConnections: 1, isAlone: true, keepsPlans: true)
         let scope = try await database.scope()
         try await database.switchOffAutovacuum()

@@ -18,8 +18,8 @@ import Testing
         Date.minutesAgo(60).addingTimeInterval(Double(milliseconds) / 1000)
     }
 
-    @Test("Many tokens of one activity race, and one is current", .timeLimit(.minutes(15)))
-    func manyTokensOfOneActivity() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `Many tokens of one activity race, and one is current`() async throws {
         let activity = try await TestActivity.make()
         let other = activity.database.anotherRegistry()
         let base = date(0)
@@ -41,8 +41,8 @@ import Testing
         #expect(claims == 0)
     }
 
-    @Test("Many activities race for one token, and one has it", .timeLimit(.minutes(15)))
-    func oneTokenOfManyActivities() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `Many activities race for one token, and one has it`() async throws {
         let activity = try await TestActivity.make()
         let other = activity.database.anotherRegistry()
         let base = date(0)
@@ -65,8 +65,8 @@ import Testing
         #expect(try await activity.database.wronglyTrusted() == 0)
     }
 
-    @Test("An end that races a registration is final", .timeLimit(.minutes(15)))
-    func endAgainstRegistration() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `An end that races a registration is final`() async throws {
         let activity = try await TestActivity.make()
         let other = activity.database.anotherRegistry()
         let revived = Mutex(0)
@@ -93,8 +93,8 @@ import Testing
         #expect(count == 0)
     }
 
-    @Test("Full states that race registrations and takeovers lead to one state", .timeLimit(.minutes(15)))
-    func fullStatesAgainstRegistrationsAndTakeovers() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `Full states that race registrations and takeovers lead to one state`() async throws {
         let activity = try await TestActivity.make()
         let base = date(0)
         try await race { task, round in
@@ -120,8 +120,8 @@ import Testing
     }
 
     /// A 410 meets the first registration of its value, which nothing tells of yet: neither finds a row to lock.
-    @Test("A death that races the first registration is not lost", .timeLimit(.minutes(15)))
-    func deathAgainstTheFirstRegistration() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `A death that races the first registration is not lost`() async throws {
         let activity = try await TestActivity.make()
         let registries = [activity.database.registry, activity.database.anotherRegistry()]
         let (scope, time) = (activity.scope, date(0))
@@ -143,8 +143,8 @@ import Testing
         #expect(try await activity.database.handedOut(in: activity.scope) == 0)
     }
 
-    @Test("Requests of one alias identity race, and one activity runs", .timeLimit(.minutes(15)))
-    func oneAliasIdentity() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `Requests of one alias identity race, and one activity runs`() async throws {
         let identity = try await TestIdentity.make()
         try await race { task, round in
             if task == 0 {
@@ -157,8 +157,8 @@ import Testing
     }
 
     /// Two installations and their activities over the same few values, with log-outs and deletions in between.
-    @Test("Many installations race for one device token, and one has it", .timeLimit(.minutes(15)))
-    func oneDeviceTokenOfManyInstallations() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `Many installations race for one device token, and one has it`() async throws {
         let activity = try await TestActivity.make()
         let registries = [activity.database.registry, activity.database.anotherRegistry()]
         let base = date(0)

@@ -8,8 +8,7 @@ import Testing
 
 /// Refused requests that name aliases, while somebody else changes those of the same record: they write no alias rows.
 @Suite(.timeLimit(.minutes(15))) struct RefusedAliasTests {
-    @Test("A refused registration does not bring back an alias that is being replaced")
-    func refusedRegistration() async throws {
+    @Test func `A refused registration does not bring back an alias that is being replaced`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5), aliases: [.sample("orderId", "old")])
         try await whileReplaced(in: activity.database, table: "activity", key: "activity_key") {
@@ -20,7 +19,7 @@ import Testing
         #expect(try await activity.column("SELECT value FROM activity_aliases ORDER BY value") == ["new"])
     }
 
-    @Test("A refused profile does not bring back an alias that is being replaced") func refusedProfile() async throws {
+    @Test func `A refused profile does not bring back an alias that is being replaced`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.put([.sample("orderId", "old")], at: .minutesAgo(5))
         try await whileReplaced(in: phone.database, table: "installation", key: "installation_hash") {

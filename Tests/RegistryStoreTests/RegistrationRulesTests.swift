@@ -11,7 +11,7 @@ import Testing
 
     private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    @Test("First token registers and resolves") func firstTokenRegistersAndResolves() async throws {
+    @Test func `The first token registers and resolves`() async throws {
         let activity = try await TestActivity.make()
         let answer = try await activity.register(1, at: t0, aliases: [.sample("orderId", "42")])
         #expect(answer.outcome == .registered)
@@ -20,7 +20,7 @@ import Testing
         #expect(try await activity.tokens(.sample("orderId", "42")) == [.sample(1)])
     }
 
-    @Test("Later token rotates and the old one is retired") func laterTokenRotatesAndTheOldOneIsRetired() async throws {
+    @Test func `A later token rotates, and the old one is retired`() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: t0)
         #expect(try await activity.register(2, at: after(1)).outcome == .rotated)
@@ -28,7 +28,7 @@ import Testing
         #expect(try await activity.retired() == ["rotated"])
     }
 
-    @Test("Older token is superseded") func olderTokenIsSuperseded() async throws {
+    @Test func `An older token is superseded`() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(2, at: after(1))
         let problem = await activity.problem { try await activity.register(1, at: t0) }
@@ -38,9 +38,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(2))
     }
 
-    @Test("Equal times are decided by digest in either order") func equalTimesAreDecidedByDigestInEitherOrder()
-        async throws
-    {
+    @Test func `The digest decides equal times in either order`() async throws {
         var winners: Set<PushToken> = []
         for order in [[1, 2], [2, 1]] {
             let activity = try await TestActivity.make()
@@ -50,8 +48,7 @@ import Testing
         #expect(winners.count == 1)
     }
 
-    @Test("Refresh moves confirmed at always and observed at when later")
-    func refreshMovesConfirmedAtAlwaysAndObservedAtWhenLater() async throws {
+    @Test func `A refresh always moves confirmedAt, and observedAt if later`() async throws {
         let activity = try await TestActivity.make()
         let first = try await activity.register(1, at: after(1)).activity
         let untimed = try await activity.register(1, at: nil)
@@ -66,7 +63,7 @@ import Testing
         #expect(later.activity.revision == first.revision + 1)  // startedAt was lowered to t0, which a sender sees
     }
 
-    @Test("Without times the last received counts") func withoutTimesTheLastReceivedCounts() async throws {
+    @Test func `Without times the last one received counts`() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: nil)
         #expect(try await activity.register(2, at: nil).outcome == .rotated)
@@ -75,7 +72,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(2))
     }
 
-    @Test("Every acknowledged repeat writes") func everyAcknowledgedRepeatWrites() async throws {
+    @Test func `Every acknowledged repeat writes`() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: t0)
         var touches = [try await activity.touchedAt()]
@@ -88,7 +85,7 @@ import Testing
         #expect(Set(touches).count == 4)
     }
 
-    @Test("Times far ahead are refused") func timesFarAheadAreRefused() async throws {
+    @Test func `Times far ahead are refused`() async throws {
         let activity = try await TestActivity.make()
         let problem = await activity.problem { try await activity.register(1, at: .minutesAgo(-6)) }
         #expect(problem?.code == .clockSkew)
@@ -106,7 +103,7 @@ import Testing
 
     // MARK: R4
 
-    @Test("Ended is final") func endedIsFinal() async throws {
+    @Test func `An end is final`() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: t0, aliases: [.sample("orderId", "42")])
         try await activity.end(at: after(1))
@@ -123,8 +120,7 @@ import Testing
         #expect(Set(try await activity.retired()).contains("ended"))
     }
 
-    @Test("End before its registration leaves a tombstone") func endBeforeItsRegistrationLeavesATombstone() async throws
-    {
+    @Test func `An end before its registration leaves a tombstone`() async throws {
         let activity = try await TestActivity.make()
         try await activity.end(reason: .dismissed)
         let problem = await activity.problem { try await activity.register(1, at: t0) }
@@ -134,7 +130,7 @@ import Testing
 
     // MARK: R5
 
-    @Test("Expiry holds without a sweep") func expiryHoldsWithoutASweep() async throws {
+    @Test func `Expiry holds without a sweep`() async throws {
         let activity = try await TestActivity.make()
         let alias = Alias.sample("orderId", "42")
         _ = try await activity.register(1, at: t0, aliases: [alias])
@@ -146,7 +142,7 @@ import Testing
         #expect(try await activity.record()?.answer.state == .expired)
     }
 
-    @Test func `A registration that is over by its own times changes nothing`() async throws {
+    @Test func `A registration that expired by its own times changes nothing`() async throws {
         let activity = try await TestActivity.make()
         let old = Date.minutesAgo(8 * 60 + 1)
         for start in [nil, old] {
@@ -159,7 +155,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(1))
     }
 
-    @Test("Lifetime is fixed at the first receipt") func lifetimeIsFixedAtTheFirstReceipt() async throws {
+    @Test func `The lifetime is fixed at the first receipt`() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: t0)
         var changes = AppChanges()
@@ -168,7 +164,7 @@ import Testing
         #expect(try await activity.register(1, at: after(1)).outcome == .refreshed)
     }
 
-    @Test("Start never lies after the first receipt") func startNeverLiesAfterTheFirstReceipt() async throws {
+    @Test func `The start is never after the first receipt`() async throws {
         let activity = try await TestActivity.make()
         let answer = try await activity.register(1, at: t0, startedAt: Date().addingTimeInterval(200))
         #expect(try #require(answer.activity.expiresAt) <= Date().addingTimeInterval(8 * 3600 + 60))
@@ -176,9 +172,7 @@ import Testing
 
     // MARK: R6
 
-    @Test("Omitted is not cleared and aliases are replaced whole") func omittedIsNotClearedAndAliasesAreReplacedWhole()
-        async throws
-    {
+    @Test func `An omitted member clears nothing, and aliases are replaced as a whole`() async throws {
         let activity = try await TestActivity.make()
         let (a, b) = (Alias.sample("orderId", "42"), Alias.sample("userId", "7"))
         _ = try await activity.register(1, at: t0, aliases: [a, b])
@@ -194,7 +188,7 @@ import Testing
         #expect(try await activity.tokens(b) == [])
     }
 
-    @Test func `Facts are the first received`() async throws {
+    @Test func `The first received facts stay`() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: after(2), attributesType: "Second")
         _ = try await activity.register(1, at: after(1), attributesType: "First")
@@ -204,7 +198,7 @@ import Testing
 
     // MARK: R7
 
-    @Test("Later claim takes the token over") func laterClaimTakesTheTokenOver() async throws {
+    @Test func `A later claim takes the token over`() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")
         _ = try await first.register(1, at: t0)
@@ -225,7 +219,7 @@ import Testing
         #expect(try await first.currentToken() == .sample(1))
     }
 
-    @Test("Late claim takes nothing") func lateClaimTakesNothing() async throws {
+    @Test func `A late claim takes nothing`() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")
         _ = try await second.register(1, at: after(1))
@@ -246,7 +240,7 @@ import Testing
         #expect(try await second.currentToken() == nil)
     }
 
-    @Test("Environments and apps never mix") func environmentsAndAppsNeverMix() async throws {
+    @Test func `Environments and apps never mix`() async throws {
         let sandbox = try await TestActivity.make()
         let production = Scope(app: sandbox.scope.app, environment: .production)
         let other = try await sandbox.database.scope("com.example.other")
@@ -264,9 +258,7 @@ import Testing
 
     // MARK: R11
 
-    @Test("Every change leaves an event and refreshes none") func everyChangeLeavesAnEventAndRefreshesNone()
-        async throws
-    {
+    @Test func `Every change writes an event, and refreshes write none`() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: t0)
         _ = try await activity.register(1, at: after(1))

@@ -28,7 +28,7 @@ import Testing
 
     private static let released: SQL = "SELECT count(*) FROM events WHERE type = 'released'"
 
-    @Test("Very many quarantines end in pages") func veryManyEndInPages() async throws {
+    @Test func `Very many quarantines end in pages`() async throws {
         let activity = try await Self.make()
         let (registry, scope) = (activity.database.registry, activity.scope)
         #expect(try await registry.releaseAll(in: scope, by: "admin") == Self.count)
@@ -47,8 +47,7 @@ import Testing
     }
 
     /// The value that was quarantined last cannot be released for a while.
-    @Test("An interrupted release keeps what it did, and is done by its repetition")
-    func repetitionGoesOn() async throws {
+    @Test func `An interrupted release keeps its progress and is completed by its repetition`() async throws {
         let activity = try await Self.make()
         let (database, scope) = (activity.database, activity.scope)
         try await database.pool.withSession { session in

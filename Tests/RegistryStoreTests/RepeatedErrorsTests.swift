@@ -7,7 +7,7 @@ import Testing
 
 /// While Postgres is away, the log says so and is not flooded.
 @Suite struct RepeatedErrorsTests {
-    @Test("Errors of one second are counted") func thoseOfOneSecondAreCounted() {
+    @Test func `Errors of one second are counted`() {
         let (errors, start) = (RepeatedErrors(), ContinuousClock.now)
         func at(_ milliseconds: Int, _ kind: String = "a") -> Int? {
             errors.admit(kind, now: start + .milliseconds(milliseconds))
@@ -21,7 +21,7 @@ import Testing
         #expect(at(7000) == 0)
     }
 
-    @Test("An outage is one line a second") func anOutageIsOneLineASecond() async throws {
+    @Test func `An outage is one line a second`() async throws {
         let log = RecordedLog()
         let configuration = PostgresConfiguration(connectionString: "host=/nowhere-at-all", requestTimeout: .seconds(1))
         let pool = PostgresPool(configuration: configuration)

@@ -7,7 +7,7 @@ import Testing
 
 /// Pages and batches of aliases.
 @Suite struct ResolveTests {
-    @Test("Pages show each running activity once") func pagesShowEachRunningActivityOnce() async throws {
+    @Test func `Pages contain each running activity once`() async throws {
         let first = try await TestActivity.make()
         let alias = Alias.sample("matchId", "7")
         for number in 1...25 {
@@ -36,8 +36,8 @@ import Testing
 
     /// However many rows a range has, and whether others' activities lie between them: each once, in order, without those
     /// that ended and those of another alias.
-    @Test("Ranges show each running activity once", arguments: [1, 2, 3, 4, 7, 14, 1000], [0, 1, 6])
-    func rangesShowEachRunningActivityOnce(rangeSize: Int, others: Int) async throws {
+    @Test(arguments: [1, 2, 3, 4, 7, 14, 1000], [0, 1, 6])
+    func `Ranges contain each running activity once`(rangeSize: Int, others: Int) async throws {
         let first = try await TestActivity.make()
         let alias = Alias.sample("matchId", "7")
         var tokens = 100
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("Ranges end with their receiver") func rangesEndWithTheirReceiver() async throws {
+    @Test func `Ranges end with their receiver`() async throws {
         struct Enough: Error {}
         let first = try await TestActivity.make()
         let alias = Alias.sample("matchId", "7")
@@ -90,7 +90,7 @@ import Testing
         #expect(seen == 3)
     }
 
-    @Test("Ending an alias ends all that run under it") func endingAnAliasEndsAllThatRunUnderIt() async throws {
+    @Test func `Ending an alias ends all its running activities`() async throws {
         let activity = try await TestActivity.make()
         let alias = Alias.sample("matchId", "7")
         for number in 1...5 { try await activity.another("a\(number)").register(number, at: nil, aliases: [alias]) }

@@ -19,7 +19,7 @@ import Testing
 
     // MARK: The lifetime
 
-    @Test("An activity lives from its scheduled start") func livesFromItsScheduledStart() async throws {
+    @Test func `An activity lives from its scheduled start`() async throws {
         let activity = try await TestActivity.make()
         let start = after(20 * 60)
         let answer = try await activity.register(1, at: t0, startsAt: start, aliases: [Self.alias]).activity
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// The reasons of a refusal are the same with a start as without one.
-    @Test("Refusals of a schedule are told") func refusalsAreTold() async throws {
+    @Test func `Refusals of a schedule are reported`() async throws {
         let activity = try await TestActivity.make()
         let start = after(20 * 60)
         let early = await activity.problem { try await activity.register(1, at: .minutesAgo(-10), startsAt: start) }
@@ -59,7 +59,7 @@ import Testing
         #expect(gone?.code == .unknownApp)
     }
 
-    @Test("A start in the past is none", arguments: [0, -30]) func aStartInThePastIsNone(minutes: Double) async throws {
+    @Test(arguments: [0, -30]) func `A start in the past is ignored`(minutes: Double) async throws {
         let activity = try await TestActivity.make()
         let answer = try await activity.register(1, at: t0, startsAt: after(minutes)).activity
         #expect(Self.hours(answer.expiresAt, after: t0) == 8)
@@ -100,7 +100,7 @@ import Testing
     }
 
     /// It came back with another token than the one whose bytes went.
-    @Test("Another token comes with the new observation") func anotherTokenComesWithTheNewObservation() async throws {
+    @Test func `Another token comes with the new observation`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, aliases: [Self.alias])
         try await activity.age(by: "9 hours")
@@ -112,8 +112,8 @@ import Testing
     }
 
     /// The rows that resolve reads are those of the aliases that it has now, also where it had others when it expired.
-    @Test("What returns with other aliases is found by those alone", arguments: [[1, 2], [2], [1]])
-    func itReturnsWithOtherAliases(numbers: [Int]) async throws {
+    @Test(arguments: [[1, 2], [2], [1]])
+    func `An activity that returns with other aliases is found only by those`(numbers: [Int]) async throws {
         let activity = try await TestActivity.make()
         let alias = { (number: Int) in Alias.sample("orderId", "\(number)") }
         try await activity.register(1, at: t0, aliases: [alias(1), alias(3)])
@@ -134,8 +134,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM activity_aliases WHERE ended") == 0)
     }
 
-    @Test("A registration that was accepted before counts, however long ago")
-    func whatWasAcceptedBeforeCountsHoweverLongAgo() async throws {
+    @Test func `A registration accepted long ago still counts`() async throws {
         let activity = try await TestActivity.make()
         var registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(20 * 60))
         registration.startsAt = .minutesAgo(-60)
@@ -148,8 +147,7 @@ import Testing
 
     // MARK: Ends
 
-    @Test("An end is final and its tombstone outlives the schedule")
-    func anEndIsFinalAndItsTombstoneOutlivesTheSchedule() async throws {
+    @Test func `An end is final, and its tombstone outlives the schedule`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, startsAt: after(20 * 24 * 60))
         try await activity.end(at: after(1))
@@ -165,9 +163,7 @@ import Testing
     }
 
     /// The schedule may become known after the end.
-    @Test("An end before its registration waits for the schedule") func anEndBeforeItsRegistrationWaitsForTheSchedule()
-        async throws
-    {
+    @Test func `An end before its registration waits for the schedule`() async throws {
         let activity = try await TestActivity.make()
         try await activity.end(at: after(1))
         let problem = await activity.problem {
@@ -178,8 +174,7 @@ import Testing
         #expect(try await activity.sweep(.tombstones) == 0)
     }
 
-    @Test("A full state keeps what it lists and dismisses the rest")
-    func aFullStateKeepsWhatItListsAndDismissesTheRest() async throws {
+    @Test func `A full state keeps its items and dismisses the rest`() async throws {
         let activity = try await TestActivity.make()
         let (phone, other) = (InstallationHash.sample(1), activity.another("other"))
         for (number, one) in [activity, other].enumerated() {
@@ -201,7 +196,7 @@ import Testing
     // MARK: The audit
 
     /// A phone that sleeps until its activity starts confirms nothing.
-    @Test("An activity that is still to come is not stale") func whatIsStillToComeIsNotStale() async throws {
+    @Test func `A scheduled activity is not stale`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, startsAt: after(600))
         let registry = activity.database.registry

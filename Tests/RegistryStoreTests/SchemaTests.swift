@@ -9,9 +9,7 @@ import Testing
 
 /// Migrations and the apps' own calls.
 @Suite struct SchemaTests {
-    @Test("Migrating twice and at once applies each file once") func migratingTwiceAndAtOnceAppliesEachFileOnce()
-        async throws
-    {
+    @Test func `Repeated and concurrent migrations apply each file once`() async throws {
         let database = try await TestDatabase.make()
         let migrator = SchemaMigrator(pool: database.pool)
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -24,7 +22,7 @@ import Testing
     }
 
     /// Databases have had them as they were released; a change is another file.
-    @Test("A released migration stays as it was") func releasedMigrationsStay() {
+    @Test func `A released migration is unchanged`() {
         let released = [
             "0001_apps_and_keys.sql": "ec3d8f49ac92eda3", "0002_installations.sql": "9448e9a8c719e836",
             "0003_activities.sql": "3b6d563581e27deb",
@@ -36,9 +34,7 @@ import Testing
         #expect(ours.filter { released[$0.key] != nil } == released)
     }
 
-    @Test("The page at the top of the schema lists its tables and views, and no others") func pageListsTheSchema()
-        async throws
-    {
+    @Test func `The header of the schema lists its tables and views, and no others`() async throws {
         let page = Migration.all[0].sql.components(separatedBy: "-- How a token flows")[0]
         let names = page.split(separator: "\n").flatMap { line in
             (line.firstMatch(of: #/^--   ([a-z_]+(?:, [a-z_]+)*)  /#)?.1 ?? "").split(separator: ", ").map(String.init)
@@ -56,7 +52,7 @@ import Testing
         #expect(names.sorted() == found.sorted())
     }
 
-    @Test("Migrating leaves the pool's limits in force") func migratingLeavesThePoolsLimitsInForce() async throws {
+    @Test func `Migrating keeps the pool's limits`() async throws {
         let database = try await TestDatabase.make(maximumConnections: 1)
         let limits = try await database.pool.withSession { session in
             try session.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")[0]
@@ -65,9 +61,7 @@ import Testing
         #expect(limits == ("4s", "3s"))
     }
 
-    @Test("Newer and changed schemas are refused with a sentence") func newerAndChangedSchemasAreRefusedWithASentence()
-        async throws
-    {
+    @Test func `Newer and changed schemas are refused with a clear message`() async throws {
         let database = try await TestDatabase.make()
         let migrator = SchemaMigrator(pool: database.pool)
         try await database.run("UPDATE schema_migrations SET checksum = 'other'")
@@ -82,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("Readiness tells the versions") func readinessTellsTheVersions() async throws {
+    @Test func `Readiness contains the versions`() async throws {
         let database = try await TestDatabase.make()
         let current = SchemaMigrator.currentVersion
         #expect(try await database.registry.checkReadiness().schemaVersion == current)
@@ -93,7 +87,7 @@ import Testing
         await #expect(throws: Problem.self) { try await database.registry.checkReadiness() }
     }
 
-    @Test("App settings keep what is left out") func appSettingsKeepWhatIsLeftOut() async throws {
+    @Test func `Omitted app settings stay`() async throws {
         let database = try await TestDatabase.make()
         let bundleID = try BundleID("com.example.food")
         var changes = AppChanges()
@@ -115,7 +109,7 @@ import Testing
         #expect(try await database.registry.apps() == [changed])
     }
 
-    @Test("Tombstones must outlive activities") func tombstonesMustOutliveActivities() async throws {
+    @Test func `Tombstones must outlive activities`() async throws {
         let database = try await TestDatabase.make()
         var changes = AppChanges()
         changes.tombstoneRetention = .seconds(8 * 3600)
@@ -128,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("Deleted app takes its rows along") func deletedAppTakesItsRowsAlong() async throws {
+    @Test func `A deleted app loses all its rows`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: nil, aliases: [.sample("orderId", "42")])
         let bundleID = activity.scope.app.bundleID
@@ -141,9 +135,7 @@ import Testing
     }
 
     /// Of every table, and only its own.
-    @Test("A deletion that was interrupted is finished later") func aDeletionThatWasInterruptedIsFinishedLater()
-        async throws
-    {
+    @Test func `An interrupted deletion is completed later`() async throws {
         let activity = try await TestActivity.make()
         let (database, app) = (activity.database, activity.scope.app)
         let other = try await database.scope("com.example.other")
@@ -177,9 +169,7 @@ import Testing
         #expect(try await rest.tokens(.sample("orderId", "42")) == [.sample(2)])
     }
 
-    @Test("The deletion of an app knows all tables that have rows of a scope") func deletionKnowsAllTables()
-        async throws
-    {
+    @Test func `The deletion of an app covers all tables with rows of a scope`() async throws {
         let database = try await TestDatabase.make()
         let tables = try await database.pool.withSession { session in
             try session.execute(
@@ -193,7 +183,7 @@ import Testing
         #expect(Set(tables) == Set(known + ["scopes"]))
     }
 
-    @Test("Unsafe servers are refused") func unsafeServersAreRefused() async throws {
+    @Test func `Unsafe servers are refused`() async throws {
         // The test cluster runs without fsync.
         let database = try await TestDatabase.make()
         let pool = PostgresPool(databaseURL: database.connectionString, logger: Logger(label: "test"))

@@ -8,7 +8,7 @@ import Testing
 
 /// Records that people look for are found by what they know of them, and by an index.
 @Suite(.timeLimit(.minutes(5))) struct SearchTests {
-    @Test("A search finds by each way") func findsByEachWay() async throws {
+    @Test func `A search finds rows by each term`() async throws {
         let activity = try await TestActivity.make("a-1")
         let alias = Alias.sample("liveactivityId", "order-42")
         try await activity.register(1, at: .minutesAgo(5), installation: .sample(7), aliases: [alias])
@@ -50,7 +50,7 @@ import Testing
         #expect(both.count == 1)
     }
 
-    @Test("Life tells what is held") func lifeTellsWhatIsHeld() async throws {
+    @Test func `An activity's audit page has the withheld tokens`() async throws {
         let activity = try await TestActivity.make("a-1")
         try await activity.register(1, at: .minutesAgo(5), aliases: [.sample("userId", "u-7")])
         try await activity.register(2, at: .minutesAgo(4))
@@ -62,7 +62,7 @@ import Testing
         #expect(try await activity.database.registry.life(of: .sample("b"), events: 1, in: activity.scope) == nil)
     }
 
-    @Test("Lists go on where they ended") func listsGoOnWhereTheyEnded() async throws {
+    @Test func `The next page of a list begins after its last row`() async throws {
         let activity = try await TestActivity.make()
         let (registry, scope) = (activity.database.registry, activity.scope)
         for number in 1...5 {
@@ -96,7 +96,7 @@ import Testing
         #expect(health.migrations.last?.version == SchemaMigrator.currentVersion)
     }
 
-    @Test("Plans use indexes") func plansUseIndexes() async throws {
+    @Test func `Plans use indexes`() async throws {
         let database = try await TestDatabase.make(requestTimeout: .seconds(300))
         let scope = try await database.scope()
         try await PlanFilling.fill(database, scope)

@@ -18,9 +18,7 @@ import Testing
         _ = try await phone.database.registry.apply([report], in: phone.scope, by: "sender")
     }
 
-    @Test("A release at an installation from which the token was taken over leaves it in quarantine") func takenOver()
-        async throws
-    {
+    @Test func `A release at an installation that lost the token leaves the token in quarantine`() async throws {
         let former = try await TestInstallation.make(1)
         let owner = former.another(2)
         try await former.register(1, in: TestInstallation.device, at: .minutesAgo(10))
@@ -34,7 +32,7 @@ import Testing
         #expect(try await !former.events().contains("released"))
     }
 
-    @Test("A release of a value that several installations have is an event of each") func shared() async throws {
+    @Test func `A release of a value of several installations is an event of each`() async throws {
         let one = try await TestInstallation.make(1)
         let phones = [one, one.another(2)]
         for phone in phones { try await phone.register(1, in: TestInstallation.delivery, at: .minutesAgo(5)) }
@@ -50,8 +48,7 @@ import Testing
         #expect(try await one.events().filter { $0 == "released" }.count == 1)
     }
 
-    @Test("A purge of an activity's token is an event of each start token that has the same value, claimed no later")
-    func purgedWithAnActivity() async throws {
+    @Test func `A purge of an activity's token is an event of each start token with that value`() async throws {
         let phone = try await TestInstallation.make(1)
         let later = phone.another(2)
         let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("a"))

@@ -48,14 +48,13 @@ import Testing
         }
     }
 
-    @Test("A confirmed token is not stale") func whatIsConfirmedIsNotStale() async throws {
+    @Test func `A confirmed token is not stale`() async throws {
         let life = try await Life.make()
         #expect(try await life.stale().isEmpty)
         #expect(try await life.stale { $0.unconfirmedFor = .seconds(60) }.isEmpty)
     }
 
-    @Test("A token is unconfirmed after its kind's own time, or the one asked for")
-    func unconfirmedByTheKindsOwnPatienceOrTheOneAskedFor() async throws {
+    @Test func `A token is unconfirmed after its kind's own time or the requested one`() async throws {
         let life = try await Life.make()
         try await life.age("3 hours")
         #expect(try await life.stale().map(\.kind) == [.update])
@@ -70,7 +69,7 @@ import Testing
         #expect(try await life.stale { $0.attributesType = TestInstallation.types[1] }.map(\.kind) == [.update])
     }
 
-    @Test("A token is stale past its expiry until the sweep") func pastItsExpiryUntilSwept() async throws {
+    @Test func `A token is stale past its expiry until the sweep`() async throws {
         let life = try await Life.make()
         try await life.activity.database.run(
             "UPDATE activities SET started_at = now() - interval '9 hours', expires_at = now() - interval '1 hour'"
@@ -80,9 +79,7 @@ import Testing
         #expect(try await life.stale().isEmpty)
     }
 
-    @Test("Quarantined tokens are found by an index and among others") func quarantinedByAnIndexAndAmongOthers()
-        async throws
-    {
+    @Test func `Quarantined tokens are found by an index and among others`() async throws {
         let life = try await Life.make()
         for number in 1...3 {
             let report = FeedbackReport(token: .sample(number), status: 400, reason: "DeviceTokenNotForTopic")
@@ -100,7 +97,7 @@ import Testing
         #expect(try await life.stale { $0.reason = .quarantined }.map(\.kind) == [.start, .device])
     }
 
-    @Test("A token that is dead or another's is not stale") func whatIsDeadOrOfAnotherIsNotStale() async throws {
+    @Test func `A dead token and a token of another owner are not stale`() async throws {
         let life = try await Life.make()
         try await life.activity.another("thief").register(1, at: .minutesAgo(5))
         _ = try await life.registry.apply(
@@ -113,7 +110,7 @@ import Testing
         #expect(try await life.stale().map(\.activityID) == ["thief"])
     }
 
-    @Test("Pages go on where they ended") func pagesGoOnWhereTheyEnded() async throws {
+    @Test func `The next page begins after the last row`() async throws {
         let life = try await Life.make()
         for number in 10..<40 { try await life.activity.another("a-\(number)").register(number, at: .minutesAgo(5)) }
         try await life.age("9 days")
@@ -129,7 +126,7 @@ import Testing
 
     // MARK: Purge
 
-    @Test("Dry run counts and changes nothing") func dryRunCountsAndChangesNothing() async throws {
+    @Test func `A dry run counts and changes nothing`() async throws {
         let life = try await Life.make()
         try await life.age("9 days")
         let counts = try await life.registry.countStaleTokens(in: life.activity.scope)
@@ -139,9 +136,7 @@ import Testing
         #expect(try await life.phone.token() == .sample(2))
     }
 
-    @Test("Purge drops and a later observation brings back") func purgeDropsAndALaterObservationBringsBack()
-        async throws
-    {
+    @Test func `A purge drops a token, and a later observation brings it back`() async throws {
         let life = try await Life.make()
         try await life.age("9 days")
         #expect(try await life.purge { $0.kind = .update } == 1)
@@ -169,7 +164,7 @@ import Testing
         #expect(try await life.stale().isEmpty)
     }
 
-    @Test("Purge says nothing of other holders") func purgeSaysNothingOfOtherHolders() async throws {
+    @Test func `A purge reveals no other holders`() async throws {
         let life = try await Life.make()
         let other = life.phone.another(2)
         try await life.age("9 days")
@@ -180,7 +175,7 @@ import Testing
     }
 
     /// R0: a purge and the observations around it, in any order.
-    @Test("Purge and feedback keep the greatest time") func purgeAndFeedbackKeepTheGreatestTime() async throws {
+    @Test func `Purge and feedback keep the latest time`() async throws {
         let life = try await Life.make()
         try await life.age("9 days")
         #expect(try await life.purge { $0.kind = .update } == 1)
@@ -193,9 +188,7 @@ import Testing
         #expect(try await life.activity.register(1, at: .minutesAgo(1)).outcome == .reactivated)
     }
 
-    @Test("A purge that races confirmations purges nothing that was confirmed") func purgeAgainstConfirmations()
-        async throws
-    {
+    @Test func `A purge that races confirmations purges no confirmed token`() async throws {
         let root = try await TestActivity.make()
         let registry = root.database.registry
         let activities = (0..<60).map { root.another("a-\($0)") }

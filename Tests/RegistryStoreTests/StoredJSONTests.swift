@@ -27,7 +27,7 @@ import Testing
         return try #require(JSONValue(stored: stored.bytes))
     }
 
-    @Test("Every number and text stays as it is") func everyNumberAndTextStaysAsItIs() async throws {
+    @Test func `Every number and text is stored unchanged`() async throws {
         let database = try await TestDatabase.make()
         let scalars = (Self.numbers + Self.texts).joined(separator: ",")
         let members = Self.texts.enumerated().map { "\($1):\($0)" }.joined(separator: ",")
@@ -41,21 +41,19 @@ import Testing
     /// Two that say the same number differently are one value to `jsonb`, and must be one text, or it would be for the order
     /// of requests to say which of them stays.
     @Test(
-        "Equal numbers have one form",
         arguments: [("1", "1.0"), ("1e2", "100"), ("-0", "0.0"), ("1.50", "1.5"), ("1e19", "10000000000000000000")]
     )
-    func equalNumbersHaveOneForm(_ one: String, _ other: String) throws {
+    func `Equal numbers have one form`(_ one: String, _ other: String) throws {
         #expect(try JSONParser.parse(one).canonicalBytes == JSONParser.parse(other).canonicalBytes)
     }
 
     /// Facts of a registration are times to the microsecond, and texts without the limits of the entrance.
     @Test(
-        "Owners are read back as they were",
         arguments: [
             ActivityOwner.app, .subject("\u{301}x"), .subject("app"), .subject(":"), .installation(.sample(3)),
         ]
     )
-    func ownersReadBack(_ owner: ActivityOwner) throws {
+    func `Owners are read back unchanged`(_ owner: ActivityOwner) throws {
         #expect(try ActivityOwner(stored: owner.stored) == owner)
     }
 }

@@ -12,8 +12,8 @@ import Testing
     private static let share = min(count / 5, 1000)
     private static let reporters = 8
 
-    @Test("A storm of reports takes no more than its share", .timeLimit(.minutes(20)))
-    func stormTakesNoMoreThanTheShare() async throws {
+    @Test(.timeLimit(.minutes(20)))
+    func `A storm of reports takes no more than its share`() async throws {
         let activity = try await TestActivity.make()
         try await activity.fill(Self.count)
         let clock = ContinuousClock()
@@ -31,8 +31,8 @@ import Testing
     }
 
     /// The storm is over after fewer than the guard's share: what is out comes back by one call.
-    @Test("Tokens that a short storm took are released by one call", .timeLimit(.minutes(15)))
-    func whatAShortStormTookIsReleasedByOneCall() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `One call releases the tokens of a short storm`() async throws {
         let activity = try await TestActivity.make()
         try await activity.fill(Self.count)
         #expect(try await Self.report(1...Self.share, in: activity) == [.quarantined])
@@ -43,8 +43,8 @@ import Testing
     }
 
     /// Or nobody calls, and the apps confirm their tokens as they do at each launch.
-    @Test("Clients' confirmations release what a storm took", .timeLimit(.minutes(15)))
-    func clientsConfirmationsReleaseIt() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `Clients' confirmations release the tokens of a storm`() async throws {
         let activity = try await TestActivity.make()
         try await activity.fill(Self.count)
         #expect(try await Self.report(1...Self.share, in: activity) == [.quarantined])

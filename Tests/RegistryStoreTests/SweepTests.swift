@@ -11,9 +11,7 @@ import Testing
 @Suite struct SweepTests {
     private static let alias = Alias.sample("orderId", "42")
 
-    @Test("Expiry holds without a sweep and is written down by it") func expiryHoldsWithoutASweepAndIsWrittenDownByIt()
-        async throws
-    {
+    @Test func `Expiry holds without a sweep, and the sweep writes it`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
         try await activity.age(by: "9 hours")
@@ -33,7 +31,7 @@ import Testing
         #expect(try await activity.record()?.answer.state == .ended)
     }
 
-    @Test("Instances share the work") func instancesShareTheWork() async throws {
+    @Test func `Instances share the work`() async throws {
         let activity = try await TestActivity.make()
         for number in 0..<60 { try await activity.another("a\(number)").register(number, at: .minutesAgo(5)) }
         try await activity.age(by: "9 hours")
@@ -52,7 +50,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'expired'") == 60)
     }
 
-    @Test("Sweep waits for nobody") func sweepWaitsForNobody() async throws {
+    @Test func `A sweep skips locked rows`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.another("other").register(2, at: .minutesAgo(5))
@@ -72,8 +70,7 @@ import Testing
     }
 
     /// Of a value that is reported at this moment no row stays behind.
-    @Test("Tombstones wait for their values", .timeLimit(.minutes(15))) func tombstonesWaitForTheirValues() async throws
-    {
+    @Test(.timeLimit(.minutes(15))) func `Tombstones wait for their values`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.end()
@@ -87,7 +84,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM token_values") == 0)
     }
 
-    @Test("Tombstones go with all that was theirs") func tombstonesGoWithAllThatWasTheirs() async throws {
+    @Test func `Tombstones are removed with all their rows`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(6), aliases: [Self.alias])
         try await activity.register(2, at: .minutesAgo(5), aliases: [.sample("orderId", "43")])
@@ -105,7 +102,7 @@ import Testing
         #expect(problem?.code == .activityExpired)
     }
 
-    @Test("Running activities and taken tokens stay") func runningActivitiesAndTakenTokensStay() async throws {
+    @Test func `Running activities and taken tokens stay`() async throws {
         let first = try await TestActivity.make("first")
         let second = first.another("second")
         try await first.register(1, at: .minutesAgo(6), aliases: [Self.alias])
@@ -117,7 +114,7 @@ import Testing
         #expect(try await first.record() == nil)
     }
 
-    @Test("A late request keeps its tombstone") func aLateRequestKeepsItsTombstone() async throws {
+    @Test func `A late request keeps its tombstone`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.end()
@@ -127,7 +124,7 @@ import Testing
         #expect(await activity.problem { try await activity.register(2, at: .minutesAgo(1)) }?.code == .activityEnded)
     }
 
-    @Test("Deaths of unknown values are forgotten") func deathsOfUnknownValuesAreForgotten() async throws {
+    @Test func `Deaths of unknown values are forgotten`() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.report(1, 410)
         try await activity.register(2, at: .minutesAgo(1))
@@ -137,7 +134,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM token_values") == 1)
     }
 
-    @Test("Identities go after their activities") func identitiesGoAfterTheirActivities() async throws {
+    @Test func `Identities are removed after their activities`() async throws {
         let activity = try await TestActivity.make()
         let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
         let registry = activity.database.registry
@@ -148,7 +145,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM alias_identities") == 0)
     }
 
-    @Test("Events go by partition") func eventsGoByPartition() async throws {
+    @Test func `Events are removed by partition`() async throws {
         let activity = try await TestActivity.make()
         let registry = activity.database.registry
         // The app's own came with it, for its first event already.
@@ -173,8 +170,7 @@ import Testing
         #expect(try await activity.events() == ["registered"])
     }
 
-    @Test("An app's first day has its partition, also when its retention changes")
-    func anAppsFirstDayHasItsPartition() async throws {
+    @Test func `The first day of an app has its partition, also after its retention changes`() async throws {
         let database = try await TestDatabase.make()
         let bundleID = try await database.scope().app.bundleID
         var changes = AppChanges()
@@ -189,8 +185,7 @@ import Testing
     }
 
     /// Making its partition would lock the table for the time that it takes to read the default one.
-    @Test("A day that began in the default partition stays there, and is not tried again")
-    func aDayThatBeganStays() async throws {
+    @Test func `A day that began in the default partition stays there and is not tried again`() async throws {
         let database = try await TestDatabase.make()
         let bundleID = try await database.scope().app.bundleID
         try await database.pool.withSession { session in
@@ -211,8 +206,7 @@ import Testing
     }
 
     /// Postgres prepares no text of several commands, and no node of Citus takes one.
-    @Test("Partitions are changed by one command at a time") func partitionsAreChangedByOneCommandAtATime() async throws
-    {
+    @Test func `Partitions are changed by one command at a time`() async throws {
         let database = try await TestDatabase.make()
         let partition = EventPartition(name: "events_20300101")
         let commands = partition.creation + partition.removal

@@ -7,7 +7,7 @@ import Testing
 
 /// Large tables are counted by samples, which cost the same however much there is and come near the truth.
 @Suite struct TableSampleTests {
-    @Test("A large registry is sampled") func aLargeRegistryIsSampled() async throws {
+    @Test func `A large registry is sampled`() async throws {
         let count = TestScale.isLong ? 1_000_000 : 100_000
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))
         let scope = try await database.scope()
@@ -30,7 +30,7 @@ import Testing
         #expect(!lag.wholeReads.contains("activities"), "\(lag.text)")
     }
 
-    @Test("Few rows beside many of another app are counted exactly") func fewRowsAreCountedExactly() async throws {
+    @Test func `Few rows among many of another app are counted exactly`() async throws {
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))
         try await PlanFilling.fill(database, try await database.scope(), count: 100_000)
         let small = try await database.scope("com.example.small")
@@ -43,7 +43,7 @@ import Testing
     }
 
     /// Postgres may last have noted that a table was empty; counting must not read all of it for that.
-    @Test("A table that grew is not taken for a small one") func aTableThatGrewIsNotTakenForASmallOne() async throws {
+    @Test func `A table that grew is not counted as a small one`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await database.pool.withSession { session in

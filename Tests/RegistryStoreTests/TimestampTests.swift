@@ -15,7 +15,7 @@ import Testing
     private static let dates: [Date] =
         (seconds + seconds.map { -$0 }).map { Date(timeIntervalSinceReferenceDate: $0) } + ends
 
-    @Test func `A timestamp is rounded as the date is that the driver binds`() {
+    @Test func `A timestamp is rounded like the date that the driver binds`() {
         var random = SeededGenerator(seed: 7)
         let more = (0..<10_000).map { _ in
             Date(timeIntervalSinceReferenceDate: .random(in: -3e9...3e9, using: &random))
@@ -42,7 +42,7 @@ import Testing
         #expect(error?.code == .decoding)
     }
 
-    @Test func `Infinity is beyond every moment and stays`() async throws {
+    @Test func `Infinity is later than every time and is kept`() async throws {
         let database = try await TestDatabase.make()
         let ends = try await database.pool.withSession { session in
             try session.execute("SELECT unnest('{-infinity,infinity}'::timestamptz[])").decode(Timestamp.self)
@@ -54,7 +54,7 @@ import Testing
         #expect(Timestamp.distantPast < Timestamp(Date()) && Timestamp(Date()) < .distantFuture)
     }
 
-    @Test func `Durations count in whole microseconds`() {
+    @Test func `Durations are whole microseconds`() {
         let time = Timestamp(microseconds: 10)
         #expect(time + .microseconds(5) == Timestamp(microseconds: 15))
         #expect(time - .seconds(2) == Timestamp(microseconds: 10 - 2_000_000))

@@ -18,9 +18,7 @@ import Testing
         var testDescription: String { "\(name), \(table)" }
     }
 
-    @Test("A refusal that nobody foresaw is told as a fault", arguments: calls) func isToldAsAFault(_ call: Call)
-        async throws
-    {
+    @Test(arguments: calls) func `An unforeseen refusal is reported as a fault`(_ call: Call) async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await database.pool.withSession { session in

@@ -22,7 +22,7 @@ import Testing
         try await activity.database.registry.page(of: alias, after: 0, limit: limit, in: activity.scope)
     }
 
-    @Test("A page is filled from behind the withheld ones") func isFilled() async throws {
+    @Test func `A page is filled from behind the withheld tokens`() async throws {
         let activity = try await Self.make(withheld: 1500, current: 3)
         let (registry, scope) = (activity.database.registry, activity.scope)
         let first = try await Self.firstPage(2, activity)
@@ -33,7 +33,7 @@ import Testing
         #expect(all.activities.count == 3 && all.next == nil)
     }
 
-    @Test("A batch is filled likewise, and says where more follow") func batchIsFilled() async throws {
+    @Test func `A batch is filled from behind the withheld tokens and has the cursor of the rest`() async throws {
         let activity = try await Self.make(withheld: 1500, current: 3)
         for (limit, isTruncated) in [(2, true), (3, false)] {
             let found = try await activity.database.registry.resolve(
@@ -45,8 +45,7 @@ import Testing
         }
     }
 
-    @Test("Of more withheld ones than a request may cost, the next page goes on behind them") func goesOn() async throws
-    {
+    @Test func `After too many withheld tokens the next page continues behind them`() async throws {
         let activity = try await Self.make(withheld: Registry.mostWithheld + 500, current: 1)
         let (registry, scope) = (activity.database.registry, activity.scope)
         let first = try await Self.firstPage(100, activity)
@@ -58,7 +57,7 @@ import Testing
         #expect(batch.map(\.activities.count) == [0] && batch.map(\.isTruncated) == [true])
     }
 
-    @Test("A plan goes on behind those that run no more, too") func planGoesOn() async throws {
+    @Test func `A plan continues behind ended activities, too`() async throws {
         let plan = try await TestPlan.make()
         // They have expired, and nobody has written it down yet.
         let crowd = 1...(PlanUnit.mostBearers + 500)

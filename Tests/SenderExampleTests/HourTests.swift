@@ -23,8 +23,8 @@ import Testing
     }
 
     /// Python says most of it in one library; Go has neither JWTs nor values without types.
-    @Test("An example stays short, with its comments", arguments: [82, 120, 265, 219].enumerated().map { ($0, $1) })
-    func isShort(_ index: Int, _ most: Int) throws {
+    @Test(arguments: [82, 120, 265, 219].enumerated().map { ($0, $1) })
+    func `An example and its comments are short`(_ index: Int, _ most: Int) throws {
         let example = Example.allCases[index]
         let lines = try example.source.split(separator: "\n").filter { $0.contains { !$0.isWhitespace } }
         #expect(lines.count <= most && lines.allSatisfy { $0.count <= 132 }, "\(example.rawValue): \(lines.count)")

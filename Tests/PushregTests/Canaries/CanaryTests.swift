@@ -66,7 +66,7 @@ import Testing
         "log_min_messages": "debug1", "log_connections": "on",
     ]
 
-    @Test("Secrets and tokens of callers are found in no log, metric, page or file") func foundNowhere() async throws {
+    @Test func `No log, metric, page or file contains a caller's secrets or tokens`() async throws {
         let cluster = FaultCluster(settings: Self.talkative)
         let database = try await cluster.start()
         let service = try await Service.start(on: database)

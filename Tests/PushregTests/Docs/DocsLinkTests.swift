@@ -22,14 +22,14 @@ import Testing
         #expect(!text.contains("<doc:") && !text.contains("# ``"), "DocC's own marks are no Markdown")
     }
 
-    @Test("Every guide is in the list of guides") func everyGuideIsInTheListOfGuides() throws {
+    @Test func `Every guide is in the list of guides`() throws {
         let documents = try DocumentedCommand.documents.filter { $0.contains("Documentation.docc/") }
         let index = try #require(documents.first { $0.hasSuffix("/README.md") })
         let names = documents.filter { $0 != index }.map { $0.components(separatedBy: "/").last ?? "" }
         #expect(try MarkdownPage(index).targets.sorted() == names.sorted())
     }
 
-    @Test("Every room is on the code map") func everyRoomIsOnTheCodeMap() throws {
+    @Test func `Every folder is on the code map`() throws {
         let readme = try MarkdownPage("README.md")
         let map = try #require(readme.text.components(separatedBy: "\n## Code map\n").last)
         let sources = DocumentedCommand.project.appendingPathComponent("Sources").path
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("Every test of a promise is there") func everyTestOfAPromiseIsThere() throws {
+    @Test func `Every test of a promise exists`() throws {
         let folder = DocumentedCommand.project.appendingPathComponent("Tests")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
         let code = try files.filter { $0.hasSuffix(".swift") }
@@ -54,6 +54,10 @@ import Testing
         var count = 0
         // In its tables the tests stand in the last column.
         let cells = page.text.split(separator: "\n").compactMap { $0.components(separatedBy: " | ").last }
+        for match in cells.joined(separator: "\n").matches(of: #/"([^"]+)"/#) {
+            count += 1
+            #expect(code.contains("func `\(match.1)`("))
+        }
         for match in cells.joined(separator: "\n").matches(of: #/`([\w.…]+)`/#) {
             for name in match.1.split(whereSeparator: { ".…".contains($0) }) where name.contains(/[a-z][A-Z]/) {
                 count += 1
@@ -65,7 +69,7 @@ import Testing
         #expect(count > 100)
     }
 
-    @Test(arguments: try DocumentedCommand.documents) func `Every file named is there`(_ document: String) throws {
+    @Test(arguments: try DocumentedCommand.documents) func `Every named file exists`(_ document: String) throws {
         let root = DocumentedCommand.project.path
         let files = try ["Sources", "Tests", "deploy", "sql"].flatMap { folder in
             try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)").map { "/\(folder)/\($0)" }

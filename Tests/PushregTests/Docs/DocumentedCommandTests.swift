@@ -5,7 +5,7 @@ import Testing
 
 /// Every command of the documentation does what stands there, tried in its order as a new user would.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct DocumentedCommandTests {
-    @Test("Every fence says what is in it") func everyFenceSaysWhatIsInIt() throws {
+    @Test func `Every code block names its language`() throws {
         let known: Set<String> = ["sh", "swift", "python", "json", "yaml", "text", "mermaid", "xml", "sql"]
         for document in try DocumentedCommand.documents {
             for block in try DocumentedCommand.blocks(of: document) {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("What is not run is said to be untested") func whatIsNotRunIsSaidToBeUntested() async throws {
+    @Test func `Commands that are not run are marked as untested`() async throws {
         var matched: Set<String> = []
         for document in try DocumentedCommand.documents {
             for command in try await DocumentedCommand.all(of: document) {
@@ -33,8 +33,8 @@ import Testing
     /// Those that are read where an app is in use.
     private static let withApp = ["MovingRegistrations.md", "RunningInProduction.md", "ComingFromElsewhere.md"]
 
-    @Test("Every command of the documents prints what stands there", arguments: try DocumentedCommand.documents)
-    func commandsDoWhatStandsThere(_ document: String) async throws {
+    @Test(arguments: try DocumentedCommand.documents)
+    func `Every documented command prints the documented output`(_ document: String) async throws {
         let commands = try await DocumentedCommand.all(of: document).filter { UntriedCommand.matching($0) == nil }
         guard !commands.isEmpty else { return }
         let session = try await CommandSession.make()
@@ -55,7 +55,7 @@ import Testing
         await session.remove()
     }
 
-    @Test("Examples of the reference are understood") func examplesOfTheReferenceAreUnderstood() async throws {
+    @Test func `The service accepts the examples of the reference`() async throws {
         let session = try await CommandSession.make()
         let tags = ["Everyone", "Clients", "Senders", "Admins"]
         // Without the app no other call would get far.

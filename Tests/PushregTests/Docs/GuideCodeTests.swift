@@ -5,7 +5,7 @@ import Testing
 ///
 /// ActivityKit and UIKit are Apple's and not here: the stand-ins have what the client and the guides use of them.
 @Suite(.timeLimit(.minutes(15))) struct GuideCodeTests {
-    @Test("Swift of the guides compiles") func swiftOfTheGuidesCompiles() async throws {
+    @Test func `The Swift code of the guides compiles`() async throws {
         let directory = "/tmp/pushreg-guide-\(getpid())"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -12,8 +12,8 @@ import Testing
 struct RecipeTests {
     private static let document = "Sources/WebAssets/Documentation.docc/ComingFromElsewhere.md"
 
-    @Test("What stood in a table of one's own is found by senders", arguments: ["UTC", "America/New_York"])
-    func whatStoodInTablesIsFound(_ timeZone: String) async throws {
+    @Test(arguments: ["UTC", "America/New_York"])
+    func `Senders find the tokens of an app's own table`(_ timeZone: String) async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope("com.example.food", .production)
         let file = try TransferFile()

@@ -34,7 +34,7 @@ import Testing
     }
 
     /// It takes no more reports than it can tell the results of.
-    @Test(.timeLimit(.minutes(15))) func `A sender that does not read is held back`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `A sender that does not read is slowed down`() async throws {
         try await Self.withService { service in
             let before = service.peakMemory
             let sender = try SilentSender(port: service.port, path: Self.path)

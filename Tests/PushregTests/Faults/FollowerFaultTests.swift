@@ -9,10 +9,9 @@ import Testing
     private static let stepsOfAWriter = TestScale.isLong ? 200 : 60
 
     @Test(
-        "Whether the writers' instance, Postgres or the followed instance is killed: a follower equals resolve once all is quiet",
         .timeLimit(.minutes(30))
     )
-    func killsMissNothing() async throws {
+    func `A follower equals resolve after kills of the writers' instance, of Postgres and of its own`() async throws {
         let place = FaultPlace()
         try await place.start()
         let follower = try await ChangeFollower(at: place)

@@ -10,7 +10,7 @@ import Testing
     private static let callsEach = TestScale.isLong ? 2000 : 60
     private static let callers = 4
 
-    @Test("Healthy callers go on while others attack") func healthyCallersGoOn() async throws {
+    @Test func `Healthy callers are served during attacks`() async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(on: database)
         try await service.makeApp()

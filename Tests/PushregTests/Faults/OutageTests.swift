@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)), arguments: Fault.allCases)
-    func `A Postgres that is away for a while costs no acknowledged write`(_ fault: Fault) async throws {
+    func `An outage of Postgres loses no acknowledged write`(_ fault: Fault) async throws {
         let cluster = FaultCluster()
         let service = try await ServiceProcess.start(
             databaseURL: try await cluster.start(),

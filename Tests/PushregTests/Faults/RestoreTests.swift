@@ -8,8 +8,8 @@ import Testing
     private static let guide = "Sources/WebAssets/Documentation.docc/RunningInProduction.md"
     private static let production = "/v1/apps/com.example.food/production"
 
-    @Test("Restored to a moment, the registry answers, and the guide's recipe does the rest", .timeLimit(.minutes(15)))
-    func restoredToAMoment() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `After a restore to a point in time the registry answers, and the guide's recipe completes it`() async throws {
         let place = try RestorePlace()
         let cluster = FaultCluster(settings: place.archiving)
         let url = try await cluster.start()

@@ -7,8 +7,7 @@ import Testing
 
 /// A session's own settings, on which it rests that an acknowledged write is durable.
 @Suite(.timeLimit(.minutes(5))) struct SessionSettingsTests {
-    @Test("A session keeps the durability that it was checked with, and hears warnings, whatever else is set")
-    func settingsAreTheSessionsOwn() async throws {
+    @Test func `A session keeps its durability and warnings against other settings`() async throws {
         let directory = "/tmp/pushreg-settings-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let logger = Logger(label: "settings") { _ in SwiftLogNoOpLogHandler() }

@@ -13,8 +13,8 @@ import Testing
     /// Some 70 MiB as lines, which 32 followers share or else take two gigabytes for.
     private static let count = TestScale.isLong ? 1_000_000 : 300_000
 
-    @Test("Stopped followers cost little memory, no connection, and delay nobody", .timeLimit(.minutes(20)))
-    func stoppedFollowers() async throws {
+    @Test(.timeLimit(.minutes(20)))
+    func `Stopped followers cost little memory, no connection and no delay`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()
         let service = try await ServiceProcess.start(on: database)

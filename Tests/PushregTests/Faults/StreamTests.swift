@@ -12,7 +12,7 @@ import Testing
 @Suite(.serialized) struct StreamTests {
     private static let count = TestScale.isLong ? 1_000_000 : 50_000
 
-    @Test(.timeLimit(.minutes(10))) func `Stream is complete in bounded memory`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `A stream is complete in bounded memory`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()
         try await Self.fill(database, scope)

@@ -12,7 +12,7 @@ import Testing
     /// The number of calls that a window's p99 is taken of, at most.
     private static let callsAWindow = TestScale.isLong ? 20_000 : 2000
 
-    @Test(.timeLimit(.minutes(60))) func `A sweep beside 64 callers changes nothing that they see`() async throws {
+    @Test(.timeLimit(.minutes(60))) func `A sweep does not change the responses of 64 callers`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let service = try await ServiceProcess.start(on: database, "--sweep-interval", "PT1S")
         let callers = Callers(service: service, count: Self.callers)

@@ -11,7 +11,7 @@ import Testing
     /// In KiB, of an import by a program that was built without optimization, whatever the size of the file.
     private static let mostMemory = 128 * 1024
 
-    @Test("Nothing is lost or doubled", .timeLimit(.minutes(60))) func nothingIsLostOrDoubled() async throws {
+    @Test(.timeLimit(.minutes(60))) func `An interrupted import loses and doubles nothing`() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, _) = (try await source.scope(), try await target.scope())
         try await Self.fill(source, scope)
@@ -40,7 +40,7 @@ import Testing
         #expect(events == Self.count)
     }
 
-    @Test("Export goes on from any byte", .timeLimit(.minutes(15))) func exportGoesOnFromAnyByte() async throws {
+    @Test(.timeLimit(.minutes(15))) func `An export resumes from any byte`() async throws {
         let database = try await TestDatabase.make()
         try await Self.fill(database, try await database.scope(), count: 2500)
         let file = try TransferFile()
@@ -71,8 +71,8 @@ import Testing
     }
 
     /// The last chunk is done and the file's end was read when the program stops, here at a reader that has gone.
-    @Test("An import that stopped behind the last record knows that the file is whole", .timeLimit(.minutes(15)))
-    func theEndIsReadAgain() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `An import that stopped after the last record knows that the file is whole`() async throws {
         let (_, target, file) = try await Self.exported(100)
         defer { file.remove() }
         let command = ["import"] + TransferFile.scope + [file.path, "--json"] + target.flags
@@ -84,8 +84,8 @@ import Testing
     }
 
     /// An import into another database, or of a file that has changed since, says nothing about this one.
-    @Test("Progress counts for its file and database alone", .timeLimit(.minutes(15)))
-    func progressCountsForItsFileAndDatabaseAlone() async throws {
+    @Test(.timeLimit(.minutes(15)))
+    func `Progress counts for its own file and database only`() async throws {
         let (source, target, file) = try await Self.exported(3000)
         defer { file.remove() }
         _ = try await Self.interruptImport(of: file, into: target, count: 3000)
@@ -101,7 +101,7 @@ import Testing
         #expect(changed.results.contains(#""taken":3000"#) && !changed.words.contains("Going on"), "\(changed.words)")
     }
 
-    @Test("Faults of the first part count", .timeLimit(.minutes(15))) func faultsOfTheFirstPartCount() async throws {
+    @Test(.timeLimit(.minutes(15))) func `Faults of the first part count`() async throws {
         let (_, target, file) = try await Self.exported(3000)
         defer { file.remove() }
         let newline = try #require(file.text.firstIndex(of: "\n"))

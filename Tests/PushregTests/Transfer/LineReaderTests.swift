@@ -19,7 +19,7 @@ import Testing
         return Bool.random(using: &generator) ? bytes : Array(bytes.dropLast(Int.random(in: 0...40, using: &generator)))
     }
 
-    @Test("Any file is read as it is") func anyFileIsReadAsItIs() throws {
+    @Test func `Any file is read unchanged`() throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<60 {
             let bytes = Self.file(&generator)

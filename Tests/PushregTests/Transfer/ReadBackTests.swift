@@ -12,7 +12,7 @@ import Testing
         ProcessInfo.processInfo.environment["PUSHREG_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: .min ... .max)
     }
 
-    @Test("What is accepted is read back") func whatIsAcceptedIsReadBack() async throws {
+    @Test func `Accepted values are read back`() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         _ = (try await source.scope(), try await target.scope())
         let seed = Self.seed
@@ -71,7 +71,7 @@ import Testing
             .filter { $0.starts(with: #"{"record":"#.utf8) }
     }
 
-    @Test("Times of one disturb no other") func timesOfOneDisturbNoOther() async throws {
+    @Test func `The times of one record do not change another`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = try await ServiceProcess.start(on: database, "--request-timeout", "PT30S")
         let times = [

@@ -213,7 +213,7 @@ struct RecipeScriptTests {
         }
     }
 
-    @Test func `Nobody finds an imported token under the name of an erased user`() async throws {
+    @Test func `An imported token is not found by the name of an erased user`() async throws {
         let rows = [OneSignalExport.row(1, user: "u-1", lastActive: Self.recently)]
         let (database, scope, file, _) = try await Self.converted(rows)
         defer { file.remove() }

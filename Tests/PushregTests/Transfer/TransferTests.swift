@@ -8,7 +8,7 @@ import Testing
 
 /// `pushreg import` takes in by the rules what `pushreg export` writes.
 @Suite(.timeLimit(.minutes(15))) struct TransferTests {
-    @Test("All that is known arrives") func allThatIsKnownArrives() async throws {
+    @Test func `Every exported fact arrives`() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let scope = try await source.scope()
         _ = try await target.scope()
@@ -34,8 +34,8 @@ import Testing
         #expect(try await Self.tokens("both", target).count == 2)
     }
 
-    @Test("A file that has the place of the progress is not lost", arguments: [[], ["--restart"]])
-    func anotherFileInThePlaceOfTheProgress(flags: [String]) async throws {
+    @Test(arguments: [[], ["--restart"]])
+    func `Another file at the path of the progress is kept`(flags: [String]) async throws {
         let (database, _) = try await TestDatabase.withScope()
         let file = try TransferFile()
         defer { file.remove() }
@@ -48,7 +48,7 @@ import Testing
         #expect(try String(contentsOfFile: file.progress, encoding: .utf8) == theirs)
     }
 
-    @Test("Scheduled activities arrive") func scheduledActivitiesArrive() async throws {
+    @Test func `Scheduled activities arrive`() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, other) = (try await source.scope(), try await target.scope())
         let start = Date.minutesAgo(-5 * 60)
@@ -72,7 +72,7 @@ import Testing
         #expect(found.allSatisfy { $0.expiresAt == start.addingTimeInterval(8 * 3600) })
     }
 
-    @Test("A token is exported with its owner alone") func tokensAreTheOwnersAlone() async throws {
+    @Test func `A token is exported with its owner only`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let file = try TransferFile()
         defer { file.remove() }
@@ -104,7 +104,7 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o644)
     }
 
-    @Test("What is known better stays") func whatIsKnownBetterStays() async throws {
+    @Test func `Newer facts stay`() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, theirs) = (try await source.scope(), try await target.scope())
         for (id, number) in [("ended", 1), ("rotated", 2), ("fresh", 3)] {
@@ -127,7 +127,7 @@ import Testing
         #expect(try await target.registry.activity(.sample("fresh"), in: theirs)?.token == .sample(3))
     }
 
-    @Test("Environments and apps never mix") func environmentsAndAppsNeverMix() async throws {
+    @Test func `An import mixes no environments and apps`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let file = try TransferFile()
         defer { file.remove() }
@@ -140,7 +140,7 @@ import Testing
 
     private static let secret = "00112233445566778899aabbccddeeff"
 
-    @Test("Faults are named by line without their tokens") func faultsAreNamedByLineWithoutTheirTokens() async throws {
+    @Test func `Faults are reported by line without their tokens`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let (secret, at) = (Self.secret, RFC3339.format(.minutesAgo(5)))
         let lines = [
@@ -183,7 +183,7 @@ import Testing
         #expect(try await database.registry.activity(.sample("last"), in: scope)?.installation != nil)
     }
 
-    @Test func `A file of an export that lacks its end is said to lack it`() async throws {
+    @Test func `An export file without its end is reported as incomplete`() async throws {
         let database = try await Self.databaseWithOneActivity()
         let file = try TransferFile()
         defer { file.remove() }
@@ -202,7 +202,7 @@ import Testing
         return database
     }
 
-    @Test("Progress is for terminals alone") func progressIsForTerminalsAlone() async throws {
+    @Test func `Progress is shown on terminals only`() async throws {
         let database = try await Self.databaseWithOneActivity()
         let file = try TransferFile()
         defer { file.remove() }

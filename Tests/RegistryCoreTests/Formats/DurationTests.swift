@@ -16,8 +16,8 @@ import Testing
         ("PT9223372036854775807S", .seconds(Int64.max), "P106751991167300DT15H30M7S"),
     ]
 
-    @Test("Reads weeks to seconds, and writes days to seconds", arguments: valid)
-    func reads(text: String, duration: Duration, canonical: String) {
+    @Test(arguments: valid)
+    func `Weeks are read, and days are written`(text: String, duration: Duration, canonical: String) {
         #expect(ISO8601Duration.parse(text) == duration)
         #expect(ISO8601Duration.format(duration) == canonical)
         #expect(ISO8601Duration.parse(canonical) == duration)
@@ -30,11 +30,11 @@ import Testing
         "PT9223372036854775807H1S", "PT8h", "PT８H", "P1W\u{0}",
     ]
 
-    @Test(arguments: invalid) func `Refuses months, years and what is malformed`(text: String) {
+    @Test(arguments: invalid) func `Months, years and malformed texts are refused`(text: String) {
         #expect(ISO8601Duration.parse(text) == nil)
     }
 
-    @Test func `Random durations come back`() {
+    @Test func `Random durations come back unchanged`() {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<10_000 {
             let duration =
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `Cuts what is finer than a nanosecond, and marks what is negative`() {
+    @Test func `Fractions below a nanosecond are cut, and negative durations are marked`() {
         #expect(ISO8601Duration.format(Duration(secondsComponent: 0, attosecondsComponent: 999_999_999)) == "PT0S")
         #expect(ISO8601Duration.format(.seconds(-60)) == "-PT1M")
         #expect(ISO8601Duration.format(.milliseconds(-1)) == "-PT0.001S")

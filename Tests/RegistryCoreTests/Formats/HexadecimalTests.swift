@@ -7,8 +7,8 @@ import Testing
         ("", []), ("00", [0]), ("ff", [255]), ("FF", [255]), ("aBcD09", [0xAB, 0xCD, 0x09]),
     ]
 
-    @Test("Reads either case and writes the lower", arguments: valid)
-    func reads(text: String, bytes: [UInt8]) {
+    @Test(arguments: valid)
+    func `Both cases are read, and lower case is written`(text: String, bytes: [UInt8]) {
         #expect(Hexadecimal.decode(text) == bytes)
         #expect(Hexadecimal.decode(text.utf8.lazy.map { $0 }) == bytes)
         #expect(Hexadecimal.encode(bytes) == text.lowercased())
@@ -18,11 +18,11 @@ import Testing
         "0", "abc", "0g", "g0", " 0", "0x", "-1", "00 ", "é", "０0", "00\u{0}0", "/0", ":0", "@0", "G0", "`0",
     ]
 
-    @Test(arguments: invalid) func `Refuses odd lengths and all else`(text: String) {
+    @Test(arguments: invalid) func `Odd lengths and other texts are refused`(text: String) {
         #expect(Hexadecimal.decode(text) == nil)
     }
 
-    @Test func `Every byte comes back`() {
+    @Test func `Every byte comes back unchanged`() {
         let bytes = Array(UInt8.min...UInt8.max)
         #expect(Hexadecimal.decode(Hexadecimal.encode(bytes)) == bytes)
         #expect(Hexadecimal.decode(Hexadecimal.encode(bytes).uppercased()) == bytes)

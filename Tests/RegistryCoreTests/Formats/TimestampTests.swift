@@ -20,8 +20,8 @@ import Testing
         ("0001-01-01T01:00:00+01:00", -62_135_596_800, 0), ("9999-12-31T22:59:59-01:00", 253_402_300_799, 0),
     ]
 
-    @Test("Reads RFC 3339, cut to microseconds", arguments: valid)
-    func reads(text: String, secondsSince1970: Int, microseconds: Int) throws {
+    @Test(arguments: valid)
+    func `RFC 3339 is read and cut to microseconds`(text: String, secondsSince1970: Int, microseconds: Int) throws {
         let instant = Instant(try #require(RFC3339.parse(text)))
         #expect(instant == Instant(seconds: secondsSince1970 - 978_307_200, microseconds: microseconds))
     }
@@ -41,7 +41,7 @@ import Testing
         "2026-01-01T00:00:00−01:00", "2026/01/01T00:00:00Z", "2026-01-01T-1:00:00Z",
     ]
 
-    @Test(arguments: invalid) func `Refuses all else`(text: String) {
+    @Test(arguments: invalid) func `Other texts are refused`(text: String) {
         #expect(RFC3339.parse(text) == nil)
     }
 
@@ -58,8 +58,12 @@ import Testing
         (-62_135_596_800, "0001-01-01T00:00:00.000Z", "0001-01-01T00:00:00.000000Z"),
     ]
 
-    @Test("Writes milliseconds and microseconds, and never fails", arguments: formatted)
-    func writes(seconds: Double, milliseconds: String, microseconds: String) {
+    @Test(arguments: formatted)
+    func `Milliseconds and microseconds are written, and writing never fails`(
+        seconds: Double,
+        milliseconds: String,
+        microseconds: String
+    ) {
         let date = Date(timeIntervalSince1970: seconds)
         #expect(RFC3339.format(date) == milliseconds)
         #expect(RFC3339.format(date, precision: .microseconds) == microseconds)
@@ -120,7 +124,7 @@ import Testing
             ? CivilDay(year: day.year, month: day.month + 1, day: 1) : CivilDay(year: day.year + 1, month: 1, day: 1)
     }
 
-    @Test func `Appends to what is there`() {
+    @Test func `Writing appends to the buffer`() {
         var text = Array("at ".utf8)
         RFC3339.append(Date(timeIntervalSince1970: 0), to: &text)
         #expect(String(decoding: text, as: UTF8.self) == "at 1970-01-01T00:00:00.000Z")

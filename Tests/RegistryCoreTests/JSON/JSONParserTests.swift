@@ -21,7 +21,7 @@ import Testing
         (#"{"a":1,"b":2,"a":3}"#, ["a": 3, "b": 2]), (#"{"\u0061":1,"a":2}"#, ["a": 2]),
     ]
 
-    @Test(arguments: valid) func `Reads what RFC 8259 allows`(text: String, value: JSONValue) throws {
+    @Test(arguments: valid) func `Texts valid by RFC 8259 are read`(text: String, value: JSONValue) throws {
         #expect(try JSONParser.parse(text) == value)
     }
 
@@ -44,8 +44,8 @@ import Testing
         ("\u{A0}1", 0), ("\u{B}1", 0),
     ]
 
-    @Test("Refuses everything else, at the byte that is wrong", arguments: invalid)
-    func refusesInvalid(text: String, offset: Int) throws {
+    @Test(arguments: invalid)
+    func `Other texts are refused at the wrong byte`(text: String, offset: Int) throws {
         let error = try #require(throws: JSONSyntaxError.self) { try JSONParser.parse(text) }
         #expect(error.offset == offset)
         #expect(error.detail.hasSuffix("."))
@@ -61,15 +61,15 @@ import Testing
         ([0x5C, 0x6E, 0xFF], 2), ([0xF0, 0x9F, 0x98], 0),
     ]
 
-    @Test("Refuses strings and keys that are not UTF-8", arguments: malformedUTF8)
-    func refusesMalformedUTF8(bytes: [UInt8], offset: Int) throws {
+    @Test(arguments: malformedUTF8)
+    func `Strings and keys that are not UTF-8 are refused`(bytes: [UInt8], offset: Int) throws {
         let string = [0x22] + bytes + [0x22]
         let key = [0x7B] + string + [0x3A, 0x31, 0x7D]
         #expect(try #require(throws: JSONSyntaxError.self) { try JSONParser.parse(string) }.offset == offset + 1)
         #expect(try #require(throws: JSONSyntaxError.self) { try JSONParser.parse(key) }.offset == offset + 2)
     }
 
-    @Test(arguments: [1, 2, 32, JSONParser.deepestNesting]) func `Bounds nesting`(depth: Int) throws {
+    @Test(arguments: [1, 2, 32, JSONParser.deepestNesting]) func `Nesting is limited`(depth: Int) throws {
         let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         _ = try JSONParser.parse(text, maximumDepth: depth)
         let objects = String(repeating: "{\"a\":", count: depth) + "1" + String(repeating: "}", count: depth)
@@ -80,7 +80,7 @@ import Testing
         #expect(error.offset == depth)
     }
 
-    @Test func `No depth lets a text of brackets overflow the stack`() {
+    @Test func `A text of brackets never overflows the stack`() {
         let brackets = [UInt8](repeating: UInt8(ascii: "["), count: 1 << 20)
         #expect(throws: JSONSyntaxError.self) { try JSONParser.parse(brackets, maximumDepth: .max) }
         let objects = String(repeating: "{\"a\":", count: 1 << 18)
@@ -89,13 +89,13 @@ import Testing
         #expect(throws: Never.self) { try JSONParser.parse("1", maximumDepth: 0) }
     }
 
-    @Test func `Bounds the length of a number`() throws {
+    @Test func `The length of a number is limited`() throws {
         let long = "0." + String(repeating: "1", count: 1022)
         #expect(try JSONParser.parse(long) == .number(0.1111111111111111))
         #expect(try #require(throws: JSONSyntaxError.self) { try JSONParser.parse("[" + long + "1]") }.offset == 1)
     }
 
-    @Test func `Reads slices, lazy collections and raw buffers alike`() throws {
+    @Test func `Slices, lazy collections and raw buffers are read alike`() throws {
         let bytes = Array("x[1,\"é\"]x".utf8)
         let expected: JSONValue = [1, "é"]
         #expect(try JSONParser.parse(bytes[1..<(bytes.count - 1)]) == expected)

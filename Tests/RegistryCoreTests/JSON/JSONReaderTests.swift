@@ -146,8 +146,8 @@ import Testing
         #expect(found == ["/a/b~1c/d~0e must be a string", "/i must be an object", "/a/x is wrong", "/a is odd"])
     }
 
-    @Test("A body that is no object is one fault", arguments: [.null, 1, "x", [], true] as [JSONValue])
-    func refusesOthers(value: JSONValue) throws {
+    @Test(arguments: [.null, 1, "x", [], true] as [JSONValue])
+    func `A body that is not an object is one fault`(value: JSONValue) throws {
         var json = JSONReader(value, at: .body.member("items").element(3))
         #expect(json.string("a") == nil)
         #expect(json.optionalString("b") == nil)
@@ -157,7 +157,7 @@ import Testing
         #expect(throws: JSONFaults(expected)) { try json.check() }
     }
 
-    @Test func `Keeps so many faults and no more`() {
+    @Test func `The number of faults is limited`() {
         let found = faults(["list": .array(Array(repeating: 1, count: 5000))]) { json in
             _ = json.array("list", each: String.read)
             _ = json.string("more")
@@ -166,7 +166,7 @@ import Testing
         #expect(found.last == "/list/\(JSONReader.maximumFaults - 1) must be a string")
     }
 
-    @Test func `A fault is written`() throws {
+    @Test func `A fault is written as JSON`() throws {
         let fault = JSONFault(pointer: "/a~1b/0", detail: "must be \"x\"")
         #expect(try JSONParser.parse(fault.jsonBytes) == ["pointer": "/a~1b/0", "detail": "must be \"x\""])
         #expect(JSONFaultReason("is odd").description == "is odd")

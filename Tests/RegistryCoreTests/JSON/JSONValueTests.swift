@@ -3,7 +3,7 @@ import Testing
 @testable import RegistryCore
 
 @Suite struct JSONValueTests {
-    @Test func `An object keeps its order, and each key once with its last value`() {
+    @Test func `An object keeps its order and the last value of each key`() {
         var object = JSONObject([("b", 1), ("a", 2), ("b", 3)])
         #expect(object.keys == ["b", "a"])
         #expect(object["b"] == 3)
@@ -98,15 +98,15 @@ extension JSONValueTests {
         ("123456789012345678901234567890", "1.2345678901234568e+29"), ("1e308", "1e+308"), ("5e-324", "5e-324"),
         ("1e-400", "0"), ("1.7976931348623157e308", "1.7976931348623157e+308"),
     ])
-    func `The canonical form of numbers is that of Postgres`(_ text: String, _ canonical: String) throws {
+    func `The canonical form of numbers equals Postgres's`(_ text: String, _ canonical: String) throws {
         #expect(try String(decoding: JSONParser.parse(text).canonicalBytes, as: UTF8.self) == canonical)
     }
 
-    @Test(arguments: ["1e309", "-1e400", "1e9999"]) func `Numbers that no Double has are refused`(_ text: String) {
+    @Test(arguments: ["1e309", "-1e400", "1e9999"]) func `Numbers beyond Double are refused`(_ text: String) {
         #expect(throws: JSONSyntaxError.self) { try JSONParser.parse(text) }
     }
 
-    @Test func `Metadata is measured in the form that is kept, and is never measured again`() throws {
+    @Test func `Metadata is measured once, in the form that is kept`() throws {
         func metadata(_ count: Int) throws -> JSONValue {
             try JSONParser.parse("{\"a\":[\(repeatElement("1e18", count: count).joined(separator: ","))]}")
         }

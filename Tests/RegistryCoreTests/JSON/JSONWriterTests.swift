@@ -16,12 +16,12 @@ import Testing
         ("\u{2028}\u{2029}", "\"\u{2028}\u{2029}\""), ("\"", #""\"""#), ("x\n", #""x\n""#), ("\nx", #""\nx""#),
     ]
 
-    @Test(arguments: strings) func `Escapes what JSON demands, and nothing else`(text: String, json: String) {
+    @Test(arguments: strings) func `Only the characters that JSON requires are escaped`(text: String, json: String) {
         #expect(self.text { $0.string(text) } == json)
         #expect(self.text { $0.object { $0.member(text, 1) } } == "{\(json):1}")
     }
 
-    @Test func `Puts commas and colons`() {
+    @Test func `Commas and colons are written`() {
         let written = text { json in
             json.object { json in
                 json.key("a")
@@ -42,7 +42,7 @@ import Testing
         #expect(written == #"{"a":[1,{},[],[null],"x"],"b":{"c":true},"d":[],"e":[1, 2],"f":"00abff"}"#)
     }
 
-    @Test func `Writes members of every type, and none where there is no value`() {
+    @Test func `Members of every type are written, and absent ones omitted`() {
         let written = text { json in
             json.object { json in
                 json.member("text", "t")
@@ -66,12 +66,12 @@ import Testing
         #expect(written == expected)
     }
 
-    @Test("Writes what JSON has no number for as null", arguments: [Double.nan, .infinity, -.infinity])
-    func writesNoInfinity(number: Double) {
+    @Test(arguments: [Double.nan, .infinity, -.infinity])
+    func `NaN and infinity are written as null`(number: Double) {
         #expect(text { $0.double(number) } == "null")
     }
 
-    @Test func `Writes lines`() {
+    @Test func `Lines are written`() {
         var json = JSONWriter()
         for number in 1...3 {
             json.array { $0.integer(UInt8(number)) }
@@ -80,7 +80,7 @@ import Testing
         #expect(String(decoding: json.bytes, as: UTF8.self) == "[1]\n[2]\n[3]\n")
     }
 
-    @Test func `What a closure throws comes out as it is`() {
+    @Test func `An error of a closure is thrown unchanged`() {
         var json = JSONWriter()
         #expect(throws: JSONFaultReason("no")) {
             try json.object { _ throws(JSONFaultReason) in throw JSONFaultReason("no") }

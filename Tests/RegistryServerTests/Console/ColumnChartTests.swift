@@ -39,7 +39,7 @@ import Testing
         ColumnChart(try #require(ColumnChart.subjects.first { $0.title == title }), statistics)
     }
 
-    @Test("A level goes on to the next column") func levelsGoOn() throws {
+    @Test func `A level continues into the next column`() throws {
         let statistics = Self.statistics {
             $0.tokenCounts = [
                 Self.step(65, ["update": 1]), Self.step(50, ["update": 8, "start": 2]), Self.step(48, ["update": 5]),
@@ -61,7 +61,7 @@ import Testing
         #expect(legend.map { Self.text($0["legendTotal"]) } == ["3", "0", "0", "0"])
     }
 
-    @Test("Events count in their own column") func eventsAreOfTheirColumn() throws {
+    @Test func `Events count in their own column`() throws {
         let statistics = Self.statistics {
             $0.steps = [Self.step(60, ["registered": 1]), Self.step(2, ["registered": 4, "reactivated": 2])]
         }

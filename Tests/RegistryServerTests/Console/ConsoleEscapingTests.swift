@@ -15,7 +15,7 @@ import Testing
         "%2F..%2F", "javascript:alert(1)", "?a=b#c", "ünï/çødé",
     ]
 
-    @Test("Hostile names are text") func hostileNamesAreText() async throws {
+    @Test func `Hostile names are shown as text`() async throws {
         try await LiveServer.run { server in
             for (number, name) in Self.nasty.enumerated() {
                 let body: JSONValue = [
@@ -95,7 +95,7 @@ import Testing
         #expect(!reply.text.contains("phone-1"), "\(path)")
     }
 
-    @Test("Text of a search is read word by word") func searchTextIsReadApart() {
+    @Test func `The search text is read word by word`() {
         let search = SearchText("alias:order-42  state:stale \"two words\" subject:\"u 7\" https://x note:y")
         #expect(
             search.terms == [
@@ -110,7 +110,7 @@ import Testing
         #expect(SearchText("x 0123456789abcdef0123456789abcdef").withoutSecrets?.hasPrefix("x fingerprint:") == true)
     }
 
-    @Test("Numbers and times are written for people") func wordsOfNumbersAndTimes() {
+    @Test func `Numbers and times are written for people`() {
         #expect(
             [0, 7, 999, 1000, 1_234_567, -12_345].map { DisplayText.count($0) } == [
                 "0", "7", "999", "1,000", "1,234,567", "-12,345",

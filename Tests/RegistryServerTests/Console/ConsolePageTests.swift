@@ -15,7 +15,7 @@ import Testing
         try await Life.play { life in try await test(life, ConsoleBrowser(life.server)) }
     }
 
-    @Test("Activity tells its whole life") func activityTellsItsWholeLife() async throws {
+    @Test func `An activity's page shows its whole life`() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 30, started: 40)
             try await life.register(2, observed: 20)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `A start that a sender planned is on the pages of its alias, its phone and its activity`() async throws {
+    @Test func `A planned start is on the pages of its alias, phone and activity`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let browser = ConsoleBrowser(server)
             let phone = "…/installations/phone-1"
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("Wizard purges only what was typed") func wizardPurgesOnlyWhatWasTyped() async throws {
+    @Test func `The wizard purges only the typed tokens`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
             let phone = try await server.key(.sender).fields
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("Quarantine is released") func quarantineIsReleased() async throws {
+    @Test func `A quarantine is released`() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)
             _ = try await life.report(["token": .token(1), "status": 400, "reason": "BadDeviceToken"])
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("A search finds by what people know") func searchFindsByWhatPeopleKnow() async throws {
+    @Test func `A search finds records by all their names`() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)
             try await life.register(2, of: "a-2", on: "phone-2", observed: 5)
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("Pasted secrets go into no page") func pastedSecretsGoIntoNoPage() async throws {
+    @Test func `Pasted secrets appear on no page`() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)
             let token = Hexadecimal.encode(PushToken.sample(1).bytes)
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `A term that the audit trail is not searched by is told, and shows none of it`() async throws {
+    @Test func `An unsupported search term is reported and not shown`() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)
             #expect(try await browser.get("…/search?q=event:any%20activity:a-1").words.contains(" a-1 "))
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test("Overview says what is wrong") func overviewSaysWhatIsWrong() async throws {
+    @Test func `The overview shows faults`() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)
             let page = try await browser.get("…")
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test("Checks are summed up") func checksAreSummedUp() {
+    @Test func `Checks are summarized`() {
         let good = HealthCheck(true, "It is well.")
         #expect(HealthCheck.summary([good, good]) == "All is well.")
         let found = Finding(.sweepBehind, "The sweep is behind.", remedy: "See that it runs.")
@@ -213,7 +213,7 @@ import Testing
         #expect(HealthCheck.checks([found], of: [.burstGuard], orElse: "It is off.").map(\.isGood) == [true])
     }
 
-    @Test("Installations and channels are listed") func installationsAndChannelsAreListed() async throws {
+    @Test func `Installations and channels are listed`() async throws {
         try await Self.play { life, browser in
             let server = life.server
             let body: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(9)]
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test("Keys are revoked by their name") func keysAreRevokedByTheirName() async throws {
+    @Test func `Keys are revoked by their name`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { server in
             let admin = try await ConsoleBrowser.signedIn(server, as: .admin)
             let auditor = try await ConsoleBrowser.signedIn(server, as: .auditor)
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    @Test("System shows what is in force") func systemShowsWhatIsInForce() async throws {
+    @Test func `The system page shows the settings in force`() async throws {
         var configuration = ServerConfiguration(port: 0)
         configuration.version = "1.2.3"
         configuration.settingsInForce = [

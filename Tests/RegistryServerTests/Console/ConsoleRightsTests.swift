@@ -34,7 +34,7 @@ import Testing
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in try await test(server) }
     }
 
-    @Test("Every page is for the roles of the table") func everyPageIsForThoseOfTheTable() async throws {
+    @Test func `Every page is for the roles of the table`() async throws {
         try await Self.run { server in
             let browsers = [
                 (Role.auditor, try await ConsoleBrowser.signedIn(server, as: .auditor)),
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("Another app looks like none") func anotherAppLooksLikeNone() async throws {
+    @Test func `Another app looks like a missing one`() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .admin)
             for page in ["", "/keys", "/search?q=x", "/stale"] {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("Every answer tells browsers what they may do") func everyAnswerTellsBrowsersWhatTheyMayDo() async throws {
+    @Test func `Every response has the security headers for browsers`() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .admin)
             let paths = [
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("Files of pages are kept by browsers") func filesOfPagesAreKeptByBrowsers() async throws {
+    @Test func `Browsers cache the files of pages`() async throws {
         try await Self.run { server in
             let browser = ConsoleBrowser(server)
             let page = try await browser.get("/console/sign-in").text
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("Problems are pages") func problemsArePages() async throws {
+    @Test func `Problems are shown as pages`() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
             let nowhere = try await browser.get("…/nothing")

@@ -21,7 +21,7 @@ import Testing
         try await LiveServer.run(on: database.registry, configuration, clock: clock.clock, test)
     }
 
-    @Test("Key is traded for a session") func keyIsTradedForASession() async throws {
+    @Test func `A key is exchanged for a session`() async throws {
         try await Self.run { server in
             let browser = ConsoleBrowser(server)
             let away = try await browser.get("…/stale?kind=update")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("Keys that will not do are told apart") func keysThatWillNotDoAreToldApart() async throws {
+    @Test func `Unusable keys are refused with their own reasons`() async throws {
         try await Self.run { server in
             let browser = ConsoleBrowser(server)
             for (role, words) in [(Role.client, "client key"), (.sender, "sender key")] {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("Session ends with the key") func sessionEndsWithTheKey() async throws {
+    @Test func `A session ends with its key`() async throws {
         let clock = ManualClock()
         try await Self.run(clock: clock) { server in
             let key = try await server.key(.admin)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("Session ends by itself") func sessionEndsByItself() async throws {
+    @Test func `A session expires`() async throws {
         let clock = ManualClock()
         try await Self.run(clock: clock) { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("Cookie cannot be made up") func cookieCannotBeMadeUp() async throws {
+    @Test func `A cookie cannot be forged`() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
             let cookie = try #require(browser.cookies[Self.cookie])
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("Cookie is bound to TLS where there is any") func cookieIsBoundToTLSWhereThereIsAny() async throws {
+    @Test func `A cookie is bound to TLS if there is TLS`() async throws {
         var configuration = ServerConfiguration(port: 0)
         configuration.trustedProxies = [try #require(AddressRange("127.0.0.0/8")), try #require(AddressRange("::1"))]
         try await Self.run(configuration) { server in
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("Forms of others are refused") func formsOfOthersAreRefused() async throws {
+    @Test func `Forms of other sites are refused`() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .admin)
             let form = try await browser.get("…/keys").formToken
@@ -169,7 +169,7 @@ import Testing
     }
 
     /// Else another site could sign somebody in as somebody else.
-    @Test("Sign in form is tied to the browser") func signInFormIsTiedToTheBrowser() async throws {
+    @Test func `The sign-in form is bound to the browser`() async throws {
         try await Self.run { server in
             let key = try await server.key(.auditor).key.text.revealed
             let (browser, other) = (ConsoleBrowser(server), ConsoleBrowser(server))
@@ -183,7 +183,7 @@ import Testing
     }
 
     /// A caller who tries keys is slowed down, and nobody else with them.
-    @Test("Sign ins are counted by address") func signInsAreCountedByAddress() async throws {
+    @Test func `Sign-ins are counted by address`() async throws {
         var configuration = ServerConfiguration(port: 0)
         configuration.addressRate = RateLimit(rate: 1)
         configuration.trustedProxies = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
@@ -208,12 +208,12 @@ import Testing
         "https://evil.example/console", "//evil.example/console", "/console.evil.example", "/consoleevil",
         "\\console", "/console\\..", "/v1/apps", "javascript:alert(1)", "/console/\u{7F}",
     ])
-    func `Sign in leads nowhere else`(_ next: String) async throws {
+    func `A sign-in redirects to the console only`(_ next: String) async throws {
         #expect(!ConsoleLink.isOwn(next))
         #expect(ConsoleLink.isOwn("/console") && ConsoleLink.isOwn("/console/a/b?c=d"))
     }
 
-    @Test func `Nobody signs in where there is no authentication`() async throws {
+    @Test func `Without authentication there is no sign-in`() async throws {
         try await LiveServer.run { server in
             let browser = ConsoleBrowser(server)
             #expect(try await browser.get("/console").fields[.location] == "/console/com.example.food/sandbox")

@@ -42,8 +42,8 @@ import Testing
         }
     }
 
-    @Test("Every verdict is said in one sentence", arguments: TokenVerdict.allCases, Keeping.allCases)
-    func everyVerdictIsSaidInOneSentence(verdict: TokenVerdict, keeping: Keeping) async throws {
+    @Test(arguments: TokenVerdict.allCases, Keeping.allCases)
+    func `Every withholding reason has one sentence`(verdict: TokenVerdict, keeping: Keeping) async throws {
         guard let words = Self.words(verdict, keeping) else { return }
         let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry) { server in
@@ -98,7 +98,7 @@ import Testing
         AliasExplanation.Note.unknown, .knownElsewhere(.production), .erased(.distantPast),
         .otherCase(UTF8Text(Life.alias.uppercased())),
     ])
-    func `Every note is said in one sentence`(note: AliasExplanation.Note) async throws {
+    func `Every note has one sentence`(note: AliasExplanation.Note) async throws {
         try await Life.play { life in
             switch note {
             case .unknown: break
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("Replaced tokens are said to be") func replacedTokensAreSaidToBe() async throws {
+    @Test func `Replaced tokens are labelled as replaced`() async throws {
         try await Life.play { life in
             try await life.register(1, observed: 5)
             try await life.register(2, observed: 3)

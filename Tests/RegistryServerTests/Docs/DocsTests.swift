@@ -14,7 +14,7 @@ import Testing
         return pages
     }
 
-    @Test func `Every page is whole and may load its own files alone`() async throws {
+    @Test func `Every page is complete and may load only its own files`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let pages = try await Self.pages(server)
             #expect(pages.count == 8)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("Every link leads somewhere") func everyLinkLeadsSomewhere() async throws {
+    @Test func `Every link has a target`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let pages = try await Self.pages(server).mapValues { PageScan($0.text) }
             var asked: Set<String> = []
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `Every operation is there with its roles and answers`() throws {
+    @Test func `Every operation is listed with its roles and responses`() throws {
         for tag in ["Clients", "Senders", "Admins", "Everyone"] {
             let bytes = try #require(DocsSite.pages["/docs/reference/\(tag.lowercased())"])
             let page = String(decoding: bytes, as: UTF8.self)
@@ -84,13 +84,13 @@ import Testing
         #expect(documented.count == Route.all.count)
     }
 
-    @Test("Every schema has a section") func everySchemaHasASection() throws {
+    @Test func `Every schema has a section`() throws {
         let page = PageScan(String(decoding: try #require(DocsSite.pages["/docs/reference/schemas"]), as: UTF8.self))
         #expect(APIDocument.embedded.schemas.count > 50)
         for (name, _) in APIDocument.embedded.schemas { #expect(page.ids.contains(name)) }
     }
 
-    @Test("Every code has an entry and no other has") func everyCodeHasAnEntryAndNoOtherHas() throws {
+    @Test func `The codes are exactly the entries`() throws {
         let text = String(decoding: try #require(DocsSite.pages["/docs/error-codes"]), as: UTF8.self)
         let entries = text.components(separatedBy: "<h3 id=\"").dropFirst()
         let names = entries.map { String($0.prefix { $0 != "\"" }) }
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("Nothing of Markdown is left in a page") func nothingOfMarkdownIsLeftInAPage() {
+    @Test func `No page contains Markdown`() {
         for (path, page) in DocsSite.pages {
             let text = String(decoding: page, as: UTF8.self)
                 .replacing(/<pre>.*?<\/pre>/.dotMatchesNewlines(), with: "")
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `Files of pages are kept for ever and pages that are not say so`() async throws {
+    @Test func `Files of pages are cached forever, and missing pages say so`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let style = try await server.call(.get, DocsSite.assets.address + "/docs.css", nil, [:])
             #expect(style.status == 200 && style.fields[.contentType] == "text/css; charset=utf-8")

@@ -9,7 +9,7 @@ import WebAssets
 
     private static let folders = ["Console", "Docs", "Shared"]
 
-    @Test("Every file is part of the program as it is") func everyFileIsPartOfTheProgramAsItIs() throws {
+    @Test func `The program contains every file unchanged`() throws {
         let paths = try Self.folders.flatMap { name in
             try FileManager.default.contentsOfDirectory(atPath: Self.folder.appendingPathComponent(name).path)
                 .map { "\(name)/\($0)" }

@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("Users stay signed in while the source of keys is down for an hour") func sourceDownForAnHour() async throws {
+    @Test func `Users stay signed in while the source of keys is down for an hour`() async throws {
         let setting = try Setting(TestIssuer.honest.keySet)
         #expect(await setting.refusal() == nil)
         setting.source.serve(nil)
@@ -76,7 +76,7 @@ import Testing
         #expect(await setting.refusal() == .unauthenticated)
     }
 
-    @Test("Unknown keys are fetched at most once a minute") func unknownKeysAreFetchedAtMostOnceAMinute() async throws {
+    @Test func `Unknown keys are fetched at most once a minute`() async throws {
         let setting = try Setting(TestIssuer.honest.keySet)
         await withTaskGroup(of: Problem.Code?.self) { group in
             for number in 0..<500 {
@@ -93,7 +93,7 @@ import Testing
         #expect(setting.source.count == 2)
     }
 
-    @Test("Rotated key is found") func rotatedKeyIsFound() async throws {
+    @Test func `A rotated key is found`() async throws {
         var first = TestIssuer.honest.publicKey(.ec)
         first["kid"] = "old"
         let setting = try Setting(["keys": [.object(first)]])
@@ -104,7 +104,7 @@ import Testing
         #expect(await setting.refusal(kid: "old") == .unauthenticated)
     }
 
-    @Test("Withdrawn key is forgotten in time") func withdrawnKeyIsForgottenInTime() async throws {
+    @Test func `A withdrawn key is dropped in time`() async throws {
         let setting = try Setting(TestIssuer.honest.keySet)
         #expect(await setting.refusal() == nil)
         setting.source.serve(TestIssuer.stranger.keySet)
@@ -116,7 +116,7 @@ import Testing
         #expect(setting.source.count == 2)
     }
 
-    @Test("Without any keys nobody is refused for good") func withoutAnyKeysNobodyIsRefusedForGood() async throws {
+    @Test func `Without any keys no user is refused finally`() async throws {
         let setting = try Setting(nil)
         #expect(await setting.refusal() == .unavailable)
         #expect(await setting.refusal() == .unavailable)
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [[:], ["keys": []], ["keys": [["kty": "oct", "k": "c2VjcmV0"]]], [], "x"] as [JSONValue])
-    func `An answer that is no key set changes nothing`(_ answer: JSONValue) async throws {
+    func `A response that is not a key set changes nothing`(_ answer: JSONValue) async throws {
         let setting = try Setting(TestIssuer.honest.keySet)
         #expect(await setting.refusal() == nil)
         setting.source.serve(answer)

@@ -15,10 +15,10 @@ import Testing
         return try await JWTVerifier(keys: keys, clock: clock).user(of: text, .sample("a", jwt: settings))
     }
 
-    @Test("The forged JWTs are enough") func thereAreEnough() { #expect(Forgery.all.count >= 60) }
+    @Test func `There are enough forged JWTs`() { #expect(Forgery.all.count >= 60) }
 
-    @Test("Forged, expired, confused and malformed JWTs are refused", arguments: Forgery.all)
-    func refuses(_ forgery: Forgery) async {
+    @Test(arguments: Forgery.all)
+    func `Forged, expired, confused and malformed JWTs are refused`(_ forgery: Forgery) async {
         let text = forgery.make(.honest, Self.now)
         let problem = await #expect(throws: Problem.self) { try await Self.verify(text) }
         #expect(problem?.code == .unauthenticated)
@@ -92,11 +92,7 @@ import Testing
             (["client_id": "food", "aud": .null], "client_id", nil), (["azp": "food", "aud": "account"], "azp", nil),
         ] as [(JSONObject, String?, String?)]
     )
-    func `A refusal names its claim, and another claim may name the audience`(
-        _ claims: JSONObject,
-        _ claim: String?,
-        _ fault: String?
-    ) async throws {
+    func `A refusal names its claim`(_ claims: JSONObject, _ claim: String?, _ fault: String?) async throws {
         var settings = TestIssuer.honest.settings
         settings["audienceClaim"] = claim.map(JSONValue.string)
         let token = TestIssuer.honest.token(claims: claims, at: Self.now)
@@ -107,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("Another claim may name the subject") func anotherClaimMayNameTheSubject() async throws {
+    @Test func `Another claim may name the subject`() async throws {
         var settings = TestIssuer.honest.settings
         settings["subjectClaim"] = "uid"
         let token = TestIssuer.honest.token(claims: ["uid": "u-9"], at: Self.now)
@@ -123,7 +119,7 @@ import Testing
             ["kid": 7],
         ] as [JSONObject]
     )
-    func `Keys that do not fit are no keys`(_ change: JSONObject) async {
+    func `Unfit keys are ignored`(_ change: JSONObject) async {
         var key = TestIssuer.honest.publicKey(.ec)
         for member in change { key[member.key] = member.value }
         var settings = TestIssuer.honest.settings
@@ -132,7 +128,7 @@ import Testing
         await #expect(throws: Problem.self) { try await Self.verify(token, settings) }
     }
 
-    @Test("RSA keys have 2048 to 4096 bits") func rsaKeysHave2048To4096Bits() async throws {
+    @Test func `RSA keys have 2048 to 4096 bits`() async throws {
         func isKey(_ modulus: [UInt8]) async -> Bool {
             await VerificationKey(["kty": "RSA", "n": .base64URL(Data(modulus)), "e": "AQAB"]) != nil
         }
@@ -145,7 +141,7 @@ import Testing
         #expect(await VerificationKey(TestIssuer.honest.publicKey(.rsa)) != nil)
     }
 
-    @Test("Few keys of one name are tried") func fewKeysOfOneNameAreTried() async throws {
+    @Test func `Only few keys with one name are tried`() async throws {
         func set(strangers: Int) async throws -> VerificationKeySet {
             let strange = (0..<strangers).map { _ in TestIssuer().publicKey(.ec) }
             let keys = (strange + [TestIssuer.honest.publicKey(.ec)]).map { JSONValue.object($0) }
@@ -160,7 +156,7 @@ import Testing
     @Test(
         arguments: [nil, [:], ["issuer": "i"], ["issuer": 1, "audience": "a", "jwks": ["keys": []]]] as [JSONObject?]
     )
-    func `Apps without settings take none`(_ settings: JSONObject?) async {
+    func `Apps without settings accept no JWT`(_ settings: JSONObject?) async {
         #expect(JWTRequirements(settings) == nil)
     }
 }

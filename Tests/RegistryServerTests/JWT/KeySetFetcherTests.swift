@@ -7,14 +7,14 @@ import Testing
 
 /// Keys of an issuer who does not answer as issuers do.
 @Suite(.timeLimit(.minutes(1))) struct KeySetFetcherTests {
-    @Test("A host is looked up as the client will look it up, and judged without its capitals") func capitals() throws {
+    @Test func `A host is judged in lower case and looked up as spelled`() throws {
         #expect(try KeySetURL("https://Keys.Example.com/jwks", allowsInternal: false).host == "Keys.Example.com")
         for host in ["LocalHost", "a.LOCALHOST", "Metadata"] {
             #expect(throws: JSONFaultReason.self) { try KeySetURL("https://\(host)/jwks", allowsInternal: false) }
         }
     }
 
-    @Test("Keys that come a byte at a time are given up") func slowKeys() async throws {
+    @Test func `Keys that arrive one byte at a time are refused`() async throws {
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(SlowIssuer()) }

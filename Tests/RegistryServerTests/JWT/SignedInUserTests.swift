@@ -15,7 +15,7 @@ import Testing
 
     private static func fields(_ token: String) -> HTTPFields { [.authorization: "Bearer \(token)"] }
 
-    @Test("A signed-in user registers what is theirs") func registersWhatIsHis() async throws {
+    @Test func `A signed-in user registers their own records`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (admin, sender) = (try await server.key(.admin), try await server.key(.sender))
             let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
@@ -39,8 +39,7 @@ import Testing
         }
     }
 
-    @Test("A change of the app's settings holds for a JWT that is remembered, from the next request on")
-    func settingsHoldForARememberedToken() async throws {
+    @Test func `Changed settings of the app apply to a cached JWT at once`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let admin = try await server.key(.admin)
             let user = Self.fields(TestIssuer.honest.token(at: Date()))
@@ -66,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("No forged JWT comes in") func noForgeryComesIn() async throws {
+    @Test func `Every forged JWT is refused`() async throws {
         try await LiveServer.run(insecureNoAuth: true) { (server: LiveServer) async throws in
             let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
             #expect(try await server.call(.put, Self.food, settings).status == 200)
@@ -78,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("Keys are fetched from the issuer") func keysAreFetchedFromTheIssuer() async throws {
+    @Test func `Keys are fetched from the issuer`() async throws {
         let issuer = KeyServer()
         try await issuer.run { port in
             let (database, _) = try await TestDatabase.withScope()
@@ -126,12 +125,10 @@ import Testing
         (.json(["keys": [["kty": "oct", "k": "AAAA"]]]), "has no keys for RS256"),
         (.json([]), "is no JSON Web Key Set"),
     ])
-    func `A jwksUrl that never gave keys is named to users, and to operators`(
+    func `A jwksUrl that never returned keys is reported to users and operators`(
         _ answer: KeyServer.Answer,
         _ words: String
-    )
-        async throws
-    {
+    ) async throws {
         let issuer = KeyServer()
         issuer.answer.withLock { $0 = answer }
         try await issuer.run { port in
@@ -173,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("Root alone says where keys come from") func rootAloneSaysWhereKeysComeFrom() async throws {
+    @Test func `Only root sets the source of keys`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (admin, root) = (try await server.key(.admin), try await server.key(.root))
             func settings(_ url: String, audience: String = "a") -> JSONValue {
@@ -193,7 +190,7 @@ import Testing
         }
     }
 
-    @Test("Keys that are given must be usable") func keysThatAreGivenMustBeUsable() async throws {
+    @Test func `Given keys must be usable`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             var secret = TestIssuer.honest.publicKey(.ec)
             secret["d"] = "AAAA"

@@ -36,7 +36,7 @@ import Testing
         func knownUser(_ app: App) -> Principal? { verifier.knownUser(of: name(app), app) }
     }
 
-    @Test("A token is known once it was verified, for its app alone") func isKnownOnceVerified() async throws {
+    @Test func `A JWT is cached once verified, for its app only`() async throws {
         let setting = try await Setting()
         let app = setting.app()
         #expect(setting.knownUser(app) == nil)
@@ -47,7 +47,7 @@ import Testing
         #expect(setting.knownUser(setting.app("b")) == nil)
     }
 
-    @Test func `A known token is over with its exp and the clocks' difference, and is then refused`() async throws {
+    @Test func `A cached JWT expires with its exp and the clock tolerance, and is then refused`() async throws {
         let now = Int64(ManualClock().now.timeIntervalSince1970)
         let setting = try await Setting(["exp": .integer(now + 100)])
         let app = setting.app()
@@ -64,7 +64,7 @@ import Testing
         #expect(!setting.verifier.wasValid(setting.name(app)))
     }
 
-    @Test("A known token is verified again when the app was changed") func isVerifiedAgainAfterAChange() async throws {
+    @Test func `A cached JWT is verified again after a change of the app`() async throws {
         let setting = try await Setting()
         let (before, after) = (setting.app(), setting.app(updatedAt: setting.clock.now))
         try await setting.verify(before)
@@ -73,8 +73,7 @@ import Testing
         #expect(setting.knownUser(after) == user)
     }
 
-    @Test("A known token is verified again when the issuer's keys are due, and by those that came then")
-    func isVerifiedAgainWithNewKeys() async throws {
+    @Test func `A cached JWT is verified again with the issuer's new keys once those are due`() async throws {
         let setting = try await Setting()
         let app = setting.app()
         try await setting.verify(app)
@@ -91,8 +90,7 @@ import Testing
         #expect(setting.knownUser(app) != nil)
     }
 
-    @Test("Tokens that are shown stay known however many others come, and no more are kept than there is room for")
-    func staysKnownWhileItIsShown() async throws {
+    @Test func `JWTs in use stay cached among any number of others, and the cache is bounded`() async throws {
         let setting = try await Setting()
         let app = setting.app()
         let keys = try #require(await VerificationKeySet(TestIssuer.honest.keySet))

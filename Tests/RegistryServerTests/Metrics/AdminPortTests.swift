@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `The admin port tells everything to everyone who reaches it`() async throws {
+    @Test func `The admin port serves every caller that reaches it`() async throws {
         try await Self.run { (main: LiveServer, admin: LiveServer) async throws in
             #expect(try await main.call(.get, "/metrics").problem == "unauthenticated")
             #expect(try await admin.call(.get, "/livez").status == 200)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["/v1/apps", "/openapi.json", "/v1/apps/com.example.food/sandbox/stats"])
-    func `The admin port does nothing else`(_ path: String) async throws {
+    func `The admin port serves nothing else`(_ path: String) async throws {
         try await Self.run { (_: LiveServer, admin: LiveServer) async throws in
             #expect(try await admin.call(.get, path).problem == "no-such-route")
             #expect(try await admin.call(.post, "/metrics").problem == "method-not-allowed")

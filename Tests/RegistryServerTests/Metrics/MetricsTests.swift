@@ -59,7 +59,7 @@ import Testing
         #expect(try await server.call(.get, "/nothing-here").status == 404)
     }
 
-    @Test("Counters move as a life says") func countersMoveAsALifeSays() async throws {
+    @Test func `Counters follow a life`() async throws {
         try await Self.run { (server: LiveServer, sweeper: Sweeper, database: TestDatabase) async throws in
             let before = try await server.measurements()
             try await Self.live(server)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("Metrics and statistics tell the same numbers") func metricsAndStatisticsTellTheSame() async throws {
+    @Test func `Metrics and statistics have equal numbers`() async throws {
         try await Self.run { (server: LiveServer, sweeper: Sweeper, database: TestDatabase) async throws in
             try await Self.live(server)
             try await database.expireActivity("canary-2")
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("Nothing personal is told") func nothingPersonalIsTold() async throws {
+    @Test func `Metrics contain no personal data`() async throws {
         try await Self.run { (server: LiveServer, _: Sweeper, _: TestDatabase) async throws in
             try await Self.live(server)
             let text = try await server.measurements().text
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("Every metric is told") func everyMetricIsTold() async throws {
+    @Test func `Every metric is exported`() async throws {
         try await Self.run { (server: LiveServer, _: Sweeper, _: TestDatabase) async throws in
             try await Self.live(server)
             let text = try await server.measurements().text
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("Without Postgres the rest is told") func withoutPostgresTheRestIsTold() async throws {
+    @Test func `Without Postgres the other metrics are exported`() async throws {
         try await LiveServer.run(on: .away(within: .seconds(5))) { (server: LiveServer) async throws in
             let measurements = try await server.measurements()
             #expect(measurements.text.contains("\npushreg_postgres_up 0\n"))
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("Counts are believed for a while") func countsAreBelievedForAWhile() async throws {
+    @Test func `Counts are cached for a while`() async throws {
         let (database, clock) = (try await TestDatabase.make(), ManualClock())
         let cache = TimedCache(lifetime: .seconds(30), clock: clock.clock) {
             [registry = database.registry] in

@@ -6,7 +6,7 @@ import Testing
 
 /// The text format, and the histograms in it.
 @Suite struct MetricsTextTests {
-    @Test("A histogram is told by its upper bounds") func aHistogramIsToldByItsUpperBounds() {
+    @Test func `A histogram is written with its upper bounds`() {
         let histogram = Histogram(bounds: [0.5, 1, 2])
         for value in [0.25, 0.5, 0.75, 2, 64] { histogram.record(value) }
         var text = MetricsText()
@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    @Test("A time is counted in seconds") func aTimeIsCountedInSeconds() {
+    @Test func `A time is written in seconds`() {
         let histogram = Histogram(bounds: [0.001, 0.01])
         histogram.record(.microseconds(1001))
         histogram.record(.seconds(2))
@@ -33,17 +33,17 @@ import Testing
         #expect(abs(histogram.snapshot.sum - 2.001001) < 1e-9)
     }
 
-    @Test("A series that counted nothing is left out") func whatCountedNothingIsLeftOut() {
+    @Test func `A series that counted nothing is left out`() {
         var text = MetricsText()
         text.add(.batchWaits, [("", Histogram(bounds: [1]).snapshot)])
         #expect(text.text.isEmpty)
     }
 
-    @Test("Labels are escaped") func labelsAreEscaped() {
+    @Test func `Labels are escaped`() {
         #expect(MetricsText.labels([("a", #"x"y\z"#), ("b", "1\n2")]) == #"a="x\"y\\z",b="1\n2""#)
     }
 
-    @Test("A series is kept once") func aSeriesIsKeptOnce() {
+    @Test func `A series is stored once`() {
         let metrics = PrometheusMetrics()
         for _ in 1...2 {
             metrics.makeCounter(label: Metric.sweptRows.rawValue, dimensions: [("task", "expiry")]).increment(by: 3)

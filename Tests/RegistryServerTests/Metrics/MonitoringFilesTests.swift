@@ -30,17 +30,17 @@ import Testing
         )
     }
 
-    @Test(arguments: files) func `Alerts and dashboard speak of metrics that there are`(_ file: String) throws {
+    @Test(arguments: files) func `Alerts and dashboard use existing metrics`(_ file: String) throws {
         let names = try Self.names(in: Self.text(file))
         #expect(names.subtracting(Metric.allCases.map(\.rawValue)) == [])
         #expect(!names.isEmpty)
     }
 
-    @Test("Every metric is explained") func everyMetricIsExplained() throws {
+    @Test func `Every metric is explained`() throws {
         #expect(try Set(Metric.allCases.map(\.rawValue)).subtracting(Self.names(in: Self.text(Self.runbook))) == [])
     }
 
-    @Test("Every alert has its paragraph") func everyAlertHasItsParagraph() throws {
+    @Test func `Every alert has its paragraph`() throws {
         let alerts = try Self.text(Self.alerts)
         let named = alerts.matches(of: #/- alert: (\w+)/#).map { String($0.1) }
         let linked = alerts.matches(of: #/runbook: "Monitoring\.md#(\w+)"/#).map { String($0.1) }
@@ -48,7 +48,7 @@ import Testing
         #expect(named.count == 11 && named == linked && named == explained)
     }
 
-    @Test("The dashboard is JSON") func theDashboardIsJSON() throws {
+    @Test func `The dashboard is JSON`() throws {
         let dashboard = try JSONParser.parse(Array(Self.text("deploy/grafana/dashboard.json").utf8))
         guard case .array(let panels) = dashboard["panels"] else { throw JSONFaultReason("must have panels") }
         #expect(panels.count > 20)

@@ -32,10 +32,7 @@ import Testing
         case cut, greaterNumbers, belowTheHorizon
     }
 
-    @Test(
-        "Of readers only the snapshot cut loses nothing and keeps the order of each key, also beside an open transaction"
-    )
-    func readers() async throws {
+    @Test func `Only the snapshot cut loses nothing and keeps the order of each key`() async throws {
         let database = try await TestDatabase.make(maximumConnections: 16, isAlone: true)
         let scope = try await database.scope()
         _ = try await database.pool.withSession { session in
@@ -74,7 +71,7 @@ import Testing
         )
     }
 
-    @Test("An open transaction elsewhere on the server holds nothing up") func anOpenTransaction() async throws {
+    @Test func `An open transaction in another database delays nothing`() async throws {
         let (database, other) = (try await TestDatabase.make(isAlone: true), try await TestDatabase.make(isAlone: true))
         let scope = try await database.scope()
         let open = try await HeldTransaction("SELECT pg_current_xact_id()", in: other)

@@ -32,9 +32,7 @@ import Testing
         )
     }
 
-    @Test("A position of another server, database, table of events or timeline is told to begin anew") func another()
-        async throws
-    {
+    @Test func `A position of another server, database, event table or timeline is refused`() async throws {
         let root = try await TestActivity.make()
         #expect(try await Self.problem(root) { $0 } == nil)
         for change in [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)] as [(UInt64, UInt32, UInt32, UInt32)] {
@@ -52,8 +50,7 @@ import Testing
         }
     }
 
-    @Test("A position from a future that this database has not come to is told to begin anew") func ahead() async throws
-    {
+    @Test func `A position from the future of this database is refused`() async throws {
         let root = try await TestActivity.make()
         let ahead = try await Self.problem(root) { old in
             let next = old.since.snapshot.next + 1_000_000
@@ -72,7 +69,7 @@ import Testing
         #expect(drawn == .feedReset)
     }
 
-    @Test("A position as old as events are kept is refused, and a younger one is not") func expired() async throws {
+    @Test func `A position as old as the retention of events is refused, and a younger one is not`() async throws {
         let root = try await TestActivity.make()
         for (seconds, code) in [(86_390.0, nil), (86_400, .feedExpired)] as [(Double, Problem.Code?)] {
             let found = try await Self.problem(root) { old in
@@ -89,8 +86,7 @@ import Testing
         }
     }
 
-    @Test("Where others left millions of events behind a position, pages go through them") func farBehind() async throws
-    {
+    @Test func `Pages pass millions of foreign events behind a position`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()
         let open = try await HeldTransaction("SELECT pg_current_xact_id()", in: database)

@@ -37,11 +37,11 @@ import Testing
         return [start, start.moved(to: later), marked, start.moved(within: later, to: 123)]
     }
 
-    @Test("A position is read as it was written") func readAsWritten() throws {
+    @Test func `A position is read back unchanged`() throws {
         for position in Self.positions() { #expect(try ChangePosition(position.text) == position) }
     }
 
-    @Test("A number that nothing could be added to is refused") func tooLarge() {
+    @Test func `A number that nothing can be added to is refused`() {
         for number in [1 << 62, Int64.max] {
             var position = Self.positions()[3]
             position.page = position.page.map { ChangePosition.Page(upper: $0.upper, last: number) }
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("A text that is not a position's is refused, however little differs") func altered() throws {
+    @Test func `A text that differs slightly from a position is refused`() throws {
         for position in Self.positions() {
             let text = position.text
             #expect(throws: JSONFaultReason.self) { try ChangePosition(text + "A") }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("Any bytes are a position that is written so, or refused") func anyBytes() {
+    @Test func `Any bytes are refused, or are a position with that form`() {
         var generator = SeededGenerator(seed: 7)
         let texts = Self.positions().map(\.text)
         for round in 0..<20_000 {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("The bound moves up only once every transaction that might draw a smaller number is over") func theBound() {
+    @Test func `The bound rises only after every transaction that might draw a smaller number`() {
         let now = Self.moment(100, 120, running: [100, 115], number: 60)
         let mark = ChangePosition.Mark(transaction: 109, number: 50)
         var position = ChangePosition(database: Self.database, now: now, mark: mark, fallback: 20)
@@ -90,14 +90,13 @@ import Testing
         #expect(position.low == 80 && !position.needsMark, "nothing was drawn since")
     }
 
-    @Test("A snapshot is read from Postgres's text and written as it was", arguments: ["10:10:", "10:20:10,13,19"])
-    func snapshots(text: String) throws {
+    @Test(arguments: ["10:10:", "10:20:10,13,19"])
+    func `A snapshot is read from Postgres's text and written unchanged`(text: String) throws {
         #expect(try #require(TransactionSnapshot(text)).text.string == text)
     }
 
     @Test(
-        "A text that is no snapshot is none",
         arguments: ["", "1:2", "0:1:", "3:2:", "1:5:5", "1:5:3,2", "1:5:x", "1:2:3:4"]
     )
-    func noSnapshots(text: String) { #expect(TransactionSnapshot(text) == nil) }
+    func `Other texts are not snapshots`(text: String) { #expect(TransactionSnapshot(text) == nil) }
 }

@@ -37,10 +37,9 @@ import Testing
     }
 
     @Test(
-        "A position from before events that were dropped is refused, also where the retention is longer by now",
         arguments: [true, false]
     )
-    func dropped(byPartition: Bool) async throws {
+    func `A position from before dropped events is refused`(byPartition: Bool) async throws {
         let database = try await TestDatabase.make()
         var changes = AppChanges()
         changes.eventRetention = .seconds(86_400)
@@ -59,7 +58,7 @@ import Testing
         #expect(try await cache.differences(from: database.registry) == [])
     }
 
-    @Test("Events that were told before they were dropped are missed by nobody") func toldBefore() async throws {
+    @Test func `Dropping events loses none for a follower that has read them`() async throws {
         let database = try await TestDatabase.make()
         let (scope, other) = (try await database.scope(), try await database.scope("com.example.other"))
         var cache = try await FollowingCache(of: [alias], on: database.registry, in: scope)

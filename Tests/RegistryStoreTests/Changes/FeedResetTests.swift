@@ -30,9 +30,7 @@ import Testing
         }
     }
 
-    @Test("A position holds over a restart, and not over a recovery to another timeline") func anotherTimeline()
-        async throws
-    {
+    @Test func `A position survives a restart, and not a recovery to another timeline`() async throws {
         let cluster = OwnCluster()
         defer { cluster.remove() }
         let position = try await cluster.run { registry, _ in
@@ -56,9 +54,7 @@ import Testing
     }
 
     /// A standby of the true primary, which has all that the primary had: nobody can know that.
-    @Test("A position is of no use at a promoted standby; a cache begins anew there, and is right") func aStandby()
-        async throws
-    {
+    @Test func `A position is refused at a promoted standby, where a cache begins again and is right`() async throws {
         let cluster = OwnCluster()
         defer { cluster.remove() }
         let alias = Alias.sample("orderId", "o")
@@ -103,8 +99,7 @@ import Testing
         #expect(try await cache.differences(from: registry) == [])
     }
 
-    @Test("A position is of no use where a dump of its database was restored, in another database and in the same")
-    func aDump() async throws {
+    @Test func `A position is refused after a dump was restored, in another database and in the same`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let alias = Alias.sample("orderId", "o")
         let dump = FileManager.default.temporaryDirectory.appendingPathComponent("dump-\(UUID().uuidString)")
@@ -126,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("A position is of no use in a copy of its database") func aCopy() async throws {
+    @Test func `A position is refused in a copy of its database`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await Self.register(1, on: database.registry)
         let position = try await database.registry.presentChangePosition()

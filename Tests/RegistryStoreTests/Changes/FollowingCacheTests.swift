@@ -10,8 +10,7 @@ import Testing
     /// How many lives are played between two looks at whether a transaction is open elsewhere.
     private static let groupSize: UInt64 = 25
 
-    @Test("A cache that only follows the feed equals resolve at every quiet point of random lives")
-    func aCacheThatFollowsEqualsResolve() async throws {
+    @Test func `A cache that only follows the feed equals resolve at every quiet point of random lives`() async throws {
         let troubled = try await TroubledDatabase.make()
         let elsewhere = try await TestDatabase.make(maximumConnections: 1, isAlone: true)
         var differences: [String] = []
