@@ -14,7 +14,7 @@ import Testing
     private static func make(_ count: Int) async throws -> (TestDatabase, Scope) {
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))
         let scope = try await database.scope()
-        try await PlanFilling.fill(database, scope, count: count)
+        try await QueryPlanFilling.fill(database, scope, count: count)
         try await database.pool.withSession { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
@@ -147,12 +147,12 @@ import Testing
         }
         #expect(pages.count == filters.count)
         let first = [Query.preferIndexes()]
-        let plans = try await ProductionPlan.plans(of: pages, after: first, in: database)
+        let plans = try await QueryPlan.plans(of: pages, after: first, in: database)
         for (filter, plan) in zip(filters, plans) {
             #expect(!plan.text.contains("Seq Scan"), "\(plan.text)")
             #expect(plan.asksSummary == (filter.installation != nil || filter.subject != nil), "\(plan.text)")
         }
-        for plan in try await ProductionPlan.plans(of: statements, in: database) {
+        for plan in try await QueryPlan.plans(of: statements, in: database) {
             #expect(plan.wholeReads == [], "\(plan.statement)\n\(plan.text)")
             // A range has 2000 tokens or events, of which few are asked for.
             #expect(plan.mostRemoved <= 2000, "\(plan.statement)\n\(plan.text)")

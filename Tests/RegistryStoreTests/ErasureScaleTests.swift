@@ -12,7 +12,7 @@ import Testing
     /// Ten activities of a user, three of an installation, two of an alias, and an event each.
     private static func make(_ count: Int) async throws -> CostMeter {
         let meter = try await CostMeter.make()
-        try await PlanFilling.fill(meter.database, meter.scope, count: count, haveUsers: true)
+        try await QueryPlanFilling.fill(meter.database, meter.scope, count: count, haveUsers: true)
         try await meter.database.pool.withSession(.never, timeout: .seconds(7200)) { session in
             _ = try session.execute(
                 """
@@ -59,7 +59,7 @@ import Testing
         for subject in [ErasureSubject.installation(phone), .subject("user-900")] {
             let statement = try #require(subject.findEvents(limit: 500, in: scope))
             let first = [Query.preferIndexes()]
-            let plan = try await ProductionPlan.plans(of: [statement], after: first, in: meter.database)[0]
+            let plan = try await QueryPlan.plans(of: [statement], after: first, in: meter.database)[0]
             print("figure: redaction among \(count) events: \(plan.pages) pages")
             #expect(plan.asksSummary, "\(plan.text)")
         }

@@ -24,9 +24,9 @@ import Testing
         let scope = try await database.scope()
         try await database.switchOffAutovacuum()
         switch knowledge {
-        case .everything: try await PlanFilling.fill(database, scope)
+        case .everything: try await QueryPlanFilling.fill(database, scope)
         case .nothing: break
-        case .ofAHundredActivities: try await PlanFilling.fill(database, scope, count: 100)
+        case .ofAHundredActivities: try await QueryPlanFilling.fill(database, scope, count: 100)
         }
         let queries = Query.all.values.sorted { $0.name < $1.name }.enumerated().map {
             SampledQuery($1, number: $0, scope)
@@ -36,8 +36,8 @@ import Testing
         }
         switch knowledge {
         case .everything: break
-        case .nothing: try await PlanFilling.fill(database, scope, analyzes: false)
-        case .ofAHundredActivities: try await PlanFilling.fill(database, scope, from: 101, analyzes: false)
+        case .nothing: try await QueryPlanFilling.fill(database, scope, analyzes: false)
+        case .ofAHundredActivities: try await QueryPlanFilling.fill(database, scope, from: 101, analyzes: false)
         }
         var most = 0
         for query in queries {
@@ -87,7 +87,7 @@ private struct SampledQuery: Sendable {
     }
 
     /// Runs the query by its plan. One that the samples make fail shows its plan alone.
-    func run(in database: TestDatabase) async throws -> ProductionPlan {
+    func run(in database: TestDatabase) async throws -> QueryPlan {
         do {
             return try await explain("(ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF)", in: database)
         } catch is PostgresError {
@@ -97,11 +97,11 @@ private struct SampledQuery: Sendable {
 
     private struct Undone: Error { let lines: [String] }
 
-    private func explain(_ options: String, in database: TestDatabase) async throws -> ProductionPlan {
+    private func explain(_ options: String, in database: TestDatabase) async throws -> QueryPlan {
         do {
             return try await database.pool.withSession { session in
                 let values = try values(session)
-                return try session.transaction { transaction -> ProductionPlan in
+                return try session.transaction { transaction -> QueryPlan in
                     _ = try transaction.pipeline(["SET LOCAL statement_timeout = 0"] + setting)
                     let explain: SQL = """
                         EXPLAIN \(unescaped: options) EXECUTE \(unescaped: preparedName) \(unescaped: values)
@@ -110,7 +110,7 @@ private struct SampledQuery: Sendable {
                 }
             }
         } catch let undone as Undone {
-            return ProductionPlan(statement: query.text, text: undone.lines.joined(separator: "\n"))
+            return QueryPlan(statement: query.text, text: undone.lines.joined(separator: "\n"))
         }
     }
 
@@ -122,7 +122,7 @@ private struct SampledQuery: Sendable {
         return samples.isEmpty ? "" : "(\(samples.joined(separator: ", ")))"
     }
 
-    /// A value of rows that ``PlanFilling`` makes, by the parameter's name, or one by its type.
+    /// A value of rows that ``QueryPlanFilling`` makes, by the parameter's name, or one by its type.
     private func sample(_ name: String, of type: String, _ session: borrowing PostgresSession) throws -> String {
         if type.hasSuffix("[]") {
             let one = try sample(

@@ -99,7 +99,7 @@ import Testing
     @Test func `Plans use indexes`() async throws {
         let database = try await TestDatabase.make(requestTimeout: .seconds(300))
         let scope = try await database.scope()
-        try await PlanFilling.fill(database, scope)
+        try await QueryPlanFilling.fill(database, scope)
         let ways: [ActivitySearch] = [
             .id("activity-77"), .alias(kind: nil, value: "77"), .alias(kind: "orderId", value: "77"),
             .fingerprint([1, 2, 3, 4]), .installation([1, 2, 3]), .running, .over,
@@ -124,7 +124,7 @@ import Testing
         let statements: [SQL] =
             ways.map { $0.query(limit: 100, in: scope) } + lookups
             + stale.flatMap { [$0.page(after: 0, through: .max, limit: 100), $0.counts(after: 0, through: .max)] }
-        for plan in try await ProductionPlan.plans(of: statements, in: database) {
+        for plan in try await QueryPlan.plans(of: statements, in: database) {
             #expect(plan.wholeReads.filter { $0 != "channels" } == [], "\(plan.statement)\n\(plan.text)")
         }
     }

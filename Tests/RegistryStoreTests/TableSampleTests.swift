@@ -11,7 +11,7 @@ import Testing
         let count = TestScale.isLong ? 1_000_000 : 100_000
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))
         let scope = try await database.scope()
-        try await PlanFilling.fill(database, scope, count: count)
+        try await QueryPlanFilling.fill(database, scope, count: count)
         try await database.pool.withSession {
             try $0.simple("VACUUM ANALYZE activities, token_values, installation_tokens")
         }
@@ -22,17 +22,17 @@ import Testing
         #expect(counts.isEstimated && counts[.tokens(.update, .current)] == active)
         let sample: QueryValues = ["ages": RegistryStatistics.ageLimits, "percent": 1.0, "scope": scope.id]
         for statement in [Query("counts.count-activities")(sample), Query("counts.count-tokens")(sample)] {
-            let plan = try await ProductionPlan.plan(of: statement, in: database)
+            let plan = try await QueryPlan.plan(of: statement, in: database)
             #expect(plan.text.contains("Sample Scan") && plan.wholeReads == [], "\(plan.text)")
         }
         let read = Query("sweep.count-overdue")(["scope": scope.id, "limit": 1])
-        let lag = try await ProductionPlan.plan(of: read, in: database)
+        let lag = try await QueryPlan.plan(of: read, in: database)
         #expect(!lag.wholeReads.contains("activities"), "\(lag.text)")
     }
 
     @Test func `Few rows among many of another app are counted exactly`() async throws {
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))
-        try await PlanFilling.fill(database, try await database.scope(), count: 100_000)
+        try await QueryPlanFilling.fill(database, try await database.scope(), count: 100_000)
         let small = try await database.scope("com.example.small")
         for number in 1...3 {
             let registration = ActivityRegistration.sample(token: .sample(number), observedAt: .minutesAgo(5))
@@ -48,7 +48,7 @@ import Testing
         let scope = try await database.scope()
         try await database.pool.withSession { session in
             try session.simple("VACUUM ANALYZE activities")
-            _ = try session.execute(PlanFilling.activityRows(scope, 1...20_000))
+            _ = try session.execute(QueryPlanFilling.activityRows(scope, 1...20_000))
         }
         func estimate() async throws -> Double {
             try await database.pool.withSession {

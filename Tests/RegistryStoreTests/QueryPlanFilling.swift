@@ -4,7 +4,7 @@ import RegistryStore
 import TestSupport
 
 /// Rows as many activities leave them, made faster than by requests.
-enum PlanFilling {
+enum QueryPlanFilling {
     /// Without names it would wait for the schemas of all other tests.
     static let analysis = """
         ANALYZE activities, token_values, activity_aliases, installations, alias_identities, \

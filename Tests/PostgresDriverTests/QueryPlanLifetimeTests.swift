@@ -2,7 +2,7 @@ import PostgresDriver
 import Testing
 
 /// Plans of prepared statements, which know the tables as they were when they were made.
-@Suite(.timeLimit(.minutes(15))) struct PlanLifetimeTests {
+@Suite(.timeLimit(.minutes(15))) struct QueryPlanLifetimeTests {
     @Test func `Old plans are replaced by plans for the current tables`() async throws {
         let cluster = try await ThrowawayCluster.start()
         #expect(try await wholeReads(lifetime: .zero, on: cluster) == 0)

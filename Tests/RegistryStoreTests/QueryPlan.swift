@@ -6,7 +6,7 @@ import TestSupport
 /// statement's values, as `force_generic_plan` has it, and the result of running that plan with them.
 ///
 /// `EXPLAIN` of a statement with bound parameters would show another plan, one made for their values.
-struct ProductionPlan {
+struct QueryPlan {
     let statement: String
     let text: String
 
@@ -46,7 +46,7 @@ struct ProductionPlan {
         of statements: [SQL],
         after first: [SQL] = [],
         in database: TestDatabase
-    ) async throws -> [ProductionPlan] {
+    ) async throws -> [QueryPlan] {
         let prepared = statements.map(PreparedPlan.init)
         return try await undoing(after: first, in: database) { transaction in
             try prepared.map { statement in
@@ -66,7 +66,7 @@ struct ProductionPlan {
         madeBefore growth: () async throws -> Void,
         areRenewed: Bool,
         in database: TestDatabase
-    ) async throws -> [[ProductionPlan]] {
+    ) async throws -> [[QueryPlan]] {
         let prepared = groups.map { $0.map(PreparedPlan.init) }
         for group in prepared {
             try await database.pool.withSession { session in
@@ -77,7 +77,7 @@ struct ProductionPlan {
         }
         try await growth()
         if areRenewed { try await database.pool.withSession { _ = try $0.execute("DISCARD PLANS") } }
-        var plans: [[ProductionPlan]] = []
+        var plans: [[QueryPlan]] = []
         for group in prepared {
             plans.append(try await undoing(in: database) { transaction in try group.map { try $0.run(transaction) } })
         }
@@ -85,17 +85,17 @@ struct ProductionPlan {
     }
 
     /// The plan of one statement.
-    static func plan(of statement: SQL, in database: TestDatabase) async throws -> ProductionPlan {
+    static func plan(of statement: SQL, in database: TestDatabase) async throws -> QueryPlan {
         try await plans(of: [statement], in: database)[0]
     }
 
-    private struct Undone: Error { let plans: [ProductionPlan] }
+    private struct Undone: Error { let plans: [QueryPlan] }
 
     private static func undoing(
         after first: [SQL] = [],
         in database: TestDatabase,
-        _ body: @escaping @Sendable (borrowing PostgresTransaction) throws -> [ProductionPlan]
-    ) async throws -> [ProductionPlan] {
+        _ body: @escaping @Sendable (borrowing PostgresTransaction) throws -> [QueryPlan]
+    ) async throws -> [QueryPlan] {
         do {
             return try await database.pool.withSession { session in
                 try session.transaction { transaction in
@@ -139,7 +139,7 @@ private struct PreparedPlan: Sendable {
     }
 
     /// Runs it by its plan.
-    func run(_ transaction: borrowing PostgresTransaction) throws -> ProductionPlan {
+    func run(_ transaction: borrowing PostgresTransaction) throws -> QueryPlan {
         let values = try literals(transaction).values
         do {
             let lines = try transaction.execute(
@@ -148,7 +148,7 @@ private struct PreparedPlan: Sendable {
                 EXECUTE \(unescaped: name) \(unescaped: Self.list(values))
                 """
             ).decode(String.self)
-            return ProductionPlan(statement: statement.text, text: lines.joined(separator: "\n"))
+            return QueryPlan(statement: statement.text, text: lines.joined(separator: "\n"))
         } catch {
             throw Failure(statement: statement.text, error: error)
         }

@@ -7,7 +7,7 @@ import Testing
 @testable import RegistryStore
 
 /// The plans of pages of large crowds and exports. ``QueryPlanTests`` has those of all queries.
-@Suite struct PlanTests {
+@Suite struct QueryPlanPageTests {
     /// The most pages that a statement about a few rows may look at: a whole read of any large table or index is more.
     private static let mostPages = 400
     /// The most rows that a step of it may read in vain.
@@ -16,25 +16,25 @@ import Testing
     @Test(.timeLimit(.minutes(15))) func `The check finds faulty plans`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
-        try await PlanFilling.fill(database, scope)
+        try await QueryPlanFilling.fill(database, scope)
         try await Self.checkControls(in: database, scope)
     }
 
     /// Faults that the test must see: a table that is read whole, an index that is walked whole, and one whose condition
     /// names a column that does not come first, which removes no row.
     private static func checkControls(in database: TestDatabase, _ scope: Scope) async throws {
-        let read = try await ProductionPlan.plan(of: "SELECT FROM activities WHERE metadata IS NOT NULL", in: database)
+        let read = try await QueryPlan.plan(of: "SELECT FROM activities WHERE metadata IS NOT NULL", in: database)
         #expect(read.wholeReads == ["activities"])
         let walk: SQL = """
             SELECT FROM activities a WHERE a.scope_id = \(scope.id) AND a.attributes_type = 'none'
             ORDER BY a.activity_id LIMIT 1
             """
-        #expect(try await ProductionPlan.plan(of: walk, in: database).mostRemoved > mostRemoved)
+        #expect(try await QueryPlan.plan(of: walk, in: database).mostRemoved > mostRemoved)
         let search: SQL = """
             SELECT FROM activity_aliases al
             WHERE al.scope_id = \(scope.id) AND al.activity_key = 77 AND al.kind = 'orderId'
             """
-        let plan = try await ProductionPlan.plan(of: search, in: database)
+        let plan = try await QueryPlan.plan(of: search, in: database)
         #expect(plan.pages > mostPages || plan.wholeReads != [], "\(plan.text)")
     }
 
@@ -43,7 +43,7 @@ import Testing
     func `The first page of a crowd does not join all its rows`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
-        try await PlanFilling.fill(database, scope)
+        try await QueryPlanFilling.fill(database, scope)
         try await database.pool.withSession { session in
             try session.simple(
                 """
@@ -53,7 +53,7 @@ import Testing
                 """
             )
         }
-        try await database.pool.withSession { try $0.simple(PlanFilling.analysis) }
+        try await database.pool.withSession { try $0.simple(QueryPlanFilling.analysis) }
         let alias = Alias.sample("orderId", "crowd")
         var request = PlanRequest(
             alias: alias,
@@ -72,11 +72,11 @@ import Testing
             Query("resolve.read-tokens")(values + start + ["token_kind": "device"]),
             planned.readRunning(after: 0)[0], planned.findInstallations(after: []),
         ] {
-            let plan = try await ProductionPlan.plan(of: statement, in: database)
+            let plan = try await QueryPlan.plan(of: statement, in: database)
             #expect(plan.mostRows <= 1000, "\(plan.text)")
         }
         let dense = Query("resolve.read-dense-range")(values + ["after": 20_000, "last": 22_000])
-        let plan = try await ProductionPlan.plan(of: dense, in: database)
+        let plan = try await QueryPlan.plan(of: dense, in: database)
         #expect(plan.mostRows == 2000, "\(plan.text)")
         #expect(!plan.text.contains("Join Filter") && plan.wholeReads == [], "\(plan.text)")
     }
@@ -85,7 +85,7 @@ import Testing
     func `Pages of an export are read by their keys`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
-        try await PlanFilling.fill(database, scope)
+        try await QueryPlanFilling.fill(database, scope)
         let size = Registry.exportPageSize
         let values: QueryValues = ["scope": scope.id, "after": Int64(20_000), "through": 20_000 + Int64(size)]
         let kinds = TokenKind.all.filter { $0 != .update }
@@ -96,7 +96,7 @@ import Testing
             + [Query("export.read-installations")(["scope": scope.id, "after": [UInt8](0x80...0x80), "limit": size])]
             + [Query("export.read-names")(["scope": scope.id, "alias": "activity-5", "owner": "app", "limit": size])]
             + [Query("sweep.count-overdue")(["scope": scope.id, "limit": OverdueExpiry.countLimit])]
-        for plan in try await ProductionPlan.plans(of: statements, in: database) {
+        for plan in try await QueryPlan.plans(of: statements, in: database) {
             #expect(plan.wholeReads == [], "\(plan.statement)\n\(plan.text)")
             #expect(plan.mostRows <= size, "\(plan.statement)\n\(plan.text)")
             #expect(plan.mostRemoved <= Self.mostRemoved, "\(plan.statement)\n\(plan.text)")
