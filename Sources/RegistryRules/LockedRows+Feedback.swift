@@ -37,7 +37,7 @@ extension LockedRows {
 
     /// The number of values that the reports would quarantine if no guard were on, by kind.
     private func newQuarantines(by reports: [TokenReport]) -> [String: Int] {
-        guard reports.contains(where: { $0.verdict == .suspect }) else { return [:] }
+        guard reports.contains(where: { $0.meaning == .suspect }) else { return [:] }
         var trial = self
         for report in reports { _ = trial.apply(report, guarding: [], by: "") }
         let events = trial.events.dropFirst(events.count).filter { $0.kind == .quarantined }
@@ -63,10 +63,10 @@ extension LockedRows {
         let isGuarded = holder.map { kinds.contains($0.kind) } ?? false
         let action = value.apply(report, to: holder, isGuarded: isGuarded, receivedAt: now)
         // A repeated report writes again (R1).
-        if value != before || report.verdict == .dead || action == .quarantined {
+        if value != before || report.meaning == .dead || action == .quarantined {
             replaceValue(with: value, by: actor)
         }
-        return FeedbackDecision(action: action, verdict: report.verdict, kind: holder?.kind)
+        return FeedbackDecision(action: action, meaning: report.meaning, kind: holder?.kind)
     }
 
     /// The kind and the latest claim of the tokens that have a value now. A dismissed activity may come back, so its token counts.

@@ -3,7 +3,7 @@ import RegistryCore
 /// A sender's report about a token value.
 package struct TokenReport: Sendable, Hashable {
     package let digest: TokenDigest
-    package let verdict: FeedbackVerdict
+    package let meaning: FeedbackMeaning
     package let reason: UTF8Text?
     /// APNs's time.
     package let timestamp: Timestamp?
@@ -11,7 +11,7 @@ package struct TokenReport: Sendable, Hashable {
     /// - Parameter digest: that of the report's token.
     package init(_ report: FeedbackReport, digest: TokenDigest) {
         self.digest = digest
-        verdict = report.verdict
+        meaning = report.meaning
         reason = report.reason
         timestamp = report.timestamp.map(Timestamp.init)
     }
@@ -20,12 +20,12 @@ package struct TokenReport: Sendable, Hashable {
 /// The answer to a report.
 package struct FeedbackDecision: Sendable, Hashable {
     package let action: FeedbackAction
-    package let verdict: FeedbackVerdict
+    package let meaning: FeedbackMeaning
     /// The kind of the token that has the value; nil if no token has it now.
     package let kind: String?
 
     /// Whether the answer mentions the other environment if the value is known there.
-    package var mentionsElsewhere: Bool { kind == nil || verdict == .suspect }
+    package var mentionsElsewhere: Bool { kind == nil || meaning == .suspect }
 
     /// - Parameter elsewhere: the other environment, if the value is known there.
     package func result(isKnownIn elsewhere: APNSEnvironment?) -> FeedbackResult {

@@ -126,9 +126,9 @@ package struct TokenValue: Sendable, Hashable {
         receivedAt now: Timestamp
     ) -> FeedbackAction {
         let time = min(report.timestamp ?? now, now)
-        if report.verdict == .dead { deadAt = max(deadAt ?? time, time) }
+        if report.meaning == .dead { deadAt = max(deadAt ?? time, time) }
         guard let holder else { return isKnown ? .retired : .unknown }
-        switch report.verdict {
+        switch report.meaning {
         case .none: return .kept
         case .dead: return holder.claimedAt <= deadAt ?? time ? .dropped : .keptNewer
         case .delivered:

@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The explanation of an alias. `VerdictTests` has every reason to withhold a token.
+/// The explanation of an alias. `TokenAvailabilityTests` has every reason to withhold a token.
 @Suite(.timeLimit(.minutes(15))) struct ExplainTests {
     private static let alias = Alias.sample("orderId", "42")
     private static let phone = InstallationHash.sample(1)
@@ -29,7 +29,7 @@ import Testing
         try await Self.expire(activity)
         _ = try await activity.database.registry.sweep(.expiry, limit: 100, in: activity.scope)
         let explanation = try await activity.database.registry.explain(Self.alias, limit: 10, in: activity.scope)
-        #expect(explanation.activities.map(\.facts.verdict) == [.expired])
+        #expect(explanation.activities.map(\.facts.availability) == [.expired])
         #expect(explanation.activities.map(\.isClosed) == [true])
     }
 
@@ -40,7 +40,7 @@ import Testing
         let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: Self.phone)
         try await phone.logOut(at: .minutesAgo(1))
         let explanation = try await activity.database.registry.explain(Self.alias, limit: 10, in: activity.scope)
-        #expect(explanation.activities.map(\.facts.verdict) == [.loggedOut])
+        #expect(explanation.activities.map(\.facts.availability) == [.loggedOut])
         #expect(explanation.activities.map(\.state) == [.expired])
         #expect(try await activity.record()?.answer.state == .expired)
         let counts = try await activity.database.registry.counts(in: activity.scope)

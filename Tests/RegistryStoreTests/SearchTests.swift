@@ -56,7 +56,7 @@ import Testing
         try await activity.register(2, at: .minutesAgo(4))
         let found = try await activity.database.registry.life(of: activity.id, events: 1, in: activity.scope)
         let life = try #require(found)
-        #expect(life.explanation.facts.verdict == .handedOut && life.retired.map(\.reason) == ["rotated"])
+        #expect(life.explanation.facts.availability == .handedOut && life.retired.map(\.reason) == ["rotated"])
         #expect(life.events.map(\.type) == ["rotated"] && life.hasMoreEvents)
         #expect(String(decoding: life.aliases ?? [], as: UTF8.self).contains("u-7"))
         #expect(try await activity.database.registry.life(of: .sample("b"), events: 1, in: activity.scope) == nil)

@@ -18,7 +18,7 @@ package struct FeedbackReport: Sendable, Hashable {
     }
 
     /// By APNs's table of statuses and reasons. Faults of the sender or of APNs, and unknown reasons, give `none`.
-    package var verdict: FeedbackVerdict {
+    package var meaning: FeedbackMeaning {
         switch (status, reason) {
         case (200, _): .delivered
         case (410, nil), (410, "Unregistered"), (410, "ExpiredToken"): .dead
@@ -28,7 +28,7 @@ package struct FeedbackReport: Sendable, Hashable {
     }
 }
 
-package enum FeedbackVerdict: String, Sendable, Hashable {
+package enum FeedbackMeaning: String, Sendable, Hashable {
     case delivered
     case dead
     /// It looks as if the token were of another environment, app or kind; the sender may be wrong, too.

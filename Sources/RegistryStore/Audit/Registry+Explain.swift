@@ -49,8 +49,8 @@ extension Registry {
             explanation.activities = try results[0].decode()
             if results[1].count > 0 {
                 for index in explanation.activities.indices
-                where explanation.activities[index].facts.verdict == .noToken {
-                    explanation.activities[index].facts.verdict = .channel
+                where explanation.activities[index].facts.availability == .noToken {
+                    explanation.activities[index].facts.availability = .channel
                 }
             }
             guard isFirst else { return explanation }
@@ -86,7 +86,7 @@ extension AliasExplanation.Activity: DecodableRow {
             activityID: try row["activity_id"],
             state: try row["state"],
             facts: TokenFacts(
-                verdict: try row["reason"] ?? .handedOut,
+                availability: try row["reason"] ?? .handedOut,
                 since: try row["since"],
                 endReason: try row["end_reason"],
                 quarantineReason: try row["quarantine_reason"]
@@ -111,7 +111,7 @@ extension AliasExplanation.Token: DecodableRow {
             installation: try row["installation_hash"],
             attributesType: try row["attributes_type"],
             facts: TokenFacts(
-                verdict: try row["reason"] ?? .handedOut,
+                availability: try row["reason"] ?? .handedOut,
                 since: try row["since"],
                 quarantineReason: try row["quarantine_reason"]
             ),

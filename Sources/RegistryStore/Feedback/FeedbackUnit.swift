@@ -17,7 +17,7 @@ struct FeedbackUnit {
     ) throws -> (decisions: [FeedbackDecision], trippedKinds: [String]) {
         var locks = ValueLocks(digests: Set(reports.map(\.digest)), owners: additionalIDs)
         // Deliveries change no activity.
-        locks.areForDeliveries = reports.allSatisfy { $0.verdict == .delivered || $0.verdict == .none }
+        locks.areForDeliveries = reports.allSatisfy { $0.meaning == .delivered || $0.meaning == .none }
         var guards = try find(&locks, transaction)
         let known = guards
         var rows = try locks.take(in: scope, transaction)
@@ -29,7 +29,7 @@ struct FeedbackUnit {
     /// Finds the values and, for suspects, locks the burst guards. If one may trip, finds the values that it would release, too.
     private func find(_ locks: inout ValueLocks, _ transaction: borrowing PostgresTransaction) throws -> [BurstGuard] {
         let find = Query.findValues(["scope": scope.id, "digests": locks.digests.map(\.bytes)])
-        let suspects = Set(reports.filter { $0.verdict == .suspect }.map(\.digest)).count
+        let suspects = Set(reports.filter { $0.meaning == .suspect }.map(\.digest)).count
         guard suspects > 0 else {
             locks.add(try transaction.execute(find).decode(TokenValue.self))
             return []

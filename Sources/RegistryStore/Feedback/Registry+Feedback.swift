@@ -40,7 +40,7 @@ extension [FeedbackReport] {
     /// token has yet to come.
     fileprivate var failedLeases: [LeaseID: UTF8Text] {
         var failures: [LeaseID: UTF8Text] = [:]
-        for report in self where report.verdict != .delivered {
+        for report in self where report.meaning != .delivered {
             guard let lease = report.leaseID, failures[lease] == nil else { continue }
             failures[lease] = "\(report.status)\(report.reason.map { " \($0)" } ?? "")"
         }

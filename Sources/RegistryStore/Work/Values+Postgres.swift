@@ -95,7 +95,7 @@ extension RawRepresentable {
 }
 
 extension ActivityState: PostgresDecodable {}
-extension TokenVerdict: PostgresDecodable {}
+extension TokenAvailability: PostgresDecodable {}
 extension WithholdingReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
 extension EndReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
 extension NewAuditEvent.Kind: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}

@@ -185,6 +185,6 @@ extension Audit {
 
 extension Table {
     fileprivate mutating func append(_ name: String, _ facts: TokenFacts) {
-        append(name, facts.verdict == .handedOut ? "yes" : "no", facts.verdict.rawValue, facts.sentence)
+        append(name, facts.availability == .handedOut ? "yes" : "no", facts.availability.rawValue, facts.sentence)
     }
 }

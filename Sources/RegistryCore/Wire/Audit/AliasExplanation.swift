@@ -146,8 +146,8 @@ extension AliasExplanation.Note: JSONEncodable {
 
 extension JSONWriter {
     fileprivate mutating func facts(_ facts: TokenFacts, _ fingerprint: [UInt8]?) {
-        member("handedOut", facts.verdict == .handedOut)
-        member("reason", facts.verdict.rawValue)
+        member("handedOut", facts.availability == .handedOut)
+        member("reason", facts.availability.rawValue)
         member("detail", facts.sentence)
         if let fingerprint { hex("fingerprint", fingerprint) }
     }

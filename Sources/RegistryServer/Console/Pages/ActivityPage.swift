@@ -12,7 +12,8 @@ extension ConsoleCall {
         let id = explanation.activityID.rawValue
         let path = link.activity(id)
         var fields: TemplateContext = [
-            "verdict": .text(explanation.facts.verdict.label), "tone": .text(explanation.facts.verdict.tone),
+            "availability": .text(explanation.facts.availability.label),
+            "tone": .text(explanation.facts.availability.tone),
             "why": .text(explanation.facts.explanation), "state": .text(explanation.state.rawValue),
             "facts": .rows(facts(of: life, link)), "events": .list(LifeLine(life, link, now).rows),
             "hasMoreEvents": .flag(life.hasMoreEvents), "eventCount": .text(String(Self.eventCount)),
@@ -20,7 +21,9 @@ extension ConsoleCall {
             "retired": .list(life.retired.map { Self.row($0, now) }),
             "leases": .list(try await leases(of: life, in: scope).map { .row($0, link, now) }),
         ]
-        if explanation.facts.verdict == .quarantined, mayChange { fields["releasePath"] = .text(path + "/release") }
+        if explanation.facts.availability == .quarantined, mayChange {
+            fields["releasePath"] = .text(path + "/release")
+        }
         return try page("activity", part: "Search", title: id.string, fields)
     }
 

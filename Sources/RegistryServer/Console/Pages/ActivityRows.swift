@@ -2,7 +2,7 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-extension TokenVerdict {
+extension TokenAvailability {
     /// `good`, `over` or `bad`.
     var tone: String {
         switch self {
@@ -18,7 +18,7 @@ extension TokenVerdict {
 }
 
 extension TokenFacts {
-    var explanation: String { verdict == .handedOut ? "Senders get it." : sentence }
+    var explanation: String { availability == .handedOut ? "Senders get it." : sentence }
 }
 
 extension TemplateContext {
@@ -27,7 +27,7 @@ extension TemplateContext {
         [
             "activityId": .text(activity.activityID.rawValue.string),
             "activityPath": .text(link.activity(activity.activityID.rawValue)),
-            "verdict": .text(activity.facts.verdict.label), "tone": .text(activity.facts.verdict.tone),
+            "availability": .text(activity.facts.availability.label), "tone": .text(activity.facts.availability.tone),
             "why": .text(activity.facts.explanation),
             "fingerprint": .optional(activity.fingerprint.map(Hexadecimal.encode)),
             "attributesType": .optional(activity.attributesType),
@@ -45,7 +45,7 @@ extension TemplateContext {
             "kind": .text(token.kind), "attributesType": .optional(token.attributesType),
             "installation": .text(DisplayText.short(token.installation)),
             "installationPath": .text(link.installation(token.installation)),
-            "verdict": .text(token.facts.verdict.label), "tone": .text(token.facts.verdict.tone),
+            "availability": .text(token.facts.availability.label), "tone": .text(token.facts.availability.tone),
             "why": .text(token.facts.explanation),
             "fingerprint": .optional(token.fingerprint.map(Hexadecimal.encode)),
             "confirmed": .optional(.moment(token.confirmedAt, now)),

@@ -63,7 +63,7 @@ extension ConsoleCall {
 }
 
 extension AliasExplanation.Activity {
-    var isHandedOut: Bool { facts.verdict == .handedOut }
+    var isHandedOut: Bool { facts.availability == .handedOut }
 }
 
 extension BroadcastChannel.StoragePolicy {

@@ -45,7 +45,7 @@ extension ConsoleCall {
     private static func isAsked(_ activity: AliasExplanation.Activity, _ state: String?) -> Bool {
         guard let state else { return true }
         return state == "quarantined"
-            ? activity.facts.verdict == .quarantined : activity.state.rawValue == state
+            ? activity.facts.availability == .quarantined : activity.state.rawValue == state
     }
 
     /// The searches for each term. A state alone searches the latest activities.

@@ -10,7 +10,7 @@ import Testing
 @testable import RegistryServer
 
 /// For each way in which a token is not handed out, `audit/explain` and the console say so in one sentence.
-@Suite(.timeLimit(.minutes(15))) struct VerdictTests {
+@Suite(.timeLimit(.minutes(15))) struct TokenAvailabilityTests {
     /// The purpose for which a token of `phone-1` is kept.
     enum Keeping: String, Sendable, CaseIterable {
         case activity, start, device
@@ -19,9 +19,9 @@ import Testing
     private static let bearers = "…/audit/explain?kind=liveactivityId&value=\(Life.alias)"
     private static let page = "…/aliases/liveactivityId/\(Life.alias)"
 
-    /// How the sentence of a verdict begins; nil where there is no such way.
-    private static func words(_ verdict: TokenVerdict, _ keeping: Keeping) -> String? {
-        switch verdict {
+    /// How the sentence of a availability begins; nil where there is no such way.
+    private static func words(_ availability: TokenAvailability, _ keeping: Keeping) -> String? {
+        switch availability {
         case .handedOut: "It is handed out."
         // Only activities run and end.
         case .ended: keeping == .activity ? "The activity was ended at" : nil
@@ -42,29 +42,29 @@ import Testing
         }
     }
 
-    @Test(arguments: TokenVerdict.allCases, Keeping.allCases)
-    func `Every withholding reason has one sentence`(verdict: TokenVerdict, keeping: Keeping) async throws {
-        guard let words = Self.words(verdict, keeping) else { return }
+    @Test(arguments: TokenAvailability.allCases, Keeping.allCases)
+    func `Every withholding reason has one sentence`(availability: TokenAvailability, keeping: Keeping) async throws {
+        guard let words = Self.words(availability, keeping) else { return }
         let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry) { server in
             let (life, browser) = (Life(server: server), ConsoleBrowser(server))
-            try await Provocation(life: life, database: database, keeping: keeping).provoke(verdict)
+            try await Provocation(life: life, database: database, keeping: keeping).provoke(availability)
             let explained = try await server.call(.get, Self.bearers)
             let found = explained[keeping == .activity ? "activities" : "tokens"][0]
-            #expect(found["reason"] == .string(verdict.rawValue))
-            #expect(found["handedOut"] == .bool(verdict == .handedOut))
+            #expect(found["reason"] == .string(availability.rawValue))
+            #expect(found["handedOut"] == .bool(availability == .handedOut))
             let sentence = try #require(found["detail"]?.string, "\(explained.json)")
             #expect(sentence.hasPrefix(words) && sentence.hasSuffix("."), "\(sentence)")
             #expect(!sentence.dropLast().contains(". "), "more than one sentence: \(sentence)")
-            #expect(try await Self.tokens(server, keeping).isEmpty == (verdict != .handedOut))
+            #expect(try await Self.tokens(server, keeping).isEmpty == (availability != .handedOut))
             if keeping == .activity {
                 #expect(try await server.call(.get, "…/activities/a-1")["state"] == found["state"] ?? .null)
             }
-            let said = verdict == .handedOut ? "handed out Senders get it." : sentence
+            let said = availability == .handedOut ? "handed out Senders get it." : sentence
             let page = try await browser.get(Self.page)
             #expect(page.words.contains(said), "\(said) in \(page.words)")
             // The channel is an alias's, and the page of an activity is about no alias.
-            guard verdict != .channel else { return }
+            guard availability != .channel else { return }
             let own = try await browser.get(keeping == .activity ? "…/activities/a-1" : Self.installation())
             #expect(own.words.contains(said), "\(said) in \(own.words)")
         }
@@ -136,15 +136,15 @@ import Testing
     }
 }
 
-/// Brings the token of `phone-1` that the alias finds into the state of which a verdict is.
+/// Brings the token of `phone-1` that the alias finds into the state of which a availability is.
 private struct Provocation {
     let life: Life
     let database: TestDatabase
-    let keeping: VerdictTests.Keeping
+    let keeping: TokenAvailabilityTests.Keeping
     private var server: LiveServer { life.server }
 
-    func provoke(_ verdict: TokenVerdict) async throws {
-        switch verdict {
+    func provoke(_ availability: TokenAvailability) async throws {
+        switch availability {
         case .handedOut: try await register()
         case .ended:
             try await register()
@@ -166,7 +166,7 @@ private struct Provocation {
             let state: JSONValue = ["observedAt": .minutesAgo(1), "activities": [item]]
             _ = try await server.call(.put, "…/installations/phone-1/activities", state)
             let channel: JSONValue = ["channelId": "dHN0LXNyY2gtY2hubA==", "messageStoragePolicy": 0]
-            guard verdict == .channel else { return }
+            guard availability == .channel else { return }
             _ = try await server.call(.put, "…/aliases/liveactivityId/\(Life.alias)/channel", channel)
         case .loggedOut:
             // An activity becomes known after the log-out, so nobody wrote down that it ended.

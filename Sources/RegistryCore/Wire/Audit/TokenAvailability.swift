@@ -1,7 +1,7 @@
 import Foundation
 
 /// Each case is a stable word of the API.
-package enum TokenVerdict: String, Sendable, Hashable, CaseIterable {
+package enum TokenAvailability: String, Sendable, Hashable, CaseIterable {
     case handedOut = "handed-out"
     case ended
     /// The activity had started when its installation logged out; or the token was there then.
@@ -28,26 +28,26 @@ package enum TokenVerdict: String, Sendable, Hashable, CaseIterable {
 
 package struct TokenFacts: Sendable, Hashable {
     /// If it is not handed out, the first reason against it.
-    package var verdict: TokenVerdict
+    package var availability: TokenAvailability
     package var since: Date?
     /// How the activity ended: `ended` or `dismissed`.
     package var endReason: String?
     package var quarantineReason: String?
 
     package init(
-        verdict: TokenVerdict,
+        availability: TokenAvailability,
         since: Date? = nil,
         endReason: String? = nil,
         quarantineReason: String? = nil
     ) {
-        self.verdict = verdict
+        self.availability = availability
         self.since = since
         self.endReason = endReason
         self.quarantineReason = quarantineReason
     }
 
     package var sentence: String {
-        switch verdict {
+        switch availability {
         case .handedOut: "It is handed out."
         case .ended:
             endReason == "dismissed"
