@@ -60,7 +60,7 @@ extension Route {
         [
             .plain(.get, "/livez", for: .everyone) { $0.liveness },
             .plain(.get, "/readyz", for: .everyone) { try await $0.readiness(isOpen: true) },
-            .plain(.get, "/metrics", for: .everyone) { await $0.metrics.answer() },
+            .plain(.get, "/metrics", for: .everyone) { await $0.metrics.response() },
         ]
     }
 }

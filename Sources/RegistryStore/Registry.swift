@@ -8,7 +8,7 @@ import RegistryCore
 /// repeated), and those that its own documentation names.
 package final class Registry: Sendable {
     let units: UnitsOfWork
-    let registrations: Batcher<RegistrationRequest, RegistrationAnswer>
+    let registrations: Batcher<RegistrationRequest, RegistrationResult>
     let resolutions: Batcher<ResolveRequest, AliasRows>
     let keyLookups: Batcher<APIKeyID, [StoredKey]>
     let appLookups: Batcher<BundleID, App?>

@@ -4,15 +4,16 @@ extension APNsModel {
     /// Answers a push, and does with it what APNs would.
     ///
     /// - Returns: the answer, and the activity that a phone started at once.
-    package mutating func receive(_ request: PushRequest, at now: Date) -> (answer: PushAnswer, started: ShownActivity?)
-    {
+    package mutating func receive(_ request: PushRequest, at now: Date) -> (
+        answer: PushResponse, started: ShownActivity?
+    ) {
         let payload = JSONText.aps(of: request.body)
         if let refusal = refusal(of: request, payload, now) {
             record(request, payload, refusal, now)
             return (refusal, nil)
         }
-        record(request, payload, PushAnswer(200), now)
-        guard let token = request.token, let entry = tokens[token], let payload else { return (PushAnswer(200), nil) }
+        record(request, payload, PushResponse(200), now)
+        guard let token = request.token, let entry = tokens[token], let payload else { return (PushResponse(200), nil) }
         let push = Push(
             id: request.fields["apns-id"] ?? UUID().uuidString,
             token: token,
@@ -20,7 +21,7 @@ extension APNsModel {
             payload: payload,
             target: entry.target
         )
-        return (PushAnswer(200), deliver(push, at: now))
+        return (PushResponse(200), deliver(push, at: now))
     }
 
     private mutating func deliver(_ push: Push, at now: Date) -> ShownActivity? {
@@ -33,7 +34,7 @@ extension APNsModel {
     }
 
     /// Notes an answer that a fault gave.
-    mutating func record(_ request: PushRequest, _ payload: [String: JSONText]?, _ answer: PushAnswer, _ now: Date) {
+    mutating func record(_ request: PushRequest, _ payload: [String: JSONText]?, _ answer: PushResponse, _ now: Date) {
         records.append(
             Record(
                 token: request.token ?? "",
@@ -51,38 +52,38 @@ extension APNsModel {
         of request: PushRequest,
         _ payload: [String: JSONText]?,
         _ now: Date
-    ) -> PushAnswer? {
+    ) -> PushResponse? {
         if let refusal = Self.malformation(of: request) { return refusal }
         if let refusal = providerTokens.refusal(of: request.fields["authorization"], at: now) { return refusal }
         if let refusal = refusalByToken(request) { return refusal }
-        guard payload != nil else { return PushAnswer(400, "BadPayload") }
-        return request.priority == 10 && !spend(request.token ?? "", now) ? PushAnswer(429, "TooManyRequests") : nil
+        guard payload != nil else { return PushResponse(400, "BadPayload") }
+        return request.priority == 10 && !spend(request.token ?? "", now) ? PushResponse(429, "TooManyRequests") : nil
     }
 
-    private static func malformation(of request: PushRequest) -> PushAnswer? {
-        guard request.method == "POST" else { return PushAnswer(405, "MethodNotAllowed") }
-        guard let token = request.token else { return PushAnswer(404, "BadPath") }
-        guard !token.isEmpty else { return PushAnswer(400, "MissingDeviceToken") }
-        guard !request.body.isEmpty else { return PushAnswer(400, "PayloadEmpty") }
-        guard request.body.count <= largestPayload else { return PushAnswer(413, "PayloadTooLarge") }
-        if let id = request.fields["apns-id"], UUID(uuidString: id) == nil { return PushAnswer(400, "BadMessageId") }
-        if let id = request.fields["apns-collapse-id"], id.utf8.count > 64 { return PushAnswer(400, "BadCollapseId") }
+    private static func malformation(of request: PushRequest) -> PushResponse? {
+        guard request.method == "POST" else { return PushResponse(405, "MethodNotAllowed") }
+        guard let token = request.token else { return PushResponse(404, "BadPath") }
+        guard !token.isEmpty else { return PushResponse(400, "MissingDeviceToken") }
+        guard !request.body.isEmpty else { return PushResponse(400, "PayloadEmpty") }
+        guard request.body.count <= largestPayload else { return PushResponse(413, "PayloadTooLarge") }
+        if let id = request.fields["apns-id"], UUID(uuidString: id) == nil { return PushResponse(400, "BadMessageId") }
+        if let id = request.fields["apns-collapse-id"], id.utf8.count > 64 { return PushResponse(400, "BadCollapseId") }
         if let text = request.fields["apns-expiration"], Int(text) == nil {
-            return PushAnswer(400, "BadExpirationDate")
+            return PushResponse(400, "BadExpirationDate")
         }
-        guard [1, 5, 10].contains(request.priority) else { return PushAnswer(400, "BadPriority") }
+        guard [1, 5, 10].contains(request.priority) else { return PushResponse(400, "BadPriority") }
         return nil
     }
 
-    private func refusalByToken(_ request: PushRequest) -> PushAnswer? {
-        guard let topic = request.fields["apns-topic"] else { return PushAnswer(400, "MissingTopic") }
+    private func refusalByToken(_ request: PushRequest) -> PushResponse? {
+        guard let topic = request.fields["apns-topic"] else { return PushResponse(400, "MissingTopic") }
         let type = topic.hasSuffix(".push-type.liveactivity") ? "liveactivity" : "alert"
-        guard request.fields["apns-push-type"] == type else { return PushAnswer(400, "InvalidPushType") }
+        guard request.fields["apns-push-type"] == type else { return PushResponse(400, "InvalidPushType") }
         guard let token = request.token, let entry = tokens[token], entry.isProduction == isProduction else {
-            return PushAnswer(400, "BadDeviceToken")
+            return PushResponse(400, "BadDeviceToken")
         }
-        guard entry.topic == topic else { return PushAnswer(400, "DeviceTokenNotForTopic") }
-        return entry.deadAt.map { PushAnswer(410, "Unregistered", deadAt: $0) }
+        guard entry.topic == topic else { return PushResponse(400, "DeviceTokenNotForTopic") }
+        return entry.deadAt.map { PushResponse(410, "Unregistered", deadAt: $0) }
     }
 
     /// Takes one push of priority 10 out of a token's budget.

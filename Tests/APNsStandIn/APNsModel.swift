@@ -19,7 +19,7 @@ package struct APNsModel: Sendable {
         package let fields: [String: String]
         package let event: String?
         package let timestamp: Int?
-        package let answer: PushAnswer
+        package let answer: PushResponse
         /// Whether the sender has surely got the answer: its connection neither broke nor was being sent away.
         package internal(set) var isDelivered = false
     }

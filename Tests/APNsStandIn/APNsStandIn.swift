@@ -89,7 +89,7 @@ package final class APNsStandIn: Sendable {
     /// The answer to a request, and what happens to its connection.
     ///
     /// - Returns: with `number` for ``noteDelivery(_:)``.
-    func receive(_ request: PushRequest) -> (answer: PushAnswer, delay: Duration, isReset: Bool, number: Int) {
+    func receive(_ request: PushRequest) -> (answer: PushResponse, delay: Duration, isReset: Bool, number: Int) {
         let now = clock.now
         let (outcome, faults, number) = state.withLock { state in
             state.requests += 1

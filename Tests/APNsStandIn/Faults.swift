@@ -16,9 +16,9 @@ package struct Faults: Sendable {
     package init() {}
 
     /// The answer that the n-th request gets without being looked at.
-    func answer(_ number: Int) -> PushAnswer? {
-        if Self.isTurn(unavailableEvery, number) { return PushAnswer(503, "ServiceUnavailable") }
-        return Self.isTurn(tooManyEvery, number) ? PushAnswer(429, "TooManyRequests") : nil
+    func answer(_ number: Int) -> PushResponse? {
+        if Self.isTurn(unavailableEvery, number) { return PushResponse(503, "ServiceUnavailable") }
+        return Self.isTurn(tooManyEvery, number) ? PushResponse(429, "TooManyRequests") : nil
     }
 
     func resets(_ number: Int) -> Bool { Self.isTurn(resetEvery, number) }

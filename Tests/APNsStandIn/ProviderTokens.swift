@@ -20,16 +20,16 @@ package struct ProviderTokens: Sendable {
     init(key: ProviderKey) { self.key = key }
 
     /// The reason of the refusal of a request with this `authorization`; nil when it is in order.
-    mutating func refusal(of authorization: String?, at now: Date) -> PushAnswer? {
+    mutating func refusal(of authorization: String?, at now: Date) -> PushResponse? {
         guard let authorization, authorization.lowercased().hasPrefix("bearer ") else {
-            return PushAnswer(403, "MissingProviderToken")
+            return PushResponse(403, "MissingProviderToken")
         }
         let token = String(authorization.dropFirst("bearer ".count))
         guard let issuedAt = key.issueTime(of: token), issuedAt <= now.addingTimeInterval(60) else {
-            return PushAnswer(403, "InvalidProviderToken")
+            return PushResponse(403, "InvalidProviderToken")
         }
-        guard now.timeIntervalSince(issuedAt) <= Self.lifetime else { return PushAnswer(403, "ExpiredProviderToken") }
-        return isUpdateTooEarly(token, issuedAt, now) ? PushAnswer(429, "TooManyProviderTokenUpdates") : nil
+        guard now.timeIntervalSince(issuedAt) <= Self.lifetime else { return PushResponse(403, "ExpiredProviderToken") }
+        return isUpdateTooEarly(token, issuedAt, now) ? PushResponse(429, "TooManyProviderTokenUpdates") : nil
     }
 
     private mutating func isUpdateTooEarly(_ token: String, _ issuedAt: Date, _ now: Date) -> Bool {

@@ -30,7 +30,7 @@ package struct PushRequest: Sendable {
 }
 
 /// The answer of APNs.
-package struct PushAnswer: Sendable, Equatable {
+package struct PushResponse: Sendable, Equatable {
     package let status: Int
     package let reason: String?
     /// The time of death that a 410 says.

@@ -107,7 +107,7 @@ final class PushStream: ChannelInboundHandler {
         }
     }
 
-    private func write(_ answer: PushAnswer, _ number: Int, _ id: String, _ context: ChannelHandlerContext) {
+    private func write(_ answer: PushResponse, _ number: Int, _ id: String, _ context: ChannelHandlerContext) {
         guard !isOver else { return }
         if connection.write(number) { standIn.noteDelivery(number) }
         let fields: HTTPHeaders = ["apns-id": id, "content-length": String(answer.body.utf8.count)]

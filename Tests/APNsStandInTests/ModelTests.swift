@@ -34,12 +34,12 @@ import Testing
         return PushRequest(path: "/3/device/\(token)", fields: fields, body: Data("{\"aps\":\(aps)}".utf8))
     }
 
-    mutating func send(_ request: PushRequest, after seconds: Double = 0) -> PushAnswer {
+    mutating func send(_ request: PushRequest, after seconds: Double = 0) -> PushResponse {
         model.receive(request, at: Self.now.addingTimeInterval(seconds)).answer
     }
 
     @Test mutating func `Pushes are shown in order, and an older or repeated one is dropped`() throws {
-        #expect(send(try request()) == PushAnswer(200))
+        #expect(send(try request()) == PushResponse(200))
         #expect(model.phones["p"]?.activities["a"]?.content == #"{"a":2,"b":1}"#)
         #expect(send(try request("aa", #"{"timestamp":200,"event":"update","content-state":{"a":3}}"#)).status == 200)
         #expect(model.phones["p"]?.activities["a"]?.content == #"{"a":2,"b":1}"#)
@@ -62,42 +62,43 @@ import Testing
         _ status: Int,
         _ reason: String
     ) throws {
-        #expect(send(try request("aa", "{}", [name: value])) == PushAnswer(status, reason))
+        #expect(send(try request("aa", "{}", [name: value])) == PushResponse(status, reason))
     }
 
     @Test mutating func `An unknown token or one of the other environment is bad, and a dead one is gone`() throws {
-        #expect(send(try request("cc")) == PushAnswer(400, "BadDeviceToken"))
+        #expect(send(try request("cc")) == PushResponse(400, "BadDeviceToken"))
         model.add("cc", .start(phone: "q"), topic: Self.topic, isProduction: true)
-        #expect(send(try request("cc")) == PushAnswer(400, "BadDeviceToken"))
+        #expect(send(try request("cc")) == PushResponse(400, "BadDeviceToken"))
         model.kill("aa", at: Self.now)
         let answer = send(try request())
-        #expect(answer == PushAnswer(410, "Unregistered", deadAt: Self.now))
+        #expect(answer == PushResponse(410, "Unregistered", deadAt: Self.now))
         #expect(answer.timestamp == 1_800_000_000_000)
     }
 
     @Test mutating func `A payload above 4096 bytes is too large`() throws {
         #expect(
-            send(try request("aa", "\"\(String(repeating: "x", count: 4200))\"")) == PushAnswer(413, "PayloadTooLarge")
+            send(try request("aa", "\"\(String(repeating: "x", count: 4200))\""))
+                == PushResponse(413, "PayloadTooLarge")
         )
     }
 
     @Test mutating func `A second JWT within 20 minutes is refused, and one older than an hour has expired`() throws {
         #expect(send(try request()).status == 200)
         let second = try request(issuedAt: Self.now.addingTimeInterval(60))
-        #expect(send(second, after: 60) == PushAnswer(429, "TooManyProviderTokenUpdates"))
+        #expect(send(second, after: 60) == PushResponse(429, "TooManyProviderTokenUpdates"))
         #expect(send(try request(), after: 61).status == 200)
         #expect(send(try request(issuedAt: Self.now.addingTimeInterval(1300)), after: 1300).status == 200)
-        #expect(send(try request(), after: 3700) == PushAnswer(403, "ExpiredProviderToken"))
+        #expect(send(try request(), after: 3700) == PushResponse(403, "ExpiredProviderToken"))
         #expect(model.providerTokens.seen.map(\.isAccepted) == [true, false, true])
         let stranger = ProviderKey(keyID: key.keyID, teamID: key.teamID)
         let forged = "bearer \(try stranger.token(issuedAt: Self.now))"
-        #expect(send(try request("aa", "{}", ["authorization": forged])) == PushAnswer(403, "InvalidProviderToken"))
+        #expect(send(try request("aa", "{}", ["authorization": forged])) == PushResponse(403, "InvalidProviderToken"))
     }
 
     @Test mutating func `Each token has a refilling budget for priority 10, and none for priority 5`() throws {
         let urgent = try request()
         for _ in 0..<20 { #expect(send(urgent).status == 200) }
-        #expect(send(urgent) == PushAnswer(429, "TooManyRequests"))
+        #expect(send(urgent) == PushResponse(429, "TooManyRequests"))
         #expect(send(try request("aa", "{}", ["apns-priority": "5"])).status == 200)
         #expect(send(urgent, after: 61).status == 200)
     }

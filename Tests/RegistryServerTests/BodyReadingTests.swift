@@ -89,7 +89,7 @@ import Testing
         #expect(
             body.readable.items[1].problem?.errors.map(\.pointer) == ["/activities/1/token", "/activities/1/startedAt"]
         )
-        let answer = FullStateAnswer(
+        let answer = FullStateResults(
             results: body.readable.items.map { item in
                 .init(activityID: item.activityID, result: item.problem.map { .failure($0) } ?? .success(.registered))
             },

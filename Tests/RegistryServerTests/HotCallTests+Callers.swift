@@ -80,7 +80,7 @@ extension HotCallTests {
             clock: clock.clock,
             logger: .silent
         )
-        let answers = AnswerBox()
+        let answers = ResponseBox()
         try await LiveServer.run(responder, configuration) { server in
             for (name, fields) in try await callers(server) {
                 let lines = fields.map { "\r\n\($0.name.rawName): \($0.value)" }.joined()

@@ -121,7 +121,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `Pipelined requests get the responses of single ones`(oneByOne: Bool) async throws {
-        let answers = AnswerBox()
+        let answers = ResponseBox()
         try await Self.run { answers.set(try await Self.answers(from: $0, oneByOne: oneByOne)) }
         #expect(answers.answers.count == Self.requests.count)
         for (index, request) in Self.requests.enumerated() {
@@ -255,7 +255,7 @@ import Testing
 }
 
 /// Answers that a closure hands out.
-final class AnswerBox: @unchecked Sendable {
+final class ResponseBox: @unchecked Sendable {
     private let lock = NSLock()
     private var all: [String] = []
     var answers: [String] { lock.withLock { all } }

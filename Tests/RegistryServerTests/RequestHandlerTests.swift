@@ -83,7 +83,7 @@ import Testing
         connection.advance(by: Self.limits.idleTimeout / 2)
         #expect(connection.channel.isActive)
         try connection.ask()
-        connection.advance(beyond: Self.limits.answerDeadline)
+        connection.advance(beyond: Self.limits.responseDeadline)
         #expect(connection.channel.isActive)
         connection.answer()
     }
@@ -102,7 +102,7 @@ import Testing
         try connection.ask()
         connection.setWritable(false)
         connection.answer(.stream(Endless()))
-        let steps = Int(Self.limits.answerDeadline / Self.limits.stalledReader) * 2
+        let steps = Int(Self.limits.responseDeadline / Self.limits.stalledReader) * 2
         for _ in 0...steps where connection.channel.isActive {
             connection.advance(by: Self.limits.stalledReader / 2)
             // The next piece fills the buffers again.

@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct RequestLogTests {
     private static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-    private static func answered(_ traceparent: String?) -> RegistryResponder.AnsweredRequest {
+    private static func answered(_ traceparent: String?) -> RegistryResponder.RequestRecord {
         var fields: HTTPFields = [:]
         fields[TraceParent.field] = traceparent
         return .init(

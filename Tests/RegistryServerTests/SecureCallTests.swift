@@ -61,7 +61,7 @@ import Testing
     }
 
     private static func answers(_ version: Version) async throws -> [String] {
-        let answers = AnswerBox()
+        let answers = ResponseBox()
         try await run(version) { client, port in
             for (number, (parts, _)) in HotCallTests.requests.enumerated() {
                 let request = request(parts, number, port)

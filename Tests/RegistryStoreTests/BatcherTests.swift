@@ -44,7 +44,7 @@ import Testing
                 },
                 perform: { lane in
                     repeat {
-                        lane.answer(try await self.perform(lane.requests), after: .zero)
+                        lane.complete(try await self.perform(lane.requests), after: .zero)
                     } while goesOn && lane.takeNext()
                 }
             )
@@ -132,7 +132,10 @@ import Testing
                 while number == times.count && !isOpen.withLock(\.self) { await Task.yield() }
                 // All that follow have to be under way together.
                 while number > times.count && sizes.withLock(\.count) < expected.count { await Task.yield() }
-                lane.answer(lane.requests.map { .success($0) }, after: number > times.count ? .zero : times[number - 1])
+                lane.complete(
+                    lane.requests.map { .success($0) },
+                    after: number > times.count ? .zero : times[number - 1]
+                )
             }
         )
         for number in 1..<times.count { _ = await Self.result(of: number, batcher) }

@@ -44,7 +44,7 @@ import Testing
         #expect(try await phone.column("SELECT count(*)::text FROM activities WHERE ended_at IS NULL") == ["1"])
         #expect(try await phone.column("SELECT count(*)::text FROM events WHERE type = 'ended'") == ["2345"])
         #expect(try await late.currentToken() == .sample(1_000_000))
-        #expect(try await registry.activity(.sample("bulk-2345"), in: phone.scope)?.answer.endedAt == after(1))
+        #expect(try await registry.activity(.sample("bulk-2345"), in: phone.scope)?.status.endedAt == after(1))
         // The same again finds nothing more to end.
         try await phone.logOut(at: after(1))
         #expect(try await phone.column("SELECT count(*)::text FROM events WHERE type = 'ended'") == ["2345"])

@@ -42,7 +42,7 @@ import Testing
         let explanation = try await activity.database.registry.explain(Self.alias, limit: 10, in: activity.scope)
         #expect(explanation.activities.map(\.facts.availability) == [.loggedOut])
         #expect(explanation.activities.map(\.state) == [.expired])
-        #expect(try await activity.record()?.answer.state == .expired)
+        #expect(try await activity.record()?.status.state == .expired)
         let counts = try await activity.database.registry.counts(in: activity.scope)
         #expect(counts[.activities(.expired)] == 1 && counts[.activities(.ended)] == 0)
     }

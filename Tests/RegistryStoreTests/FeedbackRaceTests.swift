@@ -98,7 +98,7 @@ import Testing
         try await refresh.release()
         #expect(try await action == .dropped)
         #expect(try await second.currentToken() == nil)
-        #expect(try await second.record()?.answer.reason == "unregistered")
+        #expect(try await second.record()?.status.reason == "unregistered")
         #expect(try await second.events().last == "dropped")
         #expect(try await second.count("SELECT count(*) FROM activities WHERE withheld IS NOT NULL") == 1)
         #expect(try await second.pastTokens() == ["unregistered"])

@@ -16,8 +16,8 @@ import Testing
         #expect(try await activity.report(1, 410, "Unregistered", at: minute(0)) == .dropped)
         #expect(try await activity.currentToken() == nil)
         let record = try #require(try await activity.record())
-        #expect(record.answer.state == .active && record.answer.reason == "unregistered")
-        #expect(record.answer.revision == first.activity.revision + 1)
+        #expect(record.status.state == .active && record.status.reason == "unregistered")
+        #expect(record.status.revision == first.activity.revision + 1)
         #expect(try await activity.events() == ["registered", "dropped"])
         #expect(try await activity.pastTokens() == ["unregistered"])
         // Said again it is dropped still, and leaves no second event.
@@ -69,7 +69,7 @@ import Testing
         #expect(try await activity.register(1, at: nil).outcome == .reactivated)
         #expect(try await activity.currentToken() == .sample(1))
         #expect(try await activity.register(1, at: nil).outcome == .refreshed)
-        #expect(try await activity.record()?.answer.observedAt == minute(0))
+        #expect(try await activity.record()?.status.observedAt == minute(0))
         #expect(try await activity.report(1, 400, "BadDeviceToken") == .quarantined)
         #expect(try await activity.report(1, 410, "Unregistered") == .dropped)
         #expect(await activity.problem { try await activity.register(1, at: nil) }?.code == .tokenUnregistered)
@@ -94,10 +94,10 @@ import Testing
         #expect(problem?.code == .tokenUnregistered)
         // Without a time it claims nothing new.
         #expect(await activity.problem { try await activity.register(1, at: nil) }?.code == .tokenUnregistered)
-        let before = try #require(try await activity.record()).answer.revision
+        let before = try #require(try await activity.record()).status.revision
         let answer = try await activity.register(1, at: minute(6))
         #expect(answer.outcome == .reactivated && answer.activity.revision == before + 1)
-        #expect(try await activity.record()?.answer.revision == before + 1)
+        #expect(try await activity.record()?.status.revision == before + 1)
         #expect(try await activity.currentToken() == .sample(1))
         #expect(try await activity.events() == ["registered", "dropped", "reactivated"])
         // The same bytes once more are a refresh.
@@ -146,7 +146,7 @@ import Testing
         try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, 400, reason) == .quarantined)
         #expect(try await activity.currentToken() == nil)
-        #expect(try await activity.record()?.answer.reason == "quarantined")
+        #expect(try await activity.record()?.status.reason == "quarantined")
         #expect(try await activity.report(1, 400, reason) == .quarantined)
         // A claim from before the report does not count.
         #expect(try await activity.register(1, at: minute(1)).outcome == .refreshed)

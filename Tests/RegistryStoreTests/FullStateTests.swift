@@ -14,7 +14,7 @@ import Testing
     private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
     private func apply(_ items: [FullState.Item], at time: Date, to activity: TestActivity) async throws
-        -> FullStateAnswer
+        -> FullStateResults
     {
         try await activity.database.registry.apply(
             FullState(observedAt: time, items: items),
@@ -38,7 +38,7 @@ import Testing
         #expect(answer.ended == [gone.id])
         #expect(answer.results.map(\.result) == [.success(.refreshed)])
         #expect(try await gone.tokens(alias) == [.sample(2)])
-        #expect(try await gone.record()?.answer.state == .dismissed)
+        #expect(try await gone.record()?.status.state == .dismissed)
         #expect(try await gone.events() == ["registered", "dismissed"])
         #expect(try await gone.register(1, at: after(2)).outcome == .reactivated)
         #expect(try await gone.tokens(alias) == [.sample(1), .sample(2)])
@@ -78,13 +78,13 @@ import Testing
         let activity = try await TestActivity.make()
         try await activity.register(1, at: after(3), installation: phone)
         #expect(try await apply([], at: after(2), to: activity).ended == [])
-        #expect(try await activity.record()?.answer.state == .active)
+        #expect(try await activity.record()?.status.state == .active)
     }
 
     @Test func `An activity listed without a token is known until its token arrives`() async throws {
         let activity = try await TestActivity.make()
         _ = try await apply([item(activity)], at: t0, to: activity)
-        #expect(try await activity.record()?.answer.state == .active)
+        #expect(try await activity.record()?.status.state == .active)
         #expect(try await activity.currentToken() == nil)
         #expect(try await activity.register(1, at: after(1)).outcome == .registered)
         #expect(try await activity.currentToken() == .sample(1))
@@ -105,7 +105,7 @@ import Testing
         let answer = try await apply([.init(activityID: activity.id, problem: fault)], at: after(1), to: activity)
         #expect(answer.ended == [])
         #expect(answer.results.map(\.result) == [.failure(fault)])
-        #expect(try await activity.record()?.answer.state == .active)
+        #expect(try await activity.record()?.status.state == .active)
     }
 
     @Test func `One ended item fails no other`() async throws {

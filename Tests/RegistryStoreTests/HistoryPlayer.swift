@@ -49,16 +49,16 @@ struct HistoryPlayer {
     func view(_ activity: Int, tokens: Range<Int>, on registry: Registry) async throws -> ReferenceModel.View? {
         guard let record = try await registry.activity(id(activity), in: scope) else { return nil }
         var bearer: Int?
-        for number in 0..<3 where record.answer.state == .active && record.token != nil {
+        for number in 0..<3 where record.status.state == .active && record.token != nil {
             let found = try await registry.activities(under: alias(number), limit: 100, in: scope)
             if found.contains(where: { $0.activityID == id(activity) }) { bearer = number }
         }
         return ReferenceModel.View(
-            state: record.answer.state,
+            state: record.status.state,
             token: record.token.flatMap { token in tokens.first { self.token($0) == token } },
-            startedAt: record.answer.state == .ended ? nil : minutes(record.startedAt),
-            startsAt: record.answer.state == .ended ? nil : record.startsAt.map(minutes),
-            endedAt: record.answer.endedAt.map(minutes),
+            startedAt: record.status.state == .ended ? nil : minutes(record.startedAt),
+            startsAt: record.status.state == .ended ? nil : record.startsAt.map(minutes),
+            endedAt: record.status.endedAt.map(minutes),
             alias: bearer
         )
     }

@@ -77,7 +77,7 @@ import Testing
         try await phone.another(2).register(7, at: t0)
         #expect(try await phone.register(7, in: device, at: .minutesAgo(90)).outcome == .registered)
         #expect(try await activity.currentToken() == nil)
-        #expect(try await activity.record()?.answer.reason == "kind-conflict")
+        #expect(try await activity.record()?.status.reason == "kind-conflict")
         #expect(try await activity.events() == ["registered", "taken-over"])
         #expect(try await activity.retired() == ["taken-over"])
         #expect(try await phone.another(2).token() == nil)

@@ -106,7 +106,7 @@ import Testing
         let record = try #require(try await phone.record())
         #expect(record.aliases == nil && record.metadata == nil && record.tokens.isEmpty)
         #expect(record.loggedOutAt == after(1) && record.fullStateAt == after(1))
-        #expect(try await activity.record()?.answer.state == .ended)
+        #expect(try await activity.record()?.status.state == .ended)
         #expect(await activity.problem { try await activity.register(3, at: after(2)) }?.code == .activityEnded)
         let kept = try await phone.column(
             """
@@ -136,7 +136,7 @@ import Testing
         #expect(try await activity.currentToken() == nil)
         // A later observation of what ran before the log-out does not bring it back, in whatever order they come.
         #expect(await activity.problem { try await activity.register(3, at: after(2)) }?.code == .activityEnded)
-        #expect(try await activity.record()?.answer.state == .ended)
+        #expect(try await activity.record()?.status.state == .ended)
         try await phone.put([alias], at: after(2))
         #expect(try await phone.register(1, at: after(2)).outcome == .reactivated)
         #expect(try await phone.found(alias) == [.sample(1)])

@@ -20,7 +20,7 @@ import Testing
         at time: Date? = nil,
         by claimant: Claimant,
         to activity: TestActivity
-    ) async throws -> RegistrationAnswer {
+    ) async throws -> RegistrationResult {
         try await activity.database.registry.register(
             .sample(token: .sample(token), observedAt: time),
             as: activity.id,

@@ -117,7 +117,7 @@ import Testing
         let plan = try await TestPlan.make()
         let activity = try await plan.register(at: .minutesAgo(2))
         try await plan.tellFullState(nil, at: .minutesAgo(1))
-        #expect(try await activity.record()?.answer.state == .dismissed)
+        #expect(try await activity.record()?.status.state == .dismissed)
         _ = try await plan.start()
     }
 

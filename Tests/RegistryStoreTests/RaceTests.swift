@@ -81,7 +81,7 @@ import Testing
                     in: activity.scope,
                     by: "test"
                 )
-                let state = try await other.activity(id, in: activity.scope)?.answer.state
+                let state = try await other.activity(id, in: activity.scope)?.status.state
                 if state != .ended { revived.withLock { $0 += 1 } }
             } else {
                 let registration = ActivityRegistration.sample(token: .sample(task), observedAt: nil)

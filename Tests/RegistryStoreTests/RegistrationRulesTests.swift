@@ -115,7 +115,7 @@ import Testing
         let untimed = await activity.problem { try await activity.register(4, at: nil) }
         #expect(untimed?.code == .activityEnded)
         #expect(try await activity.tokens(.sample("orderId", "42")) == [])
-        #expect(try await activity.record()?.answer.state == .ended)
+        #expect(try await activity.record()?.status.state == .ended)
         #expect(try await activity.record()?.token == nil)
         #expect(Set(try await activity.retired()).contains("ended"))
     }
@@ -139,7 +139,7 @@ import Testing
         let problem = await activity.problem { try await activity.register(1, at: t0) }
         #expect(problem?.code == .activityExpired)
         #expect(try await activity.tokens(alias) == [])
-        #expect(try await activity.record()?.answer.state == .expired)
+        #expect(try await activity.record()?.status.state == .expired)
     }
 
     @Test func `A registration that expired by its own times changes nothing`() async throws {
@@ -204,7 +204,7 @@ import Testing
         _ = try await first.register(1, at: t0)
         _ = try await second.register(1, at: after(1))
         #expect(try await first.currentToken() == nil)
-        #expect(try await first.record()?.answer.reason == "taken-over")
+        #expect(try await first.record()?.status.reason == "taken-over")
         #expect(try await second.currentToken() == .sample(1))
         #expect(try await first.events() == ["registered", "taken-over"])
         #expect(try await first.retired() == ["taken-over"])

@@ -76,7 +76,7 @@ import Testing
         }
         let record = try await activity.record()
         #expect(record?.startsAt == after(300) && record?.token == .sample(4))
-        #expect(Self.hours(record?.answer.expiresAt, after: t0) == 13)
+        #expect(Self.hours(record?.status.expiresAt, after: t0) == 13)
     }
 
     // MARK: What is late

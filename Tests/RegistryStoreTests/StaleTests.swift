@@ -141,7 +141,7 @@ import Testing
         try await life.age("9 days")
         #expect(try await life.purge { $0.kind = .update } == 1)
         #expect(try await life.activity.currentToken() == nil)
-        #expect(try await life.activity.record()?.answer.state == .active)
+        #expect(try await life.activity.record()?.status.state == .active)
         #expect(try await life.activity.events() == ["registered", "purged"])
         #expect(try await life.activity.retired() == ["purged"])
         #expect(try await life.activity.pastTokens() == ["purged"])
@@ -182,7 +182,7 @@ import Testing
         // APNs says so too, of a later time: from then on that is the reason.
         let report = FeedbackReport(token: .sample(1), status: 410, reason: "Unregistered", timestamp: .minutesAgo(5))
         _ = try await life.registry.apply([report], in: life.activity.scope, by: "sender")
-        #expect(try await life.activity.record()?.answer.reason == "unregistered")
+        #expect(try await life.activity.record()?.status.reason == "unregistered")
         let late = await life.activity.problem { try await life.activity.register(1, at: .minutesAgo(10)) }
         #expect(late?.code == .tokenUnregistered && late?.activity?.reason == "unregistered")
         #expect(try await life.activity.register(1, at: .minutesAgo(1)).outcome == .reactivated)

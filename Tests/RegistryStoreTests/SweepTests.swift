@@ -15,7 +15,7 @@ import Testing
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
         try await activity.age(by: "9 hours")
-        #expect(try await activity.record()?.answer.state == .expired)
+        #expect(try await activity.record()?.status.state == .expired)
         #expect(try await activity.tokens(Self.alias) == [])
         #expect(try await activity.sweep(.expiry) == 1)
         #expect(try await activity.events() == ["registered", "expired"])
@@ -28,7 +28,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM activities WHERE token IS NULL") == 1)
         #expect(try await activity.tokens(Self.alias) == [])
         try await activity.end()
-        #expect(try await activity.record()?.answer.state == .ended)
+        #expect(try await activity.record()?.status.state == .ended)
     }
 
     @Test func `Instances share the work`() async throws {

@@ -27,7 +27,7 @@ struct TestActivity {
         installation: InstallationHash? = nil,
         aliases: [Alias]? = nil,
         attributesType: String? = nil
-    ) async throws -> RegistrationAnswer {
+    ) async throws -> RegistrationResult {
         let registration = ActivityRegistration.sample(
             token: .sample(token),
             observedAt: observedAt,

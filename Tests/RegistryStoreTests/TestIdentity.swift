@@ -29,7 +29,7 @@ struct TestIdentity {
         startsAt: Date? = nil,
         owner: ActivityOwner = .app,
         aliases: [Alias]? = nil
-    ) async throws -> RegistrationAnswer {
+    ) async throws -> RegistrationResult {
         // Identities of one schema must not take each other's tokens.
         let value = PushToken(bytes: PushToken.sample(token).bytes + alias.string.utf8)
         let registration = ActivityRegistration.sample(

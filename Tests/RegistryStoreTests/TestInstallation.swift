@@ -56,7 +56,7 @@ struct TestInstallation {
         _ token: Int,
         in slot: TokenSlot = Self.delivery,
         at observedAt: Date?
-    ) async throws -> TokenRegistrationAnswer {
+    ) async throws -> TokenRegistrationResult {
         let registration = TokenRegistration(token: .sample(token), observedAt: observedAt)
         return try await database.registry.register(
             registration,
@@ -84,7 +84,7 @@ struct TestInstallation {
         _ aliases: [Alias]?,
         metadata: JSONValue? = nil,
         at observedAt: Date?
-    ) async throws -> InstallationAnswer {
+    ) async throws -> InstallationResult {
         let profile = InstallationProfile(
             aliases: try aliases.map { try AliasSet($0) },
             metadata: try metadata.map { try Metadata($0) },

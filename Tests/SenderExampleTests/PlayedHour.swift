@@ -65,7 +65,7 @@ struct PlayedHour: Sendable {
         for (minute, event) in script.events {
             let left = clock.start.addingTimeInterval(minute * 60).timeIntervalSince(clock.now)
             if left > 0 { try await Task.sleep(for: clock.pause(seconds: left)) }
-            guard program.isRunning else { throw UnexpectedAnswer(description: "the sender ended: \(program.log)") }
+            guard program.isRunning else { throw UnexpectedResponse(description: "the sender ended: \(program.log)") }
             switch event {
             case .content(let content): try program.write(content.line)
             case .install(let phone): phones.run { try await $0.install(phone) }

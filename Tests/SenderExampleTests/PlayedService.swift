@@ -122,7 +122,7 @@ struct PlayedService: Sendable {
         let answer = try await execute(request)
         let bytes = Data((try await answer.body.collect(upTo: 10 << 20)).readableBytesView)
         guard (200..<300).contains(answer.status.code) || refusals.contains(answer.status.code) else {
-            throw UnexpectedAnswer(
+            throw UnexpectedResponse(
                 description: "\(method) \(url): \(answer.status) \(String(decoding: bytes, as: UTF8.self))"
             )
         }
@@ -131,7 +131,7 @@ struct PlayedService: Sendable {
 }
 
 /// An answer that no test expects.
-struct UnexpectedAnswer: Error, CustomStringConvertible {
+struct UnexpectedResponse: Error, CustomStringConvertible {
     let description: String
 }
 

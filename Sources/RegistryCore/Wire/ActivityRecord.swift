@@ -2,7 +2,7 @@ import Foundation
 
 /// One activity as a sender sees it, running or not: the token is there only while it may be handed out.
 package struct ActivityRecord: Sendable, Hashable {
-    package let answer: ActivityAnswer
+    package let status: ActivityStatus
     /// The current token; nil unless it may be handed out.
     package let token: PushToken?
     /// The installation on which it runs; nil when no request named one.
@@ -14,14 +14,14 @@ package struct ActivityRecord: Sendable, Hashable {
     package let startsAt: Date?
 
     package init(
-        answer: ActivityAnswer,
+        status: ActivityStatus,
         token: PushToken?,
         installation: InstallationHash?,
         facts: ActivityFacts,
         startedAt: Date,
         startsAt: Date?
     ) {
-        self.answer = answer
+        self.status = status
         self.token = token
         self.installation = installation
         self.facts = facts

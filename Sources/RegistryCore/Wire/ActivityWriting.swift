@@ -1,4 +1,4 @@
-extension RegistrationAnswer: JSONEncodable {
+extension RegistrationResult: JSONEncodable {
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("activityId", activity.activityID.rawValue)
@@ -15,9 +15,9 @@ extension RegistrationAnswer: JSONEncodable {
 extension ActivityRecord {
     package func encode(to json: inout JSONWriter, bundleID: BundleID, environment: APNSEnvironment) {
         json.object { json in
-            json.member("activityId", answer.activityID.rawValue)
-            json.member("state", answer.state.rawValue)
-            json.member("reason", ifPresent: answer.reason)
+            json.member("activityId", status.activityID.rawValue)
+            json.member("state", status.state.rawValue)
+            json.member("reason", ifPresent: status.reason)
             if let token { json.hex("token", token.bytes) }
             json.member("topic", TokenKind.update.topic(of: bundleID))
             json.member("pushType", TokenKind.update.pushType)
@@ -26,11 +26,11 @@ extension ActivityRecord {
             facts.writeMembers(to: &json)
             json.member("startedAt", startedAt)
             json.member("startsAt", ifPresent: startsAt)
-            json.member("observedAt", ifPresent: answer.observedAt)
-            json.member("confirmedAt", ifPresent: answer.confirmedAt)
-            json.member("expiresAt", ifPresent: answer.expiresAt)
-            json.member("endedAt", ifPresent: answer.endedAt)
-            json.member("revision", answer.revision)
+            json.member("observedAt", ifPresent: status.observedAt)
+            json.member("confirmedAt", ifPresent: status.confirmedAt)
+            json.member("expiresAt", ifPresent: status.expiresAt)
+            json.member("endedAt", ifPresent: status.endedAt)
+            json.member("revision", status.revision)
         }
     }
 }

@@ -65,7 +65,7 @@ extension FullState.Item {
     }
 }
 
-package struct FullStateAnswer: Sendable, Hashable {
+package struct FullStateResults: Sendable, Hashable {
     package let results: [ItemResult]
     /// The activities that the state dismissed, as it leaves them out; in the order of their ids.
     package let ended: [ActivityID]

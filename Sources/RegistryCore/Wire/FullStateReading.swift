@@ -40,9 +40,9 @@ package struct FullStateBody: Sendable, Hashable {
     /// Puts the store's results, one for each readable item, back among the items that could not be read.
     ///
     /// An item whose result is missing gets a problem in its position, so that the others keep theirs.
-    package func results(_ answer: FullStateAnswer) -> [FullStateResult] {
+    package func results(_ merged: FullStateResults) -> [FullStateResult] {
         var items = readable.items[...]
-        var results = answer.results[...]
+        var results = merged.results[...]
         return places.map { place in
             switch place {
             case .item:

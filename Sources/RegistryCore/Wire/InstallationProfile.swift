@@ -22,7 +22,7 @@ package struct InstallationProfile: Sendable, Hashable {
     }
 }
 
-package struct InstallationAnswer: Sendable, Hashable {
+package struct InstallationResult: Sendable, Hashable {
     package let installation: InstallationHash
     /// Nothing was known of it before.
     package let isNew: Bool
@@ -39,7 +39,7 @@ package struct InstallationAnswer: Sendable, Hashable {
     }
 }
 
-extension InstallationAnswer: JSONEncodable {
+extension InstallationResult: JSONEncodable {
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.hex("installation", installation.bytes)

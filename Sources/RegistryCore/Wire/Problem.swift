@@ -47,7 +47,7 @@ package struct Problem: Error, Sendable, Hashable {
     /// Every fault of the request, with JSON pointers; only for 422.
     package var errors: [JSONFault] = []
     /// The known facts about the activity that a 409 or 410 is about.
-    package var activity: ActivityAnswer?
+    package var activity: ActivityStatus?
     /// The known facts about the installation's token that a 409 is about.
     package var token: TokenStatus?
     /// On problems that depend on time.

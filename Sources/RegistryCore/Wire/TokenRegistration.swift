@@ -44,7 +44,7 @@ package struct TokenStatus: Sendable, Hashable {
     }
 }
 
-package struct TokenRegistrationAnswer: Sendable, Hashable {
+package struct TokenRegistrationResult: Sendable, Hashable {
     /// The effect of the request; `reactivated` where the token's place had been emptied by a deletion or a log-out.
     package let outcome: RegistrationOutcome
     package let status: TokenStatus
@@ -55,7 +55,7 @@ package struct TokenRegistrationAnswer: Sendable, Hashable {
     }
 }
 
-extension TokenRegistrationAnswer: JSONEncodable {
+extension TokenRegistrationResult: JSONEncodable {
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             status.writeMembers(to: &json)

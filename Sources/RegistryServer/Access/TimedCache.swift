@@ -3,7 +3,7 @@ actor TimedCache<Value: Sendable> {
     private let lifetime: Duration
     private let clock: ServiceClock
     private let ask: @Sendable () async throws -> Value
-    private var last: (answer: Result<Value, any Error>, time: Duration)?
+    private var last: (result: Result<Value, any Error>, time: Duration)?
     private var asking: Task<Value, any Error>?
 
     /// - Parameter lifetime: of an answer, failures included.
@@ -17,13 +17,13 @@ actor TimedCache<Value: Sendable> {
     ///
     /// - Throws: the question's error.
     func value() async throws -> Value {
-        if let last, clock.uptime() - last.time < lifetime { return try last.answer.get() }
+        if let last, clock.uptime() - last.time < lifetime { return try last.result.get() }
         if let asking { return try await asking.value }
         let task = Task { [ask] in try await ask() }
         asking = task
-        let answer = await task.result
-        last = (answer, clock.uptime())
+        let result = await task.result
+        last = (result, clock.uptime())
         asking = nil
-        return try answer.get()
+        return try result.get()
     }
 }

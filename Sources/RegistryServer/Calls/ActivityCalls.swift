@@ -41,7 +41,7 @@ extension ScopedCall {
         let claimant = try checkRights(to: registration)
         try checkAliases(AliasSet(stored: [Alias(checkedKind: Alias.liveActivityKind, value: alias)]))
         let owner = findOwner(registration.installation)
-        let answer = try await registrations.counting(.update, \.outcome) {
+        let result = try await registrations.counting(.update, \.outcome) {
             try await registry.register(
                 registration,
                 alias: alias,
@@ -51,7 +51,7 @@ extension ScopedCall {
                 claimant: claimant
             )
         }
-        return .registration(answer)
+        return .registration(result)
     }
 
     func readActivity() async throws -> Response {
@@ -146,7 +146,7 @@ private struct Ending {
 
 extension Response {
     /// 201 the first time, 200 after.
-    fileprivate static func registration(_ answer: RegistrationAnswer) -> Response {
-        .json(answer.outcome == .registered ? .created : .ok, answer)
+    fileprivate static func registration(_ result: RegistrationResult) -> Response {
+        .json(result.outcome == .registered ? .created : .ok, result)
     }
 }

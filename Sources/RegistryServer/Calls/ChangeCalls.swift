@@ -42,11 +42,11 @@ extension ScopedCall {
         limit: Int,
         wait: Duration
     ) async throws -> Response {
-        guard let position else { return Self.answer([], try await registry.presentChangePosition(), hasMore: false) }
+        guard let position else { return Self.response([], try await registry.presentChangePosition(), hasMore: false) }
         var reader = ChangePages(registry: registry, scope: scope, filter: filter, limit: limit, position: position)
         var found = try await reader.next()
         guard found.isEmpty, !reader.hasMore, wait > .zero else {
-            return Self.answer(found, reader.position, hasMore: reader.hasMore)
+            return Self.response(found, reader.position, hasMore: reader.hasMore)
         }
         let deadline = ContinuousClock.now + wait
         while found.isEmpty, !reader.hasMore, ContinuousClock.now < deadline {
@@ -60,10 +60,10 @@ extension ScopedCall {
             if call.shutdownNotice.isGiven { break }
         }
         if found.isEmpty, !reader.hasMore { found = try await reader.next() }
-        return Self.answer(found, reader.position, hasMore: reader.hasMore)
+        return Self.response(found, reader.position, hasMore: reader.hasMore)
     }
 
-    private static func answer(_ changes: [Change], _ position: ChangePosition, hasMore: Bool) -> Response {
+    private static func response(_ changes: [Change], _ position: ChangePosition, hasMore: Bool) -> Response {
         .json { json in
             json.member("changes", changes)
             json.member("after", position.text)

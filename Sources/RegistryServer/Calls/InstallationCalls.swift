@@ -14,11 +14,11 @@ extension ScopedCall {
         let (state, hash) = try parameters.checked(body, installation)
         let permitted = state.readable.permitted(by: self)
         let claimant = try findClaimant(hash)
-        let answer = try await registry.apply(permitted, of: hash, in: scope, by: who, claimant: claimant)
-        for item in answer.results { registrations.count(item.result, of: .update) }
+        let result = try await registry.apply(permitted, of: hash, in: scope, by: who, claimant: claimant)
+        for item in result.results { registrations.count(item.result, of: .update) }
         return .json { json in
-            json.member("results", state.results(answer))
-            json.member("ended", answer.ended.map(\.rawValue))
+            json.member("results", state.results(result))
+            json.member("ended", result.ended.map(\.rawValue))
         }
     }
 
@@ -33,8 +33,8 @@ extension ScopedCall {
         let hash = try parameters.checked(installation)
         try checkAliases(profile.aliases)
         let claimant = try findClaimant(hash)
-        let answer = try await registry.put(profile, for: hash, in: scope, by: who, claimant: claimant)
-        return .json(answer.isNew ? .created : .ok, answer)
+        let result = try await registry.put(profile, for: hash, in: scope, by: who, claimant: claimant)
+        return .json(result.isNew ? .created : .ok, result)
     }
 
     /// Without whole tokens.

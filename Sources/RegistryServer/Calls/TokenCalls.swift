@@ -15,10 +15,10 @@ extension ScopedCall {
         }
         let (value, place, hash) = try parameters.checked(registration, slot, installation)
         let claimant = try findClaimant(hash)
-        let answer = try await registrations.counting(place.kind, \.outcome) {
+        let result = try await registrations.counting(place.kind, \.outcome) {
             try await registry.register(value, in: place, of: hash, in: scope, by: who, claimant: claimant)
         }
-        return .json(answer.outcome == .registered ? .created : .ok, answer)
+        return .json(result.outcome == .registered ? .created : .ok, result)
     }
 
     /// Later observations stay.

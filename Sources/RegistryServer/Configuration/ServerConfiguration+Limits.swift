@@ -56,7 +56,7 @@ extension ServerConfiguration {
         /// How long a reader may leave an answer lying that does not fit the socket's buffers.
         package var stalledReader: Duration = .seconds(60)
         /// How long a reader may take over one answer that does not fit the socket's buffers.
-        package var answerDeadline: Duration = .seconds(3600)
+        package var responseDeadline: Duration = .seconds(3600)
         /// How long a connection waits for one request more when the server stops; its answer says that it was the last.
         /// Zero closes those that wait at once.
         package var lastRequestDeadline: Duration = .zero

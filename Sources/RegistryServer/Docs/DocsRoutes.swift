@@ -11,7 +11,7 @@ extension Route {
                 .docs("/docs/reference/\($0.parameter("page"))")
             },
             .plain(.get, "/docs/assets/{version}/{name}", for: .everyone) {
-                try DocsSite.assets.answer($0.parameter("name"), version: $0.parameter("version"))
+                try DocsSite.assets.response($0.parameter("name"), version: $0.parameter("version"))
             },
         ]
     }
@@ -20,18 +20,18 @@ extension Route {
 extension Response {
     /// A page of the documentation, or the page for a path that has none.
     static func docs(_ path: String) -> Response {
-        var answer = Response(fields: [.contentType: "text/html; charset=utf-8"])
-        answer.contentPolicy = """
+        var response = Response(fields: [.contentType: "text/html; charset=utf-8"])
+        response.contentPolicy = """
             default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; frame-ancestors 'none'; \
             base-uri 'none'; form-action 'none'
             """
         if let page = DocsSite.pages[path] {
-            answer.body = .bytes(page)
-            answer.fields[.cacheControl] = "public, max-age=300"
+            response.body = .bytes(page)
+            response.fields[.cacheControl] = "public, max-age=300"
         } else {
-            answer.status = .notFound
-            answer.body = .bytes(DocsSite.missing)
+            response.status = .notFound
+            response.body = .bytes(DocsSite.missing)
         }
-        return answer
+        return response
     }
 }

@@ -111,7 +111,7 @@ final class RequestHandler: ChannelDuplexHandler {
             release()
         } else {
             startTimer(.reader, limits.stalledReader) { $0.closeNow() }
-            startTimer(.response, limits.answerDeadline) { $0.closeNow() }
+            startTimer(.response, limits.responseDeadline) { $0.closeNow() }
         }
         context.fireChannelWritabilityChanged()
     }

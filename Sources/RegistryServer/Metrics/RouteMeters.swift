@@ -6,7 +6,7 @@ import NIOCore
 final class RouteMeters: Sendable {
     private static let classes = ["2xx", "3xx", "4xx", "5xx"]
 
-    private let answers: [Counter]
+    private let responses: [Counter]
     private let durations: Timer
 
     /// - Parameters:
@@ -14,7 +14,7 @@ final class RouteMeters: Sendable {
     ///   - template: of the route, or another word of our own; never a path.
     init(method: String, template: String, _ factory: any MetricsFactory) {
         let dimensions = [("method", method), ("route", template)]
-        answers = Self.classes.map { name in
+        responses = Self.classes.map { name in
             Counter(
                 label: Metric.requests.rawValue,
                 dimensions: dimensions + [("status", name)],
@@ -25,8 +25,8 @@ final class RouteMeters: Sendable {
     }
 
     func count(_ status: HTTPResponse.Status, after duration: TimeAmount) {
-        let index = min(max(status.code / 100 - 2, 0), answers.count - 1)
-        answers[index].increment()
+        let index = min(max(status.code / 100 - 2, 0), responses.count - 1)
+        responses[index].increment()
         durations.recordNanoseconds(duration.nanoseconds)
     }
 }

@@ -35,7 +35,7 @@ final class ServiceMetrics: Sendable {
     }
 
     /// Without Postgres, its metrics are left out.
-    func answer() async -> Response {
+    func response() async -> Response {
         let totals = try? await totals.value()
         var text = MetricsText()
         for metric in Metric.allCases { write(metric, totals, to: &text) }

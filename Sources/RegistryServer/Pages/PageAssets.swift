@@ -17,7 +17,7 @@ struct PageAssets: Sendable {
     /// A file of another version, as of another release's instance, must not be cached.
     ///
     /// - Throws: `no-such-route` for a missing file.
-    func answer(_ name: String, version: String) throws(Problem) -> Response {
+    func response(_ name: String, version: String) throws(Problem) -> Response {
         guard let bytes = files[name] else { throw Problem(.noSuchRoute, "There is no such file.") }
         let isCurrent = address.hasSuffix("/" + version)
         return Response(

@@ -91,9 +91,9 @@ extension Response {
 
     /// The answer that gives the browser a session.
     func with(_ session: ConsoleSession, digest: [UInt8], isSecure: Bool) -> Response {
-        var answer = self
+        var response = self
         let cookie = ConsoleCookie(purpose: .session, isSecure: isSecure)
-        answer.fields.append(cookie.setting(session.sealed(by: digest), seconds: Int(ConsoleSession.idleTime)))
-        return answer
+        response.fields.append(cookie.setting(session.sealed(by: digest), seconds: Int(ConsoleSession.idleTime)))
+        return response
     }
 }

@@ -109,7 +109,7 @@ struct RegistryResponder: Sendable {
         to request: Request,
         _ located: RoutedRequest?
     ) -> Response {
-        AnsweredRequest(
+        RequestRecord(
             method: request.method,
             fields: request.fields,
             located: located,

@@ -111,7 +111,7 @@ extension Route {
             .app(.delete, "/v1/apps/{bundleId}/keys/{keyId}", for: .keyCalls) { try await $0.revokeKey() },
             .plain(.get, "/livez", for: .everyone) { $0.liveness },
             .plain(.get, "/readyz", for: .everyone) { try await $0.readiness() },
-            .plain(.get, "/metrics", for: .operatorReads) { await $0.metrics.answer() },
+            .plain(.get, "/metrics", for: .operatorReads) { await $0.metrics.response() },
             .plain(.get, "/openapi.json", for: .everyone) { _ in .openAPI },
         ]
     }

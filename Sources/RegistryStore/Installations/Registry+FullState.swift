@@ -18,7 +18,7 @@ extension Registry {
         in scope: Scope,
         by who: UTF8Text,
         claimant: Claimant = .any
-    ) async throws -> FullStateAnswer {
+    ) async throws -> FullStateResults {
         let unit = FullStateUnit(
             state: state.withoutRepetitions,
             installation: installation,
@@ -55,7 +55,7 @@ private struct FullStateUnit {
     func run(
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
-    ) throws -> FullStateAnswer {
+    ) throws -> FullStateResults {
         let observedAt = Timestamp(state.observedAt)
         let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
         let locks = InstallationLocks(of: request)
@@ -76,7 +76,7 @@ private struct FullStateUnit {
         let previous = try rows.decide { rows throws(Rejection) in
             try rows.registerFullState(request, at: observedAt)
         }
-        let results = try unit.answer(&rows, transaction)
+        let results = try unit.merge(&rows, transaction)
         // A rejected registration still says that its activity is present, like a malformed item.
         for (request, result) in zip(requests, results) where result.isRejectedForItsTimes {
             let presence = Registration(
@@ -86,7 +86,7 @@ private struct FullStateUnit {
                 claimant: claimant,
                 actor: who
             )
-            _ = rows.answer(presence) { _ in false }
+            _ = rows.merge(presence) { _ in false }
         }
         var dismissed: [ActivityID] = []
         if previous.map({ $0 <= observedAt }) ?? true {
@@ -100,7 +100,7 @@ private struct FullStateUnit {
             )
         }
         try rows.write(in: scope, transaction, isLast: true)
-        return FullStateAnswer(results: state.results(of: listed, results), ended: dismissed)
+        return FullStateResults(results: state.results(of: listed, results), ended: dismissed)
     }
 
     /// - Returns: the activities that have not ended.
@@ -124,21 +124,21 @@ extension FullState {
     /// One result for each item; a repeated activity already has its problem.
     fileprivate func results(
         of first: [Item],
-        _ merged: [Result<RegistrationAnswer, Problem>]
-    ) -> [FullStateAnswer.ItemResult] {
+        _ merged: [Result<RegistrationResult, Problem>]
+    ) -> [FullStateResults.ItemResult] {
         let results = Dictionary(uniqueKeysWithValues: zip(first.map(\.activityID), merged))
         return items.compactMap { item in results[item.activityID].map(item.result) }
     }
 }
 
-extension Result<RegistrationAnswer, Problem> {
+extension Result<RegistrationResult, Problem> {
     fileprivate var isOfAnother: Bool {
         guard case .failure(let problem) = self else { return false }
         return problem.code == .notYours
     }
 }
 
-extension Result<RegistrationAnswer, Problem> {
+extension Result<RegistrationResult, Problem> {
     fileprivate var isRejectedForItsTimes: Bool {
         guard case .failure(let problem) = self else { return false }
         return problem.code == .clockSkew || problem.code == .activityExpired
@@ -171,9 +171,9 @@ extension FullState.Item {
     }
 
     /// The item's own fault precedes the result of its bare sign of life.
-    fileprivate func result(_ merged: Result<RegistrationAnswer, Problem>) -> FullStateAnswer.ItemResult {
+    fileprivate func result(_ merged: Result<RegistrationResult, Problem>) -> FullStateResults.ItemResult {
         let result = problem.map { .failure($0) } ?? merged.map(\.outcome).mapError(located)
-        return FullStateAnswer.ItemResult(activityID: activityID, result: result)
+        return FullStateResults.ItemResult(activityID: activityID, result: result)
     }
 }
 

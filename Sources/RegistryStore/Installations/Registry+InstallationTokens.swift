@@ -14,7 +14,7 @@ extension Registry {
         in scope: Scope,
         by who: UTF8Text,
         claimant: Claimant = .any
-    ) async throws -> TokenRegistrationAnswer {
+    ) async throws -> TokenRegistrationResult {
         let observedAt = registration.observedAt.map(Timestamp.init)
         let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
         let unit = TokenUnit(slot: slot, request: request, scope: scope)
@@ -67,7 +67,7 @@ private struct TokenUnit {
         _ token: PushToken,
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
-    ) throws -> TokenRegistrationAnswer {
+    ) throws -> TokenRegistrationResult {
         let digest = TokenDigest(token)
         let locks = InstallationLocks(of: request, includesSlots: true)
         var rows = try RowLocks(ids: additionalIDs, digests: [digest]).take(locks, in: scope, transaction)
@@ -75,7 +75,7 @@ private struct TokenUnit {
             try rows.register(token, digest, in: id, hasOneOwner: slot.kind.hasOneOwner, request)
         }
         try rows.write(in: scope, transaction, isLast: true)
-        return try answer(effect, rows)
+        return try result(of: effect, rows)
     }
 
     func delete(in transaction: borrowing PostgresTransaction) throws {
@@ -95,7 +95,7 @@ private struct TokenUnit {
 
     // MARK: The answer to a registration
 
-    private func answer(_ effect: InstallationToken.Effect, _ rows: LockedRows) throws -> TokenRegistrationAnswer {
+    private func result(of effect: InstallationToken.Effect, _ rows: LockedRows) throws -> TokenRegistrationResult {
         guard let stored = rows.installations.slots[id]?.value else { throw Problem.unforeseen }
         let loggedOutAt = rows.installations[request.installation].times.loggedOutAt
         var status = TokenStatus(slot: slot, installation: request.installation)
@@ -110,7 +110,7 @@ private struct TokenUnit {
         }
         status.confirmedAt = stored.confirmedAt?.date
         status.reason = stored.withheld?.rawValue
-        return TokenRegistrationAnswer(outcome: RegistrationOutcome(effect), status: status)
+        return TokenRegistrationResult(outcome: RegistrationOutcome(effect), status: status)
     }
 
     private typealias TokenRefusal = (code: Problem.Code, reason: String, detail: String)

@@ -15,7 +15,7 @@ extension Registry {
         in scope: Scope,
         by who: UTF8Text,
         claimant: Claimant = .any
-    ) async throws -> InstallationAnswer {
+    ) async throws -> InstallationResult {
         let observedAt = profile.observedAt.map(Timestamp.init)
         let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
         return try await write { session in
@@ -24,7 +24,7 @@ extension Registry {
                 var rows = try RowLocks().take(locks, in: scope, transaction)
                 let outcome = try rows.decide { rows throws(Rejection) in try rows.put(profile, request) }
                 try rows.write(in: scope, transaction, isLast: true)
-                return try rows.answer(to: request, outcome)
+                return try rows.result(of: request, outcome)
             }
         }
     }
@@ -54,10 +54,10 @@ extension LockedRows {
         }
     }
 
-    fileprivate func answer(
-        to request: InstallationRequest,
+    fileprivate func result(
+        of request: InstallationRequest,
         _ outcome: ProfileOutcome
-    ) throws(Problem) -> InstallationAnswer {
+    ) throws(Problem) -> InstallationResult {
         guard outcome == .stored else {
             let event = outcome == .loggedOut ? "The installation logged out" : "Another user registered it"
             var problem = Problem(.superseded, "\(event) later. Send the current profile with its time.")
@@ -65,14 +65,14 @@ extension LockedRows {
             throw problem
         }
         let installation = installations[request.installation]
-        var answer = InstallationAnswer(
+        var result = InstallationResult(
             installation: request.installation,
             isNew: installations.isNew(request.installation),
             observedAt: (request.observedAt ?? now).date
         )
-        answer.aliasesObservedAt = installation.aliases?.observedAt.date
-        answer.metadataObservedAt = installation.metadata?.observedAt.date
-        return answer
+        result.aliasesObservedAt = installation.aliases?.observedAt.date
+        result.metadataObservedAt = installation.metadata?.observedAt.date
+        return result
     }
 }
 

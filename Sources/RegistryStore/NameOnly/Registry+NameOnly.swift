@@ -16,7 +16,7 @@ extension Registry {
         in scope: Scope,
         by who: UTF8Text,
         claimant: Claimant = .any
-    ) async throws -> RegistrationAnswer {
+    ) async throws -> RegistrationResult {
         let unit = NameOnlyUnit(alias: alias, owner: owner, scope: scope, who: who, claimant: claimant)
         let named = try registration.named(alias, owner)
         return try await write { session in
@@ -58,7 +58,7 @@ private struct NameOnlyUnit {
         _ registration: ActivityRegistration,
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
-    ) throws -> Result<RegistrationAnswer, Problem> {
+    ) throws -> Result<RegistrationResult, Problem> {
         var identity = try lockIdentity(transaction)
         let digest = registration.token.map(TokenDigest.init)
         let locks = RowLocks(
@@ -79,7 +79,7 @@ private struct NameOnlyUnit {
             )
         } catch {
             var problem = Problem(error, at: rows.now)
-            if error == .ended { problem.activity = former.flatMap { rows.answer(about: $0) } }
+            if error == .ended { problem.activity = former.flatMap { rows.status(of: $0) } }
             return .failure(problem)
         }
         let request = RegistrationRequest(
@@ -91,7 +91,7 @@ private struct NameOnlyUnit {
         )
         let erasures =
             rows.hasErasures ? try Erasures(of: [request.registration], in: scope, transaction) : Erasures()
-        let result = rows.answer(request.registration) { erasures.concern(0, observedAt: $0) }
+        let result = rows.merge(request.registration) { erasures.concern(0, observedAt: $0) }
         // A rejected registration leaves no trace.
         guard rows.isChanged else { return result }
         // The identity of a scheduled activity is kept until then.

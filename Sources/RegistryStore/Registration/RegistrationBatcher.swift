@@ -1,7 +1,7 @@
 import PostgresDriver
 import RegistryCore
 
-extension Batcher<RegistrationRequest, RegistrationAnswer> {
+extension Batcher<RegistrationRequest, RegistrationResult> {
     /// Registrations of one scope share a transaction, in the order of their arrival.
     static func registrations(_ units: UnitsOfWork) -> Batcher {
         Batcher(

@@ -13,9 +13,9 @@ struct RegistrationUnit {
     func run(
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
-    ) throws -> [Result<RegistrationAnswer, Problem>] {
+    ) throws -> [Result<RegistrationResult, Problem>] {
         var rows = try locks(adding: additionalIDs).take(in: scope, transaction)
-        let results = try answer(&rows, transaction)
+        let results = try merge(&rows, transaction)
         try rows.write(in: scope, transaction, isLast: true)
         return results
     }
@@ -29,14 +29,14 @@ struct RegistrationUnit {
     }
 
     /// Folds the requests into locked rows, for a caller that adds its own decisions.
-    func answer(
+    func merge(
         _ rows: inout LockedRows,
         _ transaction: borrowing PostgresTransaction
-    ) throws -> [Result<RegistrationAnswer, Problem>] {
+    ) throws -> [Result<RegistrationResult, Problem>] {
         let erasures =
             rows.hasErasures ? try Erasures(of: requests.map(\.registration), in: scope, transaction) : Erasures()
         return requests.enumerated().map { index, request in
-            rows.answer(request.registration) { erasures.concern(index, observedAt: $0) }
+            rows.merge(request.registration) { erasures.concern(index, observedAt: $0) }
         }
     }
 }

@@ -16,7 +16,7 @@ extension Registry {
         by who: UTF8Text,
         claimant: Claimant = .any,
         on executor: (any TaskExecutor)? = nil
-    ) async throws -> RegistrationAnswer {
+    ) async throws -> RegistrationResult {
         let request = RegistrationRequest(
             id: id,
             registration: registration,

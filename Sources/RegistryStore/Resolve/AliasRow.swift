@@ -35,15 +35,15 @@ extension ResolvedActivity: DecodableRow {
 extension ActivityRecord: DecodableRow {
     package init(row: NamedRow) throws {
         let state = try ActivityState(stored: row["state"] as String)
-        var answer = ActivityAnswer(activityID: try row["activity_id"], state: state, revision: try row["revision"])
-        answer.endedAt = try row["ended_at"]
-        answer.observedAt = try row["observed_at"]
-        answer.confirmedAt = try row["confirmed_at"]
-        answer.expiresAt = try row["expires_at"]
-        answer.reason =
+        var status = ActivityStatus(activityID: try row["activity_id"], state: state, revision: try row["revision"])
+        status.endedAt = try row["ended_at"]
+        status.observedAt = try row["observed_at"]
+        status.confirmedAt = try row["confirmed_at"]
+        status.expiresAt = try row["expires_at"]
+        status.reason =
             state == .active ? try row["reason"] : try row["end_reason"] ?? (state == .dismissed ? nil : state.rawValue)
         self.init(
-            answer: answer,
+            status: status,
             token: try row["token"],
             installation: try row["installation_hash"],
             facts: try ActivityFacts(row: row),

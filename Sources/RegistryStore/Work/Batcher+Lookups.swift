@@ -8,7 +8,7 @@ extension Batcher {
     /// - Parameter find: finds an answer for each name, in their order.
     static func lookups(
         _ units: UnitsOfWork,
-        _ find: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Answer]
+        _ find: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Output]
     ) -> Batcher {
         Batcher(
             lanes: 1...1,

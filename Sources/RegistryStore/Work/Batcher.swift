@@ -10,7 +10,7 @@ import Synchronization
 /// open, each with a share of the queue, because a disk is faster with more concurrent reads.
 ///
 /// If one request of a batch is at fault, its requests are retried one by one, so a fault never fails its neighbours.
-final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
+final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     /// Runs the batch of a lane and answers it; it may continue with the next ones.
     typealias Perform = @Sendable (Lane) async throws -> Void
 
@@ -18,7 +18,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     typealias Select = @Sendable (_ candidates: ArraySlice<Request>) -> [Bool]
 
     /// Called once for each request, on any thread; it must be quick.
-    typealias Completion = @Sendable (Result<Answer, Problem>) -> Void
+    typealias Completion = @Sendable (Result<Output, Problem>) -> Void
 
     fileprivate struct Waiting {
         let request: Request
@@ -73,7 +73,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     ///
     /// - Parameter executor: runs a lane that this request opens; nil is Swift's own pool.
     /// - Throws: the request's own error; `unavailable` if too many requests wait, or this one waited too long.
-    func run(_ request: Request, on executor: (any TaskExecutor)? = nil) async throws(Problem) -> Answer {
+    func run(_ request: Request, on executor: (any TaskExecutor)? = nil) async throws(Problem) -> Output {
         let now = ContinuousClock.now
         let deadline = now + (TimeLeft.forWork ?? timeout)
         return try await withCheckedContinuation { continuation in
@@ -206,7 +206,7 @@ extension Batcher {
         /// Completes the requests with one answer each, in their order.
         ///
         /// - Parameter time: how long Postgres took for them.
-        func answer(_ results: [Result<Answer, Problem>], after time: Duration) {
+        func complete(_ results: [Result<Output, Problem>], after time: Duration) {
             batcher?.took(time, for: results.count)
             for (waiting, result) in zip(take(), results) { waiting.complete(result) }
         }

@@ -30,22 +30,22 @@ struct UnitsOfWork: Sendable {
     /// Lanes are few and their batches short, so they may use a connection of the reserve.
     ///
     /// A failure is that of the current batch; earlier ones are answered.
-    func serve<Request, Answer>(
-        _ lane: Batcher<Request, Answer>.Lane,
+    func serve<Request, Output>(
+        _ lane: Batcher<Request, Output>.Lane,
         _ work: StoreMeasures.Work,
         _ retry: RetryPolicy,
-        _ body: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Result<Answer, Problem>]
+        _ body: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Result<Output, Problem>]
     ) async throws {
         try await run(work, retry, .hot, within: lane.timeLeft) { session, watch in
-            func answer(_ session: borrowing PostgresSession) throws {
+            func runBatch(_ session: borrowing PostgresSession) throws {
                 let (results, time) = try watch.timed { try body(session, lane.requests) }
-                lane.answer(results, after: time)
+                lane.complete(results, after: time)
             }
             // If the closure is retried, the lane's batch is the one that failed.
-            try answer(session)
+            try runBatch(session)
             let end = ContinuousClock.now + min(Self.leaseTime, pool.requestTimeout / 2)
             while ContinuousClock.now < end, session.isRenewable, lane.takeNext() {
-                try answer(session.renewed(timeout: lane.timeLeft))
+                try runBatch(session.renewed(timeout: lane.timeLeft))
             }
         }
     }

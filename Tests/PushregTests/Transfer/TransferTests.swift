@@ -122,7 +122,7 @@ import Testing
         #expect(outcome.results == #"{"taken":1,"refused":{"activity-ended":1,"superseded":1},"faulty":0}"# + "\n")
         #expect(outcome.words.contains("line 3: activity-ended: ") && outcome.words.contains("line 4: superseded: "))
         let ended = try await target.registry.activity(.sample("ended"), in: theirs)
-        #expect(ended?.answer.state == .ended && ended?.token == nil)
+        #expect(ended?.status.state == .ended && ended?.token == nil)
         #expect(try await target.registry.activity(.sample("rotated"), in: theirs)?.token == .sample(9))
         #expect(try await target.registry.activity(.sample("fresh"), in: theirs)?.token == .sample(3))
     }

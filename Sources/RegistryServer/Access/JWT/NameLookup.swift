@@ -5,17 +5,17 @@ import RegistryCore
 enum NameLookup {
     /// - Throws: if there is no address, or no answer in time.
     static func addresses(of host: String, within time: Duration) async throws -> [IPAddress] {
-        let (answers, answer) = AsyncStream.makeStream(of: [IPAddress].self, bufferingPolicy: .bufferingOldest(1))
+        let (results, continuation) = AsyncStream.makeStream(of: [IPAddress].self, bufferingPolicy: .bufferingOldest(1))
         Thread.detachNewThread {
-            answer.yield(lookUp(host))
-            answer.finish()
+            continuation.yield(lookUp(host))
+            continuation.finish()
         }
         let timer = Task {
             try await Task.sleep(for: time)
-            answer.finish()
+            continuation.finish()
         }
         defer { timer.cancel() }
-        guard let addresses = await answers.first(where: { _ in true }), !addresses.isEmpty else {
+        guard let addresses = await results.first(where: { _ in true }), !addresses.isEmpty else {
             throw JSONFaultReason("has a host that does not resolve")
         }
         return addresses

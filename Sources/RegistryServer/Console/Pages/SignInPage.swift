@@ -20,7 +20,7 @@ extension ConsoleCall {
     /// own account.
     private func signInPage(next: String?, fault: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
         let nonce = ConsoleSession.makeNonce()
-        var answer = Response.page(
+        var response = Response.page(
             "sign-in",
             [
                 "pageTitle": "Sign in", "heading": "Sign in", "formToken": .text(FormToken.make(from: nonce)),
@@ -28,8 +28,8 @@ extension ConsoleCall {
             ],
             status: status
         )
-        answer.fields.append(signInCookie.setting(nonce, seconds: Self.formTime))
-        return answer
+        response.fields.append(signInCookie.setting(nonce, seconds: Self.formTime))
+        return response
     }
 
     func signIn() async throws -> Response {
@@ -53,9 +53,9 @@ extension ConsoleCall {
         }
         let session = ConsoleSession(of: record.id, at: now)
         let path = next.flatMap { ConsoleLink.isOwn($0) ? $0 : nil } ?? ConsoleLink.home
-        var answer = Response.seeOther(path).with(session, digest: digest, isSecure: visit.isSecure)
-        answer.fields.append(signInCookie.removal)
-        return answer
+        var response = Response.seeOther(path).with(session, digest: digest, isSecure: visit.isSecure)
+        response.fields.append(signInCookie.removal)
+        return response
     }
 
     private func findRecord(of id: APIKeyID, _ digest: [UInt8]) async throws -> APIKeyRecord? {
@@ -73,12 +73,12 @@ extension ConsoleCall {
 
     func signOut() throws -> Response {
         if visit.session != nil { try visit.check(form) }
-        var answer = Response.seeOther(ConsoleLink.signIn)
-        answer.fields.append(ConsoleCookie(purpose: .session, isSecure: visit.isSecure).removal)
-        return answer
+        var response = Response.seeOther(ConsoleLink.signIn)
+        response.fields.append(ConsoleCookie(purpose: .session, isSecure: visit.isSecure).removal)
+        return response
     }
 
     func showAsset() throws -> Response {
-        try ConsoleTemplates.assets.answer(call.parameter("name"), version: call.parameter("version"))
+        try ConsoleTemplates.assets.response(call.parameter("name"), version: call.parameter("version"))
     }
 }

@@ -8,10 +8,10 @@ extension Response {
     static func page(_ template: String, _ fields: TemplateContext, status: HTTPResponse.Status = .ok) -> Response {
         var all: TemplateContext = ["assets": .text(ConsoleTemplates.assets.address)]
         all.add(fields)
-        var answer = Response(status: status, fields: [.contentType: "text/html; charset=utf-8"])
-        answer.contentPolicy = contentPolicy
-        answer.body = .bytes(Array(ConsoleTemplates.render(template, all).utf8))
-        return answer
+        var response = Response(status: status, fields: [.contentType: "text/html; charset=utf-8"])
+        response.contentPolicy = contentPolicy
+        response.body = .bytes(Array(ConsoleTemplates.render(template, all).utf8))
+        return response
     }
 
     private static let contentPolicy = """

@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 
 extension RegistryResponder {
-    struct AnsweredRequest: Sendable {
+    struct RequestRecord: Sendable {
         let method: HTTPRequest.Method
         let fields: HTTPFields
         let located: RoutedRequest?

@@ -4,30 +4,30 @@ import RegistryRules
 
 extension LockedRows {
     /// Folds a registration into the rows, and answers it.
-    mutating func answer(
+    mutating func merge(
         _ registration: Registration,
         isErased: (Timestamp) -> Bool
-    ) -> Result<RegistrationAnswer, Problem> {
+    ) -> Result<RegistrationResult, Problem> {
         do throws(Rejection) {
             let outcome = try register(registration, isErased: isErased)
-            guard let activity = answer(about: registration.id) else { return .failure(.unforeseen) }
-            return .success(RegistrationAnswer(outcome: outcome, activity: activity))
+            guard let activity = status(of: registration.id) else { return .failure(.unforeseen) }
+            return .success(RegistrationResult(outcome: outcome, activity: activity))
         } catch {
             var problem = Problem(error, at: now)
             if let reason = error.reason {
-                problem.activity = answer(about: registration.id) ?? .neverAccepted(registration)
+                problem.activity = status(of: registration.id) ?? .neverAccepted(registration)
                 if !reason.isEmpty { problem.activity?.reason = reason }
             }
             return .failure(problem)
         }
     }
 
-    func answer(about id: ActivityID) -> ActivityAnswer? {
-        activity(id).map { ActivityAnswer($0, of: installation(of: $0), at: now) }
+    func status(of id: ActivityID) -> ActivityStatus? {
+        activity(id).map { ActivityStatus($0, of: installation(of: $0), at: now) }
     }
 }
 
-extension ActivityAnswer {
+extension ActivityStatus {
     init(_ activity: Activity, of installation: InstallationTimes?, at now: Timestamp) {
         let state = activity.state(of: installation, at: now)
         self.init(activityID: activity.id, state: state, revision: activity.revision)
@@ -39,11 +39,11 @@ extension ActivityAnswer {
     }
 
     /// The answer about an unknown activity whose registration was over by its own times.
-    fileprivate static func neverAccepted(_ registration: Registration) -> ActivityAnswer {
-        var answer = ActivityAnswer(activityID: registration.id, state: .expired, revision: 0)
-        answer.reason = ActivityState.expired.rawValue
-        answer.observedAt = registration.observedAt?.date
-        return answer
+    fileprivate static func neverAccepted(_ registration: Registration) -> ActivityStatus {
+        var status = ActivityStatus(activityID: registration.id, state: .expired, revision: 0)
+        status.reason = ActivityState.expired.rawValue
+        status.observedAt = registration.observedAt?.date
+        return status
     }
 }
 

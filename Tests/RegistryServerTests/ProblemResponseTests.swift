@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite struct ProblemAnswerTests {
+@Suite struct ProblemResponseTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private func answer(_ error: any Error) throws -> (fields: HTTPFields, status: Int, body: JSONValue) {
@@ -31,7 +31,7 @@ import Testing
         var problem = Problem(.superseded, "A later one is current.")
         problem.errors = [JSONFault(pointer: "/a~1b", detail: "is wrong")]
         problem.serverTime = RFC3339.parse("2026-11-21T08:00:00Z")
-        var activity = ActivityAnswer(activityID: try ActivityID("a-1"), state: .ended, revision: 3)
+        var activity = ActivityStatus(activityID: try ActivityID("a-1"), state: .ended, revision: 3)
         activity.reason = "ended"
         activity.observedAt = RFC3339.parse("2026-11-21T07:00:00.5Z")
         activity.endedAt = RFC3339.parse("2026-11-21T07:30:00Z")

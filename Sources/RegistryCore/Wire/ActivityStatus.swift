@@ -1,7 +1,7 @@
 import Foundation
 
 /// The answer to a client about one of its activities; never a token.
-package struct ActivityAnswer: Sendable, Hashable {
+package struct ActivityStatus: Sendable, Hashable {
     /// The id that the app or, for an activity known by its alias alone, the server gave it.
     package let activityID: ActivityID
     package var state: ActivityState
@@ -26,11 +26,11 @@ package struct ActivityAnswer: Sendable, Hashable {
     }
 }
 
-package struct RegistrationAnswer: Sendable, Hashable {
+package struct RegistrationResult: Sendable, Hashable {
     package let outcome: RegistrationOutcome
-    package let activity: ActivityAnswer
+    package let activity: ActivityStatus
 
-    package init(outcome: RegistrationOutcome, activity: ActivityAnswer) {
+    package init(outcome: RegistrationOutcome, activity: ActivityStatus) {
         self.outcome = outcome
         self.activity = activity
     }
