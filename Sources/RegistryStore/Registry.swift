@@ -14,7 +14,7 @@ package final class Registry: Sendable {
     let appLookups: Batcher<BundleID, App?>
 
     var logger: Logger { units.logger }
-    package var measures: StoreMeasures { units.measures }
+    package var metrics: StoreMetrics { units.metrics }
     package var connections: ConnectionCounts { ConnectionCounts(units.pool) }
 
     /// A request waits for Postgres as long as the pool's `requestTimeout`.

@@ -23,7 +23,7 @@ import Testing
         "RegistryServer/Docs/APIDocument.swift": "words of our own document",
         "RegistryServer/Docs/DocsSite.swift": "names of our pages",
         "RegistryServer/Metrics/PrometheusMetrics.swift": "names of our metrics",
-        "RegistryServer/Metrics/RegistrationMeters.swift": "kinds of token",
+        "RegistryServer/Metrics/RegistrationMetrics.swift": "kinds of token",
         "RegistryServer/Pages/": "names in our templates, and of our files",
         "RegistryStore/Counts/Registry+Statistics.swift": "types of event",
         "RegistryStore/Changes/PreparedTransactions.swift": "names that Citus gives to transactions",

@@ -194,7 +194,7 @@ struct PlanDecisionTests {
     @Test func `A registration after the lease frees it, and the attempts no longer count`() throws {
         for known in [Self.lease(attempts: [0, 1, 50]), Self.failedLease(attempts: [0, 1, 50], at: 60)] {
             var known = known
-            known.handle = RowHandle(place: RowPlace(page: 0, item: 1))
+            known.handle = RowHandle(position: RowPosition(page: 0, item: 1))
             #expect(Self.decide(Self.phone { $0.registeredAt = Story.minute(50) }, known).lease == nil)
             let phone = Self.phone { $0.registeredAt = Story.minute(51) }
             for planID: UTF8Text in ["plan-1", "plan-2"] {

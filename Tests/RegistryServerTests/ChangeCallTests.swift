@@ -219,7 +219,7 @@ import Testing
             feed.follow(scope, until: .now + .seconds(3600)).makeAsyncIterator()
         }
         for index in followers.indices { _ = await followers[index].next() }
-        func reads() -> Int { registry.measures.statements[.reads]?.snapshot.count ?? 0 }
+        func reads() -> Int { registry.metrics.statements[.reads]?.snapshot.count ?? 0 }
         for number in 0..<5 {
             try await database.registry.registerSample("a-\(number)", token: number, minutesAgo: 1, in: scope)
             let before = reads()

@@ -91,7 +91,7 @@ import Testing
         func isValid(_ key: APIKey) async throws -> Bool {
             try await directory.validKey(key.id) { $0.digest == key.secretDigest } != nil
         }
-        func lookups() -> Int { database.registry.measures.statements[.reads]?.snapshot.count ?? 0 }
+        func lookups() -> Int { database.registry.metrics.statements[.reads]?.snapshot.count ?? 0 }
         let request = APIKeyRequest(role: .client)
         let app = scope.app
         _ = try await database.registry.createKey(key.id, digest: key.secretDigest, request, of: app, by: "test")

@@ -49,11 +49,11 @@ import Testing
         let database = try await TestDatabase.make()
         try await LiveServer.run(on: database.registry, clock: ManualClock().clock) {
             (server: LiveServer) async throws in
-            let before = database.registry.measures.statements[.reads]?.snapshot.count ?? 0
+            let before = database.registry.metrics.statements[.reads]?.snapshot.count ?? 0
             for path in ["/readyz", "/readyz?verbose", "/readyz", "/readyz?verbose"] {
                 #expect(try await server.call(.get, path).status == 200)
             }
-            #expect(database.registry.measures.statements[.reads]?.snapshot.count == before + 1)
+            #expect(database.registry.metrics.statements[.reads]?.snapshot.count == before + 1)
         }
     }
 }

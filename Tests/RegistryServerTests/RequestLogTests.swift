@@ -22,7 +22,7 @@ import Testing
             fields: fields,
             located: nil,
             meters: nil,
-            refusals: RefusalMeters(NOOPMetricsHandler.instance),
+            refusals: RefusalMetrics(NOOPMetricsHandler.instance),
             requestID: "r-1",
             start: .now()
         )

@@ -78,7 +78,7 @@ import Testing
                     let time = try await Self.time { try await server.register("a-\(number)", token: number) }
                     #expect(time < .seconds(5.25), "\(time)")
                 }
-                // The first ones have all lanes for their 4 seconds.
+                // The first ones have all workers for their 4 seconds.
                 for number in 1...10 { group.addTask { try await register(number) } }
                 _ = try await database.count("SELECT count(pg_sleep(2.5))")
                 for number in 11...20 { group.addTask { try await register(number) } }

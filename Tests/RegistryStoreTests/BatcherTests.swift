@@ -33,7 +33,7 @@ import Testing
             goesOn: Bool = false
         ) -> Batcher<Int, Int> {
             Batcher(
-                lanes: 1...1,
+                workers: 1...1,
                 largestBatch: 8,
                 capacity: capacity,
                 timeout: timeout,
@@ -42,16 +42,16 @@ import Testing
                     var seen: Set<Int> = []
                     return candidates.map { seen.insert($0).inserted }
                 },
-                perform: { lane in
+                perform: { worker in
                     repeat {
-                        lane.complete(try await self.perform(lane.requests), after: .zero)
-                    } while goesOn && lane.takeNext()
+                        worker.complete(try await self.perform(worker.requests), after: .zero)
+                    } while goesOn && worker.takeNext()
                 }
             )
         }
     }
 
-    /// Submits all while the first one holds the lane, then lets it go.
+    /// Submits all while the first one holds the worker, then lets it go.
     private static func submit(
         _ numbers: [Int],
         to batcher: Batcher<Int, Int>,
@@ -60,7 +60,7 @@ import Testing
         await withTaskGroup(of: (Int, Result<Int, Problem>).self) { group in
             for (index, number) in numbers.enumerated() {
                 group.addTask { (index, await result(of: number, batcher)) }
-                // The first one must have its lane, and each of the others its place, before the next one comes.
+                // The first one must have its worker, and each of the others its place, before the next one comes.
                 while index == 0 ? doubler.batches.withLock(\.isEmpty) : batcher.waitingCount < index {
                     await Task.yield()
                 }
@@ -119,21 +119,21 @@ import Testing
         let sizes = Mutex<[Int]>([])
         let isOpen = Mutex(false)
         let batcher = Batcher<Int, Int>(
-            lanes: 1...3,
+            workers: 1...3,
             largestBatch: 8,
             capacity: 100,
             timeout: .seconds(60),
             select: { $0.map { _ in true } },
-            perform: { lane in
+            perform: { worker in
                 let number = sizes.withLock { sizes in
-                    sizes.append(lane.requests.count)
+                    sizes.append(worker.requests.count)
                     return sizes.count
                 }
                 while number == times.count && !isOpen.withLock(\.self) { await Task.yield() }
                 // All that follow have to be under way together.
                 while number > times.count && sizes.withLock(\.count) < expected.count { await Task.yield() }
-                lane.complete(
-                    lane.requests.map { .success($0) },
+                worker.complete(
+                    worker.requests.map { .success($0) },
                     after: number > times.count ? .zero : times[number - 1]
                 )
             }

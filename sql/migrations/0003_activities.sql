@@ -59,7 +59,7 @@ CREATE TABLE activities (
 -- as much. A missing set of aliases or metadata keeps the stored one.
 CREATE TYPE activity_write AS (
     -- The ctid of the locked row.
-    place tid,
+    row_position tid,
     activity_id text,
     installation_hash bytea,
     subject text,
@@ -86,7 +86,7 @@ CREATE TYPE activity_write AS (
 );
 
 -- The consequence of a change of a token's value for its activity.
-CREATE TYPE activity_withholding_write AS (place tid, withheld text, revision bigint);
+CREATE TYPE activity_withholding_write AS (row_position tid, withheld text, revision bigint);
 
 -- Resolve goes from an alias's row to the activity by its key, which is unique; exports and the audit go through a scope's
 -- activities by it. Partial, so that only statements that name the condition use it: by a plan that was made while the table was

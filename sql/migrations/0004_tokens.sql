@@ -55,7 +55,7 @@ CREATE TABLE token_values (
 
 -- The owner of a value, as a unit of work writes it.
 CREATE TYPE token_owner_write AS (
-    place tid,
+    row_position tid,
     token_digest bytea,
     activity_id text,
     activity_key bigint,
@@ -64,7 +64,7 @@ CREATE TYPE token_owner_write AS (
 
 -- The reports about a value, as a unit of work writes them.
 CREATE TYPE token_report_write AS (
-    place tid,
+    row_position tid,
     token_digest bytea,
     dead_at timestamptz,
     quarantined_at timestamptz,
@@ -143,7 +143,7 @@ CREATE TABLE installation_tokens (
 
 -- A token slot, as a unit of work writes it.
 CREATE TYPE token_slot_write AS (
-    place tid,
+    row_position tid,
     token bytea,
     token_digest bytea,
     observed_at timestamptz,

@@ -61,7 +61,7 @@ CREATE TABLE start_leases (
 -- A lease, as a unit of work writes it.
 CREATE TYPE start_lease_write AS (
     -- The ctid of the locked row.
-    place tid,
+    row_position tid,
     installation_hash bytea,
     kind text,
     value text,

@@ -2,7 +2,7 @@
 
 -- name: activities.lock
 -- Locks activities in the order of their ids. Index: activities_pkey.
-SELECT a.ctid AS place, a.activity_key, a.activity_id, a.installation_hash, a.subject, a.attributes_type,
+SELECT a.ctid AS row_position, a.activity_key, a.activity_id, a.installation_hash, a.subject, a.attributes_type,
     a.frequent_pushes_enabled, a.starts_at, a.started_at, a.expires_at, a.ended_at, a.end_reason::text,
     a.expiry_recorded_at, a.last_observed_at,
     a.aliases, a.aliases_observed_at, a.metadata, a.metadata_observed_at,
@@ -14,7 +14,7 @@ FOR UPDATE;
 
 -- name: activities.lock-values
 -- Locks token values in the order of their digests. Index: token_values_pkey.
-SELECT v.ctid AS place, v.token_digest, v.activity_id, v.observed_at,
+SELECT v.ctid AS row_position, v.token_digest, v.activity_id, v.observed_at,
     v.installation_kind, v.installation_hash, v.installation_observed_at,
     v.start_observed_at, v.dead_at, v.purged_at, v.quarantined_at, v.quarantined_kind, v.quarantine_reason
 FROM token_values v
@@ -92,16 +92,16 @@ SET installation_hash = n.installation_hash, subject = n.subject, attributes_typ
     token_claimed_at = n.token_claimed_at, withheld = n.withheld, confirmed_at = n.confirmed_at,
     revision = n.revision, touched_at = :now
 FROM unnest(:rows::activity_write[]) AS n
-WHERE a.ctid = n.place AND a.scope_id = :scope::bigint::numeric;
+WHERE a.ctid = n.row_position AND a.scope_id = :scope::bigint::numeric;
 
 -- name: activities.delete-aliases
 -- Looks each row up by its key, for the reason above. Index: activity_aliases_pkey.
 DELETE FROM activity_aliases al
 WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.place
+    SELECT found.row_position
     FROM unnest(:rows::activity_alias_write[]) AS n
     CROSS JOIN LATERAL (
-        SELECT r.ctid AS place
+        SELECT r.ctid AS row_position
         FROM activity_aliases r
         WHERE r.scope_id = :scope AND r.kind = n.kind AND r.value = n.value AND r.ended = n.ended
             AND r.activity_key = n.activity_key
@@ -137,7 +137,7 @@ SET activity_id = n.activity_id, observed_at = n.observed_at,
         SELECT a.activity_key FROM activities a WHERE a.scope_id = :scope AND a.activity_id = n.activity_id LIMIT 1
     ))
 FROM unnest(:rows::token_owner_write[]) AS n
-WHERE v.ctid = n.place AND v.scope_id = :scope::bigint::numeric;
+WHERE v.ctid = n.row_position AND v.scope_id = :scope::bigint::numeric;
 
 -- name: activities.insert-events
 INSERT INTO events (

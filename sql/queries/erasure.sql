@@ -72,14 +72,14 @@ WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids) AND a.token IS NOT NULL;
 -- Indexes: activities_pkey, alias_identities_pkey.
 DELETE FROM alias_identities d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.place
+    SELECT found.row_position
     FROM activities a
     CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> :kind) AS named
     CROSS JOIN unnest(ARRAY[
         'installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'
     ]) AS owners (owner)
     CROSS JOIN LATERAL (
-        SELECT its.ctid AS place, its.activity_id
+        SELECT its.ctid AS row_position, its.activity_id
         FROM alias_identities its
         WHERE its.scope_id = :scope AND its.alias = named.value AND its.owner = owners.owner
         LIMIT 1

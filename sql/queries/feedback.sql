@@ -54,13 +54,13 @@ ORDER BY s.environment, g.kind;
 
 -- name: feedback.find-values
 -- Finds values by their digests. Index: token_values_pkey.
-SELECT v.ctid AS place, v.*
+SELECT v.ctid AS row_position, v.*
 FROM token_values v
 WHERE v.scope_id = :scope AND v.token_digest = ANY(:digests);
 
 -- name: feedback.find-recent
 -- Finds the values of some kinds that were quarantined in the window of a burst guard. Index: token_values_quarantined.
-SELECT v.ctid AS place, v.*
+SELECT v.ctid AS row_position, v.*
 FROM token_values v
 WHERE v.scope_id = :scope AND v.quarantined_kind = ANY(:kinds) AND v.quarantined_at > now() - :window::interval;
 
@@ -69,7 +69,7 @@ WHERE v.scope_id = :scope AND v.quarantined_kind = ANY(:kinds) AND v.quarantined
 SELECT found.*
 FROM token_kinds kinds
 CROSS JOIN LATERAL (
-    SELECT v.ctid AS place, v.*
+    SELECT v.ctid AS row_position, v.*
     FROM token_values v
     WHERE v.scope_id = :scope AND v.quarantined_kind = kinds.kind AND v.quarantined_at <= :last
     ORDER BY v.quarantined_at
@@ -92,7 +92,7 @@ CROSS JOIN LATERAL (
 
 -- name: feedback.find-value-of-activity
 -- Finds the quarantined value of an activity's token; nulls if the activity has none. Indexes: activities_pkey, token_values_pkey.
-SELECT v.ctid AS place, v.*
+SELECT v.ctid AS row_position, v.*
 FROM activities a
 LEFT JOIN token_values v
     ON v.scope_id = :scope AND v.token_digest = a.token_digest AND v.quarantined_at IS NOT NULL
@@ -102,7 +102,7 @@ WHERE a.scope_id = :scope AND a.activity_id = :id;
 -- name: feedback.find-value-of-slot
 -- Finds the quarantined value of an installation's token, unless another installation owns it; nulls if it has none.
 -- Indexes: installation_tokens_pkey, token_values_pkey.
-SELECT v.ctid AS place, v.*
+SELECT v.ctid AS row_position, v.*
 FROM installation_tokens r
 LEFT JOIN token_values v
     ON v.scope_id = :scope AND v.token_digest = r.token_digest AND v.quarantined_at IS NOT NULL
@@ -123,7 +123,7 @@ WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
 UPDATE activities a
 SET withheld = n.withheld, revision = n.revision
 FROM unnest(:rows::activity_withholding_write[]) AS n
-WHERE a.ctid = n.place AND a.scope_id = :scope::bigint::numeric;
+WHERE a.ctid = n.row_position AND a.scope_id = :scope::bigint::numeric;
 
 -- name: feedback.insert-values
 -- Remembers the deaths of unknown values. A value that another session inserted meanwhile is a unique violation: the transaction
@@ -139,4 +139,4 @@ SET dead_at = n.dead_at, quarantined_at = n.quarantined_at, quarantined_kind = n
     quarantine_reason = n.quarantine_reason, delivered_at = coalesce(n.delivered_at, v.delivered_at),
     touched_at = CASE WHEN v.activity_id IS NULL AND n.delivered_at IS NULL THEN :now ELSE v.touched_at END
 FROM unnest(:rows::token_report_write[]) AS n
-WHERE v.ctid = n.place AND v.scope_id = :scope::bigint::numeric;
+WHERE v.ctid = n.row_position AND v.scope_id = :scope::bigint::numeric;

@@ -10,7 +10,7 @@ FOR UPDATE;
 
 -- name: installations.lock-slots
 -- Locks the token slots of an installation. Index: installation_tokens_pkey.
-SELECT r.ctid AS place, r.*
+SELECT r.ctid AS row_position, r.*
 FROM installation_tokens r
 WHERE r.scope_id = :scope AND r.installation_hash = :installation
 ORDER BY NOT r.has_one_owner, r.kind, r.attributes_type
@@ -28,7 +28,7 @@ FROM (
     ORDER BY its.installation_hash, its.installation_kind
 ) AS v
 CROSS JOIN LATERAL (
-    SELECT its.ctid AS place, its.*
+    SELECT its.ctid AS row_position, its.*
     FROM installation_tokens its
     WHERE its.scope_id = :scope AND its.installation_hash = v.installation_hash AND its.kind = v.installation_kind
         AND its.token_digest = v.token_digest AND its.token IS NOT NULL
@@ -54,7 +54,7 @@ FROM (
         AND its.installation_hash IS NULL
 ) AS n
 CROSS JOIN LATERAL (
-    SELECT its.ctid AS place, its.*
+    SELECT its.ctid AS row_position, its.*
     FROM installation_tokens its
     WHERE its.scope_id = :scope AND NOT its.has_one_owner AND its.token_digest = n.token_digest AND its.token IS NOT NULL
     LIMIT :limit
@@ -91,10 +91,10 @@ WHERE i.scope_id = :scope AND i.installation_hash = :installation;
 -- Looks each row up by its key, like activities.delete-aliases. Index: installation_aliases_pkey.
 DELETE FROM installation_aliases al
 WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.place
+    SELECT found.row_position
     FROM unnest(:kinds::text[], :values::text[]) AS n (kind, value)
     CROSS JOIN LATERAL (
-        SELECT r.ctid AS place
+        SELECT r.ctid AS row_position
         FROM installation_aliases r
         WHERE r.scope_id = :scope AND r.kind = n.kind AND r.value = n.value AND r.installation_hash = :installation
         LIMIT 1
@@ -128,7 +128,7 @@ UPDATE installation_tokens r
 SET token = n.token, token_digest = n.token_digest, observed_at = n.observed_at, claimed_at = n.claimed_at,
     confirmed_at = n.confirmed_at, deleted_at = n.deleted_at, withheld = n.withheld, touched_at = :now
 FROM unnest(:rows::token_slot_write[]) AS n
-WHERE r.ctid = n.place AND r.scope_id = :scope::bigint::numeric;
+WHERE r.ctid = n.row_position AND r.scope_id = :scope::bigint::numeric;
 
 -- name: installations.insert-value
 -- A value that another session inserted meanwhile is a unique violation: the transaction starts again.

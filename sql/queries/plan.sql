@@ -109,7 +109,7 @@ LEFT JOIN LATERAL (
 SELECT l.*
 FROM unnest(:hashes::bytea[]) AS q (installation_hash)
 CROSS JOIN LATERAL (
-    SELECT its.ctid AS place, its.*
+    SELECT its.ctid AS row_position, its.*
     FROM start_leases its
     WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = :kind
         AND its.value = :value
@@ -122,7 +122,7 @@ CROSS JOIN LATERAL (
 SELECT l.*
 FROM unnest(:hashes::bytea[]) AS q (installation_hash)
 CROSS JOIN LATERAL (
-    SELECT its.ctid AS place, its.*
+    SELECT its.ctid AS row_position, its.*
     FROM start_leases its
     WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = :kind
         AND its.value = :value
@@ -147,7 +147,7 @@ FROM (
     ORDER BY found.installation_hash, found.kind, found.value
 ) AS q
 CROSS JOIN LATERAL (
-    SELECT its.ctid AS place, its.*
+    SELECT its.ctid AS row_position, its.*
     FROM start_leases its
     WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = q.kind
         AND its.value = q.value AND its.lease_id = q.lease_id
@@ -172,11 +172,11 @@ SET attributes_type = n.attributes_type, lease_id = n.lease_id, plan_id = n.plan
     leased_until = n.leased_until, attempted_at = n.attempted_at, failed_at = n.failed_at, failure = n.failure,
     retry_at = n.retry_at, released_at = n.released_at, touched_at = :now
 FROM unnest(:rows::start_lease_write[]) AS n
-WHERE l.ctid = n.place AND l.scope_id = :scope::bigint::numeric;
+WHERE l.ctid = n.row_position AND l.scope_id = :scope::bigint::numeric;
 
 -- name: plan.list-leases-of-installation
 -- The latest leases on an installation. Index: start_leases_pkey.
-SELECT l.ctid AS place, l.*
+SELECT l.ctid AS row_position, l.*
 FROM start_leases l
 WHERE l.scope_id = :scope AND l.installation_hash = :installation
 ORDER BY l.leased_at DESC
@@ -184,7 +184,7 @@ LIMIT :limit;
 
 -- name: plan.list-leases-of-alias
 -- The leases of an alias on the first installations. Index: start_leases_of_alias.
-SELECT l.ctid AS place, l.*
+SELECT l.ctid AS row_position, l.*
 FROM start_leases l
 WHERE l.scope_id = :scope AND l.kind = :kind AND l.value = :value
 ORDER BY l.installation_hash

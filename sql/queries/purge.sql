@@ -17,14 +17,14 @@ CROSS JOIN LATERAL (
 -- Finds each locked row by its place, like activities.update.
 UPDATE installation_tokens r
 SET withheld = 'purged'
-WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places);
+WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:positions);
 
 -- name: purge.update-values
 -- Records the death of the values that locked activities own. Finds each locked row by its place, like activities.update.
 UPDATE token_values v
 SET dead_at = greatest(v.dead_at, n.claimed_at), purged_at = greatest(v.dead_at, n.claimed_at)
-FROM unnest(:places::tid[], :claimed_at::timestamptz[]) AS n (place, claimed_at)
-WHERE v.ctid = n.place AND v.scope_id = :scope::bigint::numeric;
+FROM unnest(:positions::tid[], :claimed_at::timestamptz[]) AS n (row_position, claimed_at)
+WHERE v.ctid = n.row_position AND v.scope_id = :scope::bigint::numeric;
 
 -- name: purge.update-activities
 -- Index: activities_pkey.
@@ -46,10 +46,10 @@ CROSS JOIN LATERAL (
 
 -- name: purge.lock-tokens
 -- Locks some tokens of locked installations. Index: installation_tokens_of_number.
-SELECT r.place
+SELECT r.row_position
 FROM unnest(:numbers::bigint[]) AS named (number)
 CROSS JOIN LATERAL (
-    SELECT its.ctid AS place
+    SELECT its.ctid AS row_position
     FROM installation_tokens its
     WHERE its.scope_id = :scope AND its.kind = :kind AND its.token_number = named.number AND its.token_number > 0
     LIMIT 1
@@ -72,7 +72,7 @@ WITH given AS MATERIALIZED (
         WHERE its.scope_id = :scope AND its.installation_hash = r.installation_hash
         LIMIT 1
     ) AS i
-    WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places)
+    WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:positions)
 )
 SELECT * FROM given;
 
@@ -81,4 +81,4 @@ SELECT * FROM given;
 UPDATE installation_tokens r
 SET token = NULL, withheld = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
     purged_at = greatest(r.deleted_at, r.observed_at), touched_at = statement_timestamp()
-WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:places);
+WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:positions);

@@ -36,12 +36,12 @@ WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
 UPDATE activity_aliases al
 SET ended = true
 WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.place
+    SELECT found.row_position
     FROM activities a
     CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
     CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
     CROSS JOIN LATERAL (
-        SELECT r.ctid AS place
+        SELECT r.ctid AS row_position
         FROM activity_aliases r
         WHERE r.scope_id = :scope AND r.kind = kinds.key AND r.value = alias_values.value AND NOT r.ended
             AND r.activity_key = a.activity_key
@@ -113,12 +113,12 @@ SELECT count(*) AS count FROM page;
 -- Deletes the alias rows of locked activities, like sweep.close-aliases. Indexes: activities_pkey, activity_aliases_pkey.
 DELETE FROM activity_aliases al
 WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.place
+    SELECT found.row_position
     FROM activities a
     CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
     CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
     CROSS JOIN LATERAL (
-        SELECT r.ctid AS place
+        SELECT r.ctid AS row_position
         FROM activity_aliases r
         WHERE r.scope_id = :scope AND r.kind = kinds.key AND r.value = alias_values.value
             AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
@@ -151,7 +151,7 @@ WHERE t.scope_id = :scope AND t.token_digest = ANY(ARRAY(
 -- Held ones are examined again after that time. It is read from the locked row, so a value that is being registered stays.
 -- Indexes: token_values_of_installations, installation_tokens_of_value, installation_tokens_pkey.
 WITH old AS MATERIALIZED (
-    SELECT v.ctid AS place, EXISTS (
+    SELECT v.ctid AS row_position, EXISTS (
             SELECT FROM installation_tokens r
             WHERE r.scope_id = :scope AND NOT r.has_one_owner AND r.token_digest = v.token_digest AND r.token IS NOT NULL
         ) OR EXISTS (
@@ -169,10 +169,10 @@ WITH old AS MATERIALIZED (
 ), held AS (
     UPDATE token_values t
     SET touched_at = now()
-    WHERE t.scope_id = :scope::bigint::numeric AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE old.is_held))
+    WHERE t.scope_id = :scope::bigint::numeric AND t.ctid = ANY(ARRAY(SELECT old.row_position FROM old WHERE old.is_held))
 ), unheld AS (
     DELETE FROM token_values t
-    WHERE t.scope_id = :scope::bigint::numeric AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE NOT old.is_held))
+    WHERE t.scope_id = :scope::bigint::numeric AND t.ctid = ANY(ARRAY(SELECT old.row_position FROM old WHERE NOT old.is_held))
 )
 SELECT count(*) AS count FROM old;
 
@@ -237,10 +237,10 @@ CROSS JOIN LATERAL (
 -- table was small, all rows of the scope would be read. Index: installation_aliases_of_installation.
 DELETE FROM installation_aliases d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.place
+    SELECT found.row_position
     FROM unnest(:hashes::bytea[]) AS named (hash)
     CROSS JOIN LATERAL (
-        SELECT its.ctid AS place
+        SELECT its.ctid AS row_position
         FROM installation_aliases its
         WHERE its.scope_id = :scope AND its.installation_hash = named.hash
         OFFSET 0

@@ -4,7 +4,7 @@ import Foundation
 package struct FullStateBody: Sendable, Hashable {
     /// The items whose activity could be read.
     package let readable: FullState
-    private let places: [Place]
+    private let positions: [Position]
 
     /// The most items that one body may list.
     package static let maximumItems = 1000
@@ -12,7 +12,7 @@ package struct FullStateBody: Sendable, Hashable {
     /// The most faults in the answer for all items together, except the first one of each.
     private static let maximumFaults = 1000
 
-    private enum Place: Sendable, Hashable {
+    private enum Position: Sendable, Hashable {
         case item
         case unreadable(Problem)
     }
@@ -24,17 +24,17 @@ package struct FullStateBody: Sendable, Hashable {
         let observedAt = json.timestamp("observedAt")
         let elements = json.elements("activities", maximumCount: maximumItems)
         guard let observedAt, let elements else { return nil }
-        var (items, places): ([FullState.Item], [Place]) = ([], [])
+        var (items, positions): ([FullState.Item], [Position]) = ([], [])
         var room = maximumFaults
         for element in elements {
             switch FullState.Item.read(element, mostFaults: &room) {
             case .success(let item):
                 items.append(item)
-                places.append(.item)
-            case .failure(let problem): places.append(.unreadable(problem))
+                positions.append(.item)
+            case .failure(let problem): positions.append(.unreadable(problem))
             }
         }
-        return FullStateBody(readable: FullState(observedAt: observedAt, items: items), places: places)
+        return FullStateBody(readable: FullState(observedAt: observedAt, items: items), positions: positions)
     }
 
     /// Puts the store's results, one for each readable item, back among the items that could not be read.
@@ -43,8 +43,8 @@ package struct FullStateBody: Sendable, Hashable {
     package func results(_ merged: FullStateResults) -> [FullStateResult] {
         var items = readable.items[...]
         var results = merged.results[...]
-        return places.map { place in
-            switch place {
+        return positions.map { position in
+            switch position {
             case .item:
                 let activityID = items.popFirst()?.activityID
                 guard let result = results.popFirst() else {

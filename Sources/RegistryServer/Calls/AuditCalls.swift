@@ -39,10 +39,10 @@ extension ScopedCall {
         let value = parameters.requiredQuery("value", Alias.value)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
         let list = self.list("explain", ["kind", "value"])
-        let place = try readPosition(&parameters, of: list)
+        let given = try readPosition(&parameters, of: list)
         let (checkedKind, checkedValue) = try parameters.checked(kind, value)
         let alias = Alias(checkedKind: checkedKind, value: checkedValue)
-        let position = place.map { ExplainPosition(isClosed: $0.part > 0, key: $0.number) }
+        let position = given.map { ExplainPosition(isClosed: $0.part > 0, key: $0.number) }
         // One more than requested shows whether there is another page.
         let found = try await registry.explain(alias, after: position ?? .start, limit: limit + 1, in: scope)
         return .json { json in

@@ -85,6 +85,6 @@ struct ScopedCall: Sendable {
     let scope: Scope
 
     var registry: Registry { call.registry }
-    var registrations: RegistrationMeters { call.metrics.registrations }
+    var registrations: RegistrationMetrics { call.metrics.registrations }
     var who: UTF8Text { call.principal.who }
 }

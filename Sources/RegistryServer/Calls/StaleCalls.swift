@@ -12,9 +12,9 @@ extension ScopedCall {
         filter.unconfirmedFor = parameters.query("unconfirmedFor", StaleFilter.duration)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
         let list = self.list("stale", ["kind", "attributesType", "reason", "unconfirmedFor"])
-        let place = try readPosition(&parameters, of: list)
+        let given = try readPosition(&parameters, of: list)
         try parameters.checked()
-        let position = place.map { StalePosition(part: $0.part, number: $0.number) }
+        let position = given.map { StalePosition(part: $0.part, number: $0.number) }
         let page = try await registry.staleTokens(filter, after: position ?? .start, limit: limit, in: scope)
         return .json { json in
             json.member("tokens", page.items)

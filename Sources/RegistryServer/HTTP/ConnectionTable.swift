@@ -4,7 +4,7 @@
 /// holder of many connections does not exclude others.
 struct ConnectionTable<Connection> {
     struct Slot: Sendable, Hashable {
-        fileprivate let place: Int
+        fileprivate let position: Int
         fileprivate let number: Int
     }
 
@@ -34,7 +34,7 @@ struct ConnectionTable<Connection> {
     /// The limit of an untrusted network.
     let mostOfNetwork: Int
     private var entries: [Entry?] = []
-    private var freePlaces: [Int] = []
+    private var freePositions: [Int] = []
     private var counts: [Name: Int] = [:]
     private var changes = 0
 
@@ -43,7 +43,7 @@ struct ConnectionTable<Connection> {
         self.mostOfNetwork = mostOfNetwork
     }
 
-    var count: Int { entries.count - freePlaces.count }
+    var count: Int { entries.count - freePositions.count }
     var connections: [Connection] { entries.compactMap { $0?.connection } }
 
     /// Counts a new connection, which is idle.
@@ -56,36 +56,36 @@ struct ConnectionTable<Connection> {
         if !isTrusted, counts[name, default: 0] >= mostOfNetwork { return .refused }
         var closing: Connection?
         if count >= most {
-            guard let place = evictionCandidate() else { return .refused }
-            closing = entries[place]?.connection
-            remove(place)
+            guard let position = evictionCandidate() else { return .refused }
+            closing = entries[position]?.connection
+            remove(position)
         }
         changes += 1
         let entry = Entry(connection: connection, number: changes, network: name, since: changes)
-        let place = freePlaces.popLast() ?? entries.endIndex
-        if place == entries.endIndex { entries.append(entry) } else { entries[place] = entry }
+        let position = freePositions.popLast() ?? entries.endIndex
+        if position == entries.endIndex { entries.append(entry) } else { entries[position] = entry }
         counts[name, default: 0] += 1
-        return .admitted(Slot(place: place, number: entry.number), closing: closing)
+        return .admitted(Slot(position: position, number: entry.number), closing: closing)
     }
 
     mutating func note(_ slot: Slot, isIdle: Bool) {
-        guard isTaken(slot), entries[slot.place]?.isIdle != isIdle else { return }
+        guard isTaken(slot), entries[slot.position]?.isIdle != isIdle else { return }
         changes += 1
-        entries[slot.place]?.isIdle = isIdle
-        entries[slot.place]?.since = changes
+        entries[slot.position]?.isIdle = isIdle
+        entries[slot.position]?.since = changes
     }
 
     /// A connection that gave way was already removed.
     mutating func remove(_ slot: Slot) {
-        if isTaken(slot) { remove(slot.place) }
+        if isTaken(slot) { remove(slot.position) }
     }
 
-    private func isTaken(_ slot: Slot) -> Bool { entries[slot.place]?.number == slot.number }
+    private func isTaken(_ slot: Slot) -> Bool { entries[slot.position]?.number == slot.number }
 
-    private mutating func remove(_ place: Int) {
-        guard let network = entries[place]?.network else { return }
-        entries[place] = nil
-        freePlaces.append(place)
+    private mutating func remove(_ position: Int) {
+        guard let network = entries[position]?.network else { return }
+        entries[position] = nil
+        freePositions.append(position)
         let rest = counts[network, default: 1] - 1
         counts[network] = rest == 0 ? nil : rest
     }
@@ -93,21 +93,21 @@ struct ConnectionTable<Connection> {
     /// Of the networks with the most connections, the one that is idle the longest, or if none is idle the oldest busy one. A trusted
     /// network gives up only idle ones. A search among 10,000 takes less time than the accepting of a connection.
     private func evictionCandidate() -> Int? {
-        var best: (place: Int, count: Int, entry: Entry)?
-        for (place, entry) in entries.enumerated() {
+        var best: (position: Int, count: Int, entry: Entry)?
+        for (position, entry) in entries.enumerated() {
             guard let entry, entry.isIdle || !entry.network.isTrusted else { continue }
             // Most are of a network that was just looked at.
             let count = best?.entry.network == entry.network ? best?.count ?? 0 : counts[entry.network, default: 0]
             guard let known = best else {
-                best = (place, count, entry)
+                best = (position, count, entry)
                 continue
             }
             let isBetter =
                 count != known.count
                 ? count > known.count
                 : entry.isIdle != known.entry.isIdle ? entry.isIdle : entry.since < known.entry.since
-            if isBetter { best = (place, count, entry) }
+            if isBetter { best = (position, count, entry) }
         }
-        return best?.place
+        return best?.position
     }
 }

@@ -4,9 +4,9 @@ import RegistryStore
 
 final class ServiceMetrics: Sendable {
     let factory = PrometheusMetrics()
-    let registrations: RegistrationMeters
-    let refusals: RefusalMeters
-    let unmatched: RouteMeters
+    let registrations: RegistrationMetrics
+    let refusals: RefusalMetrics
+    let unmatched: RouteMetrics
     let followers = FollowerCount()
     let version: String
 
@@ -19,9 +19,9 @@ final class ServiceMetrics: Sendable {
         self.registry = registry
         version = configuration.version
         issuers = configuration.issuers
-        registrations = RegistrationMeters(factory)
-        refusals = RefusalMeters(factory)
-        unmatched = RouteMeters(method: "any", template: "none", factory)
+        registrations = RegistrationMetrics(factory)
+        refusals = RefusalMetrics(factory)
+        unmatched = RouteMetrics(method: "any", template: "none", factory)
         totals = TimedCache(lifetime: configuration.limits.totalsLifetime, clock: clock) {
             try await registry.totals()
         }
@@ -30,8 +30,8 @@ final class ServiceMetrics: Sendable {
         ])
     }
 
-    func meters(method: String, template: String) -> RouteMeters {
-        RouteMeters(method: method, template: template, factory)
+    func metrics(method: String, template: String) -> RouteMetrics {
+        RouteMetrics(method: method, template: template, factory)
     }
 
     /// Without Postgres, its metrics are left out.
@@ -43,16 +43,16 @@ final class ServiceMetrics: Sendable {
     }
 
     private func write(_ metric: Metric, _ totals: Totals?, to text: inout MetricsText) {
-        let (connections, measures) = (registry.connections, registry.measures)
+        let (connections, storeMetrics) = (registry.connections, registry.metrics)
         switch metric {
         case .requests, .requestSeconds, .refusedBodies, .refusedHeavyCalls, .limitedCredentials, .registrations,
             .feedback, .ignoredGorushPosts, .guardTrips, .sweeps, .sweepFailures, .sweptRows:
             factory.write(metric, to: &text)
         case .build: text.add(metric, [(build, 1)])
-        case .batchSizes: text.add(metric, measures.batches.labelled("work") { $0.sizes.snapshot })
-        case .batchWaits: text.add(metric, measures.batches.labelled("work") { $0.waits.snapshot })
-        case .statementSeconds: text.add(metric, measures.statements.labelled("work", \.snapshot))
-        case .connectionWaits: text.add(metric, [("", measures.connectionWaits.snapshot)])
+        case .batchSizes: text.add(metric, storeMetrics.batches.labelled("work") { $0.sizes.snapshot })
+        case .batchWaits: text.add(metric, storeMetrics.batches.labelled("work") { $0.waits.snapshot })
+        case .statementSeconds: text.add(metric, storeMetrics.statements.labelled("work", \.snapshot))
+        case .connectionWaits: text.add(metric, [("", storeMetrics.connectionWaits.snapshot)])
         case .connections:
             text.add(metric, ["idle": connections.idle, "busy": connections.busy].labelled("state", Double.init))
         case .connectionLimit: text.add(metric, Double(connections.maximum))

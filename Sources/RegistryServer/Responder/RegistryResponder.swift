@@ -115,7 +115,7 @@ struct RegistryResponder: Sendable {
             located: located,
             isPage: located == nil && request.head.path.map(ConsoleLink.isOfConsole) == true
                 || located?.match.route.isPage == true,
-            meters: located?.match.route.meters ?? metrics.unmatched,
+            metrics: located?.match.route.metrics ?? metrics.unmatched,
             refusals: metrics.refusals,
             requestID: RequestID.choose(request.fields[RequestID.field]),
             start: request.start

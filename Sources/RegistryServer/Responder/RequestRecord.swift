@@ -8,8 +8,8 @@ extension RegistryResponder {
         let fields: HTTPFields
         let located: RoutedRequest?
         var isPage = false
-        let meters: RouteMeters?
-        let refusals: RefusalMeters
+        let metrics: RouteMetrics?
+        let refusals: RefusalMetrics
         let requestID: String
         let start: NIODeadline
 
@@ -27,7 +27,7 @@ extension RegistryResponder {
                     : Response(error, requestID: requestID, logger: named(logger))
             }
             response.requestID = requestID
-            meters?.count(response.status, after: duration)
+            metrics?.count(response.status, after: duration)
             // Few operators log requests, and metadata costs as much as the request's own work here.
             if logger.logLevel <= .debug { named(logger).debug("request", metadata: summary(of: response, duration)) }
             return response

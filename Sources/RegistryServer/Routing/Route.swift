@@ -50,7 +50,7 @@ struct Route: Sendable {
     let action: Action
     var cost = Cost.light
     /// Counts the route's requests in a running service.
-    var meters: RouteMeters?
+    var metrics: RouteMetrics?
 
     var isPage: Bool {
         guard case .page = action else { return false }
@@ -120,7 +120,7 @@ struct Route: Sendable {
 
     func measured(by metrics: ServiceMetrics) -> Route {
         var route = self
-        route.meters = metrics.meters(method: method.rawValue, template: template)
+        route.metrics = metrics.metrics(method: method.rawValue, template: template)
         return route
     }
 

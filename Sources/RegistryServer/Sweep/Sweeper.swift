@@ -16,7 +16,7 @@ struct Sweeper: Service {
     let interval: Duration
     let logger: Logger
     private let journal: SweepJournal
-    private let meters: SweepMeters
+    private let metrics: SweepMetrics
 
     /// Rows per transaction, kept low so other writers do not wait.
     private static let pageSize = 500
@@ -35,7 +35,7 @@ struct Sweeper: Service {
         self.interval = interval
         self.logger = logger
         self.journal = journal
-        meters = SweepMeters(metrics)
+        self.metrics = SweepMetrics(metrics)
     }
 
     func run() async {
@@ -99,7 +99,7 @@ struct Sweeper: Service {
     }
 
     private func note(isComplete: Bool, since start: ContinuousClock.Instant) {
-        (isComplete ? meters.finished : meters.failed).increment()
+        (isComplete ? metrics.finished : metrics.failed).increment()
         journal.note(.init(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete))
     }
 
@@ -122,7 +122,7 @@ struct Sweeper: Service {
             while true {
                 let start = ContinuousClock.now
                 let count = try await registry.sweep(task, limit: Self.pageSize, in: scope)
-                meters.rows[task]?.increment(by: count)
+                metrics.rows[task]?.increment(by: count)
                 total += count
                 guard count == Self.pageSize else { break }
                 try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
@@ -142,7 +142,7 @@ struct Sweeper: Service {
     }
 }
 
-private struct SweepMeters {
+private struct SweepMetrics {
     let finished: Counter
     let failed: Counter
     let rows: [SweepTask: Counter]

@@ -82,7 +82,7 @@ private struct LeaseWrite: PostgresComposite {
     let lease: Lease
 
     func encode(into columns: inout CompositeWriter) {
-        columns.append(lease.handle?.place)
+        columns.append(lease.handle?.position)
         columns.append(lease.installation)
         columns.append(lease.alias.kind)
         columns.append(lease.alias.value)
@@ -101,7 +101,7 @@ private struct LeaseWrite: PostgresComposite {
 
 extension Lease: DecodableRow {
     package init(row: NamedRow) throws {
-        let handle = RowHandle(place: try row["place"])
+        let handle = RowHandle(position: try row["row_position"])
         self.init(
             installation: try row["installation_hash"],
             alias: Alias(checkedKind: try row["kind"], value: try row["value"]),

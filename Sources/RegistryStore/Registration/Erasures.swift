@@ -20,11 +20,11 @@ struct Erasures {
 
     /// - Parameter names: the names in each request; the first is its activity's.
     init(of names: [[UTF8Text]], in scope: Scope, _ transaction: borrowing PostgresTransaction) throws {
-        let places = names.enumerated().flatMap { request, names in names.indices.map { (request, isActivity: $0 == 0) }
+        let owners = names.enumerated().flatMap { request, names in names.indices.map { (request, isActivity: $0 == 0) }
         }
         let erased = try transaction.execute(Self.find(Array(names.joined()), in: scope))
         for erased in try erased.decode(ErasedName.self) {
-            let (request, isActivity) = places[erased.position - 1]
+            let (request, isActivity) = owners[erased.position - 1]
             let known = found[request] ?? (false, .distantPast)
             found[request] = (known.isActivity || isActivity, max(known.at, erased.erasedAt))
         }

@@ -5,17 +5,17 @@ extension Batcher<RegistrationRequest, RegistrationResult> {
     /// Registrations of one scope share a transaction, in the order of their arrival.
     static func registrations(_ units: UnitsOfWork) -> Batcher {
         Batcher(
-            lanes: 2...2,
+            workers: 2...2,
             largestBatch: 128,
             capacity: 10_000,
             timeout: units.pool.requestTimeout,
-            measures: units.measures.batches[.registrations],
+            metrics: units.metrics.batches[.registrations],
             select: { candidates in
                 guard let first = candidates.first else { return [] }
                 return candidates.map { $0.scope.id == first.scope.id }
             },
-            perform: { lane in
-                try await units.serve(lane, .registrations, .ifSafe) { session, requests in
+            perform: { worker in
+                try await units.serve(worker, .registrations, .ifSafe) { session, requests in
                     let unit = RegistrationUnit(requests: requests, scope: requests[0].scope)
                     return try session.transaction { try unit.run(in: $0, locking: $1) }
                 }

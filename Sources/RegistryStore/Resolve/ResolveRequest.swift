@@ -10,17 +10,17 @@ struct ResolveRequest: Sendable {
     static func batcher(_ units: UnitsOfWork) -> Batcher<ResolveRequest, AliasRows> {
         Batcher(
             // Half of the connections at most, so that slow reads leave the others for writes.
-            lanes: 2...max(2, min(8, units.pool.maximumConnections / 2)),
+            workers: 2...max(2, min(8, units.pool.maximumConnections / 2)),
             largestBatch: 64,
             capacity: 10_000,
             timeout: units.pool.requestTimeout,
-            measures: units.measures.batches[.resolutions],
+            metrics: units.metrics.batches[.resolutions],
             select: { candidates in
                 guard let first = candidates.first else { return [] }
                 return candidates.map { $0.scope.id == first.scope.id && $0.limit == first.limit }
             },
-            perform: { lane in
-                try await units.serve(lane, .resolutions, .idempotentRead) {
+            perform: { worker in
+                try await units.serve(worker, .resolutions, .idempotentRead) {
                     session,
                     requests in
                     let (limit, scope) = (requests[0].limit, requests[0].scope)

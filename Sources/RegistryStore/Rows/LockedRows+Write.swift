@@ -86,7 +86,7 @@ private struct ActivityWrite: PostgresComposite {
 
     func encode(into columns: inout CompositeWriter) {
         let activity = row.value
-        columns.append(activity.handle?.place)
+        columns.append(activity.handle?.position)
         columns.append(activity.id)
         columns.append(activity.installation)
         columns.append(activity.subject)
@@ -122,7 +122,7 @@ private struct WithholdingWrite: PostgresComposite {
     let activity: Activity
 
     func encode(into columns: inout CompositeWriter) {
-        columns.append(activity.handle?.place)
+        columns.append(activity.handle?.position)
         columns.append(activity.withheld)
         columns.append(activity.revision)
     }
@@ -164,7 +164,7 @@ private struct TokenOwnerWrite: PostgresComposite, Comparable {
     let key: Int64?
 
     func encode(into columns: inout CompositeWriter) {
-        columns.append(value.handle?.place)
+        columns.append(value.handle?.position)
         columns.append(value.digest.bytes)
         columns.append(value.owner?.activityID)
         columns.append(key)
@@ -179,7 +179,7 @@ private struct TokenReportWrite: PostgresComposite, Comparable {
     let value: TokenValue
 
     func encode(into columns: inout CompositeWriter) {
-        columns.append(value.handle?.place)
+        columns.append(value.handle?.position)
         columns.append(value.digest.bytes)
         columns.append(value.deadAt)
         columns.append(value.quarantine?.at)

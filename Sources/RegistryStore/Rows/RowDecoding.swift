@@ -35,7 +35,7 @@ extension Activity: DecodableRow {
         }
         withheld = try row["withheld"]
         confirmedAt = try row["confirmed_at"]
-        handle = RowHandle(place: try row["place"], key: try row["activity_key"])
+        handle = RowHandle(position: try row["row_position"], key: try row["activity_key"])
     }
 }
 
@@ -62,7 +62,7 @@ extension TokenValue: DecodableRow {
                 reason: try row["quarantine_reason"]
             )
         }
-        handle = RowHandle(place: try row["place"])
+        handle = RowHandle(position: try row["row_position"])
     }
 }
 
@@ -117,6 +117,6 @@ extension InstallationToken: DecodableRow {
         confirmedAt = try row["confirmed_at"]
         deletedAt = try row["deleted_at"]
         withheld = try row["withheld"]
-        handle = RowHandle(place: try row["place"])
+        handle = RowHandle(position: try row["row_position"])
     }
 }

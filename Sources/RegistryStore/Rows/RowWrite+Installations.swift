@@ -100,7 +100,7 @@ private struct SlotWrite: PostgresComposite {
     let slot: InstallationToken
 
     func encode(into columns: inout CompositeWriter) {
-        columns.append(slot.handle?.place)
+        columns.append(slot.handle?.position)
         columns.append(slot.token?.token)
         columns.append(slot.token?.digest.bytes)
         columns.append(slot.token?.observedAt)

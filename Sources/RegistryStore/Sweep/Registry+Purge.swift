@@ -58,7 +58,7 @@ private struct Purge {
         let holders = try withholdHolders(of: purged, transaction)
         let ids: QueryValues = ["scope": scope.id, "ids": activities.map(\.id)]
         let values: QueryValues = [
-            "places": purged.map(\.value.handle?.place), "claimed_at": purged.map(\.claimedAt), "scope": scope.id,
+            "positions": purged.map(\.value.handle?.position), "claimed_at": purged.map(\.claimedAt), "scope": scope.id,
         ]
         let changes = [
             Query("purge.update-values")(values), Query.insertActivityEvents(ids + event + ["type": "purged"]),
@@ -93,12 +93,13 @@ private struct Purge {
             return token.claimedAt <= max(purged.value.deadAt ?? purged.claimedAt, purged.claimedAt)
         }
         let deliverable = withheld.filter { $0.withheld == nil }
-        return insertEvents(about: deliverable.compactMap(\.handle?.place))
-            + [Query("purge.withhold-tokens")(["scope": scope.id, "places": withheld.map(\.handle?.place)])]
+        return insertEvents(about: deliverable.compactMap(\.handle?.position))
+            + [Query("purge.withhold-tokens")(["scope": scope.id, "positions": withheld.map(\.handle?.position)])]
     }
 
-    private func insertEvents(about places: [RowPlace]) -> [SQL] {
-        places.isEmpty ? [] : [Query("purge.insert-token-events")(["scope": scope.id, "places": places] + event)]
+    private func insertEvents(about positions: [RowPosition]) -> [SQL] {
+        positions.isEmpty
+            ? [] : [Query("purge.insert-token-events")(["scope": scope.id, "positions": positions] + event)]
     }
 
     func purgeTokens(
@@ -114,11 +115,12 @@ private struct Purge {
         ])
         let stale = try results[1].decode(Int64.self)
         guard !stale.isEmpty else { return 0 }
-        let places = try transaction.run("purge.lock-tokens", ["numbers": stale] + tokens).decode {
-            try $0["place"] as RowPlace
+        let positions = try transaction.run("purge.lock-tokens", ["numbers": stale] + tokens).decode {
+            try $0["row_position"] as RowPosition
         }
-        let purge = Query.purgeTokens(["scope": scope.id, "places": places])
-        return try transaction.pipeline(insertEvents(about: places) + [purge], finishing: true).last?.affectedRows ?? 0
+        let purge = Query.purgeTokens(["scope": scope.id, "positions": positions])
+        return try transaction.pipeline(insertEvents(about: positions) + [purge], finishing: true).last?.affectedRows
+            ?? 0
     }
 }
 

@@ -11,13 +11,13 @@ extension Batcher {
         _ find: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Output]
     ) -> Batcher {
         Batcher(
-            lanes: 1...1,
+            workers: 1...1,
             largestBatch: 256,
             capacity: 10_000,
             timeout: units.pool.requestTimeout,
             select: { $0.map { _ in true } },
-            perform: { lane in
-                try await units.serve(lane, .reads, .idempotentRead) { session, names in
+            perform: { worker in
+                try await units.serve(worker, .reads, .idempotentRead) { session, names in
                     try find(session, names).map { .success($0) }
                 }
             }

@@ -3,16 +3,16 @@ import Synchronization
 
 /// Requests that arrive while others are in flight share the next statement.
 ///
-/// Nothing waits for a timer: a request that finds a free lane goes at once and alone, and a lane that becomes free
+/// Nothing waits for a timer: a request that finds a free worker goes at once and alone, and a worker that becomes free
 /// takes all queued requests as one batch. So with more load, batches are larger and each request is cheaper.
 ///
-/// While Postgres reads from its disk, a large batch only makes each request wait for all reads: then more lanes are
+/// While Postgres reads from its disk, a large batch only makes each request wait for all reads: then more workers are
 /// open, each with a share of the queue, because a disk is faster with more concurrent reads.
 ///
 /// If one request of a batch is at fault, its requests are retried one by one, so a fault never fails its neighbours.
 final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
-    /// Runs the batch of a lane and answers it; it may continue with the next ones.
-    typealias Perform = @Sendable (Lane) async throws -> Void
+    /// Runs the batch of a worker and answers it; it may continue with the next ones.
+    typealias Perform = @Sendable (Worker) async throws -> Void
 
     /// Which of the first requests of the queue may share a batch; it must take the first.
     typealias Select = @Sendable (_ candidates: ArraySlice<Request>) -> [Bool]
@@ -27,51 +27,51 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         let complete: Completion
     }
 
-    private enum Place { case queued, free, full }
+    private enum Admission { case queued, free, full }
 
     private struct State {
         var queue: [Waiting] = []
-        var busyLanes = 0
+        var busyWorkers = 0
         /// The last batch waited for a disk or another slow cause.
         var isSlow = false
     }
 
-    private let lanes: ClosedRange<Int>
+    private let workers: ClosedRange<Int>
     private let largestBatch: Int
     private let capacity: Int
     private let timeout: Duration
-    private let measures: StoreMeasures.Batches?
+    private let metrics: StoreMetrics.Batches?
     private let select: Select
     private let perform: Perform
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - lanes: the most concurrent batches: usually, and while Postgres is slow.
+    ///   - workers: the most concurrent batches: usually, and while Postgres is slow.
     ///   - largestBatch: the most requests of a batch.
     ///   - capacity: the most waiting requests; more are refused at once with 503, before all become slow.
     ///   - timeout: the limit of a request's wait for its batch and its answer together.
-    ///   - measures: get the size of each batch, and the wait of its first request.
+    ///   - metrics: get the size of each batch, and the wait of its first request.
     init(
-        lanes: ClosedRange<Int>,
+        workers: ClosedRange<Int>,
         largestBatch: Int,
         capacity: Int,
         timeout: Duration,
-        measures: StoreMeasures.Batches? = nil,
+        metrics: StoreMetrics.Batches? = nil,
         select: @escaping Select,
         perform: @escaping Perform
     ) {
-        self.lanes = lanes
+        self.workers = workers
         self.largestBatch = largestBatch
         self.capacity = capacity
         self.timeout = timeout
-        self.measures = measures
+        self.metrics = metrics
         self.select = select
         self.perform = perform
     }
 
     /// Runs a request, alone or with others.
     ///
-    /// - Parameter executor: runs a lane that this request opens; nil is Swift's own pool.
+    /// - Parameter executor: runs a worker that this request opens; nil is Swift's own pool.
     /// - Throws: the request's own error; `unavailable` if too many requests wait, or this one waited too long.
     func run(_ request: Request, on executor: (any TaskExecutor)? = nil) async throws(Problem) -> Output {
         let now = ContinuousClock.now
@@ -89,50 +89,50 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
 
     var waitingCount: Int { state.withLock { $0.queue.count } }
 
-    private func enqueue(_ waiting: Waiting) -> Place {
+    private func enqueue(_ waiting: Waiting) -> Admission {
         state.withLock { state in
-            let isBusy = state.busyLanes >= openLanes(state)
+            let isBusy = state.busyWorkers >= openWorkers(state)
             guard state.queue.count < capacity || !isBusy else { return .full }
             state.queue.append(waiting)
             guard !isBusy else { return .queued }
-            state.busyLanes += 1
+            state.busyWorkers += 1
             return .free
         }
     }
 
-    private func openLanes(_ state: borrowing State) -> Int { state.isSlow ? lanes.upperBound : lanes.lowerBound }
+    private func openWorkers(_ state: borrowing State) -> Int { state.isSlow ? workers.upperBound : workers.lowerBound }
 
     /// Learns from a batch whether Postgres is slow: a row in memory takes some ten microseconds, a read of a disk a
     /// hundred or more. A single request answered from memory shows neither.
     fileprivate func took(_ time: Duration, for count: Int) {
-        guard lanes.count > 1 else { return }
+        guard workers.count > 1 else { return }
         let isSlow = time > .microseconds(300) * count
         state.withLock { $0.isSlow = isSlow && ($0.isSlow || time > .milliseconds(5)) }
     }
 
-    /// The number of waiting requests for a lane: while Postgres is slow, it leaves a share for the free lanes.
+    /// The number of waiting requests for a worker: while Postgres is slow, it leaves a share for the free workers.
     private func share(_ state: borrowing State) -> Int {
         guard state.isSlow else { return state.queue.count }
-        let takers = max(1, lanes.upperBound - state.busyLanes + 1)
+        let takers = max(1, workers.upperBound - state.busyWorkers + 1)
         return (state.queue.count + takers - 1) / takers
     }
 
     private func work() async {
-        // The request that opened the lane did not wait, unless another lane took it first.
+        // The request that opened the worker did not wait, unless another worker took it first.
         guard let first = nextBatch() else { return }
-        let lane = Lane(of: self, first)
-        repeat { await finish(lane) } while lane.takeNext()
+        let worker = Worker(of: self, first)
+        repeat { await finish(worker) } while worker.takeNext()
     }
 
-    private func finish(_ lane: Lane) async {
+    private func finish(_ worker: Worker) async {
         do {
-            try await perform(lane)
+            try await perform(worker)
         } catch let problem as Problem where problem.code == .unavailable {
             // Postgres is away or too slow: retries one by one would only take longer.
-            lane.fail(problem)
+            worker.fail(problem)
         } catch {
-            let alone = lane.split()
-            for lane in alone where alone.count > 1 { await finish(lane) }
+            let alone = worker.split()
+            for worker in alone where alone.count > 1 { await finish(worker) }
             if alone.count == 1 { alone[0].fail(Self.problem(error)) }
         }
     }
@@ -141,19 +141,19 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         error as? Problem ?? Problem(.unavailable, "The request was given up. Send it again.")
     }
 
-    /// Nil if no request waits; the lane is then free.
+    /// Nil if no request waits; the worker is then free.
     fileprivate func nextBatch() -> [Waiting]? {
         guard let batch = takeBatch() else { return nil }
         if opensAnother() { Task { await work() } }
-        measures?.record(size: batch.count, wait: .now - batch[0].submitted)
+        metrics?.record(size: batch.count, wait: .now - batch[0].submitted)
         return batch
     }
 
-    /// Whether a batch was a share of the queue, and another lane is free for the rest.
+    /// Whether a batch was a share of the queue, and another worker is free for the rest.
     private func opensAnother() -> Bool {
         state.withLock { state in
-            guard state.isSlow, !state.queue.isEmpty, state.busyLanes < lanes.upperBound else { return false }
-            state.busyLanes += 1
+            guard state.isSlow, !state.queue.isEmpty, state.busyWorkers < workers.upperBound else { return false }
+            state.busyWorkers += 1
             return true
         }
     }
@@ -161,7 +161,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     private func takeBatch() -> [Waiting]? {
         state.withLock { state in
             guard !state.queue.isEmpty else {
-                state.busyLanes -= 1
+                state.busyWorkers -= 1
                 return nil
             }
             let candidates = state.queue.prefix(min(share(state), largestBatch))
@@ -181,7 +181,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
 
 extension Batcher {
     /// One path to Postgres: its current batch, and then the next ones.
-    final class Lane: Sendable {
+    final class Worker: Sendable {
         /// Nil for a batch without a successor.
         private let batcher: Batcher?
         private let state: Mutex<(batch: [Waiting], isClosed: Bool)>
@@ -213,7 +213,7 @@ extension Batcher {
 
         /// Takes the next batch; requests that waited too long fail.
         ///
-        /// - Returns: false if there is none, and the lane is free.
+        /// - Returns: false if there is none, and the worker is free.
         func takeNext() -> Bool {
             while !state.withLock(\.isClosed), let next = batcher?.nextBatch() {
                 let now = ContinuousClock.now
@@ -232,7 +232,7 @@ extension Batcher {
             for waiting in take() { waiting.complete(.failure(problem)) }
         }
 
-        fileprivate func split() -> [Lane] { take().map(Lane.init) }
+        fileprivate func split() -> [Worker] { take().map(Worker.init) }
 
         private func take() -> [Waiting] {
             state.withLock { state in

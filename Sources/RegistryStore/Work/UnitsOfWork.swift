@@ -7,7 +7,7 @@ import RegistryCore
 struct UnitsOfWork: Sendable {
     let pool: PostgresPool
     let logger: Logger
-    let measures = StoreMeasures()
+    let metrics = StoreMetrics()
     private let repeatedErrors = RepeatedErrors()
 
     func write<Value: Sendable>(
@@ -23,41 +23,41 @@ struct UnitsOfWork: Sendable {
         try await run(.reads, .idempotentRead, priority) { session, watch in try watch.timing { try body(session) } }
     }
 
-    /// A lane releases its connection after this time; errors then get a new retry limit, too.
+    /// A worker releases its connection after this time; errors then get a new retry limit, too.
     private static let leaseTime = Duration.seconds(1)
 
-    /// Runs the batches of a lane in sequence on one connection's own thread, without a change of threads between them.
-    /// Lanes are few and their batches short, so they may use a connection of the reserve.
+    /// Runs the batches of a worker in sequence on one connection's own thread, without a change of threads between them.
+    /// Workers are few and their batches short, so they may use a connection of the reserve.
     ///
     /// A failure is that of the current batch; earlier ones are answered.
     func serve<Request, Output>(
-        _ lane: Batcher<Request, Output>.Lane,
-        _ work: StoreMeasures.Work,
+        _ worker: Batcher<Request, Output>.Worker,
+        _ work: StoreMetrics.Work,
         _ retry: RetryPolicy,
         _ body: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Result<Output, Problem>]
     ) async throws {
-        try await run(work, retry, .hot, within: lane.timeLeft) { session, watch in
+        try await run(work, retry, .hot, within: worker.timeLeft) { session, watch in
             func runBatch(_ session: borrowing PostgresSession) throws {
-                let (results, time) = try watch.timed { try body(session, lane.requests) }
-                lane.complete(results, after: time)
+                let (results, time) = try watch.timed { try body(session, worker.requests) }
+                worker.complete(results, after: time)
             }
-            // If the closure is retried, the lane's batch is the one that failed.
+            // If the closure is retried, the worker's batch is the one that failed.
             try runBatch(session)
             let end = ContinuousClock.now + min(Self.leaseTime, pool.requestTimeout / 2)
-            while ContinuousClock.now < end, session.isRenewable, lane.takeNext() {
-                try runBatch(session.renewed(timeout: lane.timeLeft))
+            while ContinuousClock.now < end, session.isRenewable, worker.takeNext() {
+                try runBatch(session.renewed(timeout: worker.timeLeft))
             }
         }
     }
 
     private func run<Value: Sendable>(
-        _ work: StoreMeasures.Work,
+        _ work: StoreMetrics.Work,
         _ retry: RetryPolicy,
         _ priority: PoolPriority = .usual,
         within timeout: Duration? = TimeLeft.forWork,
         _ body: @escaping @Sendable (borrowing PostgresSession, Stopwatch) throws -> Value
     ) async throws -> Value {
-        let watch = Stopwatch(measures, work)
+        let watch = Stopwatch(metrics, work)
         do {
             return try await pool.withSession(retry, priority: priority, timeout: timeout) { session in
                 do {

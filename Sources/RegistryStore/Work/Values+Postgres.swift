@@ -68,7 +68,7 @@ extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement 
     }
 }
 
-extension RowPlace: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
+extension RowPosition: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     package static var postgresType: PostgresType { .tid }
 
     package func encode(into buffer: inout [UInt8]) {

@@ -4,7 +4,7 @@ import Testing
 
 /// Postgres stopped, frozen and restarted: callers get a quick 503, and the service recovers by itself.
 @Suite(.serialized) struct OutageTests {
-    /// The service is started with a request timeout of 2 s: so long a request waits for a lane, and so long for Postgres; the
+    /// The service is started with a request timeout of 2 s: so long a request waits for a worker, and so long for Postgres; the
     /// rest is for a busy machine.
     private let deadline = Duration.seconds(6)
 

@@ -74,8 +74,8 @@ import Testing
             let steps = (0..<width).map { _ in SenderLife.step(round * 2, using: &generator) }
             let isBroken = Int.random(in: 0..<8, using: &generator) == 0
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for (lane, step) in steps.enumerated() {
-                    group.addTask { try await life.play(step, on: registries[lane]) }
+                for (worker, step) in steps.enumerated() {
+                    group.addTask { try await life.play(step, on: registries[worker]) }
                 }
                 if isBroken { group.addTask { try await troubled.breakConnection() } }
                 try await group.waitForAll()

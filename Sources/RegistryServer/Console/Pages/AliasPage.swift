@@ -9,8 +9,8 @@ extension ConsoleCall {
         let scope = try requireScope()
         let alias = try readAlias()
         let list = ["explain", alias.description]
-        let place = try position(of: list)
-        let start = place.map { ExplainPosition(isClosed: $0.part > 0, key: $0.number) } ?? .start
+        let given = try position(of: list)
+        let start = given.map { ExplainPosition(isClosed: $0.part > 0, key: $0.number) } ?? .start
         let found = try await registry.explain(alias, after: start, limit: Self.pageSize + 1, in: scope)
         let channel = try await registry.channel(of: alias, in: scope)
         let activities = found.activities.prefix(Self.pageSize)

@@ -44,10 +44,10 @@ extension ConsoleCall {
         let scope = try requireScope()
         let (question, link) = (try StaleQuestion(parameter), ConsoleLink(scope))
         let list = ["console-stale"] + question.parameters.map { "\($0)=\($1 ?? "")" }
-        let place = try position(of: list).map { StalePosition(part: $0.part, number: $0.number) }
+        let given = try position(of: list).map { StalePosition(part: $0.part, number: $0.number) }
         let page = try await registry.staleTokens(
             question.filter,
-            after: place ?? .start,
+            after: given ?? .start,
             limit: Self.pageSize,
             searchTime: Self.searchTime,
             in: scope

@@ -1,7 +1,7 @@
 import Metrics
 import RegistryCore
 
-struct RegistrationMeters: Sendable {
+struct RegistrationMetrics: Sendable {
     /// The refusals by rules; all others are `other`.
     private static let refusals: [Problem.Code] = [
         .superseded, .tokenKindConflict, .tokenUnregistered, .activityEnded, .activityExpired, .clockSkew, .notYours,

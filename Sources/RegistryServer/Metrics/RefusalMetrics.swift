@@ -1,7 +1,7 @@
 import Metrics
 
 /// Counts the requests rejected for exceeding a fair share.
-struct RefusalMeters: Sendable {
+struct RefusalMetrics: Sendable {
     private let bodies: Counter
     private let heavyCalls: Counter
     private let credentials: Counter

@@ -14,9 +14,9 @@ final class Stopwatch: Sendable {
     private let made = ContinuousClock.now
     private let state = Mutex(State())
 
-    init(_ measures: StoreMeasures, _ work: StoreMeasures.Work) {
-        waits = measures.connectionWaits
-        statements = measures.statements[work]
+    init(_ metrics: StoreMetrics, _ work: StoreMetrics.Work) {
+        waits = metrics.connectionWaits
+        statements = metrics.statements[work]
     }
 
     /// Failed statements may be retried: until then they count as running.

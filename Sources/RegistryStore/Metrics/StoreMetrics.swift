@@ -1,4 +1,4 @@
-package struct StoreMeasures: Sendable {
+package struct StoreMetrics: Sendable {
     /// The work for which requests share statements.
     package enum SharedWork: String, Sendable, Hashable, CaseIterable {
         case registrations

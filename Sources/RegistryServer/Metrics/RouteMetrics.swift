@@ -3,7 +3,7 @@ import Metrics
 import NIOCore
 
 /// Counts the requests of one route. Created once per route, so that a request costs two additions.
-final class RouteMeters: Sendable {
+final class RouteMetrics: Sendable {
     private static let classes = ["2xx", "3xx", "4xx", "5xx"]
 
     private let responses: [Counter]

@@ -7,7 +7,7 @@ import Testing
 @testable import RegistryStore
 
 /// Work that is timed is counted once, whatever became of it on the way.
-@Suite(.timeLimit(.minutes(15))) struct MeasuresTests {
+@Suite(.timeLimit(.minutes(15))) struct StoreMetricsTests {
     private struct Fault: Error {}
 
     @Test func `A lookup that waits for a lock is counted once, with its whole time`() async throws {
@@ -24,37 +24,37 @@ import Testing
         try await until { try await database.count(waits) > 0 }
         try await holder.release()
         #expect(try await page.value.activities == [])
-        let measures = registry.measures
-        #expect(measures.statements[.resolutions]?.snapshot.count == 1)
-        #expect(try #require(measures.statements[.resolutions]).snapshot.sum > 0.01)
-        #expect(measures.connectionWaits.snapshot.count == 1)
-        #expect(measures.batches[.resolutions]?.sizes.snapshot.count == 1)
-        #expect(measures.batches[.resolutions]?.waits.snapshot.count == 1)
-        #expect(measures.statements.values.map(\.snapshot.count).reduce(0, +) == 1)
+        let metrics = registry.metrics
+        #expect(metrics.statements[.resolutions]?.snapshot.count == 1)
+        #expect(try #require(metrics.statements[.resolutions]).snapshot.sum > 0.01)
+        #expect(metrics.connectionWaits.snapshot.count == 1)
+        #expect(metrics.batches[.resolutions]?.sizes.snapshot.count == 1)
+        #expect(metrics.batches[.resolutions]?.waits.snapshot.count == 1)
+        #expect(metrics.statements.values.map(\.snapshot.count).reduce(0, +) == 1)
     }
 
     @Test func `A closure that is run again is counted once`() throws {
-        let measures = StoreMeasures()
-        let watch = Stopwatch(measures, .reads)
+        let metrics = StoreMetrics()
+        let watch = Stopwatch(metrics, .reads)
         #expect(throws: Fault.self) { try watch.timing { throw Fault() } }
-        #expect(measures.statements[.reads]?.snapshot.count == 0)
+        #expect(metrics.statements[.reads]?.snapshot.count == 0)
         #expect(watch.timing { 7 } == 7)
-        #expect(measures.statements[.reads]?.snapshot.count == 1)
-        // The next batch of the same lane is another one.
+        #expect(metrics.statements[.reads]?.snapshot.count == 1)
+        // The next batch of the same worker is another one.
         #expect(watch.timing { 8 } == 8)
-        #expect(measures.statements[.reads]?.snapshot.count == 2)
-        #expect(measures.connectionWaits.snapshot.count == 1)
+        #expect(metrics.statements[.reads]?.snapshot.count == 2)
+        #expect(metrics.connectionWaits.snapshot.count == 1)
     }
 
     @Test func `An abandoned unit of work is counted`() throws {
-        let measures = StoreMeasures()
-        let watch = Stopwatch(measures, .writes)
+        let metrics = StoreMetrics()
+        let watch = Stopwatch(metrics, .writes)
         #expect(throws: Fault.self) { try watch.timing { throw Fault() } }
         watch.giveUp()
-        #expect(measures.statements[.writes]?.snapshot.count == 1 && measures.connectionWaits.snapshot.count == 1)
+        #expect(metrics.statements[.writes]?.snapshot.count == 1 && metrics.connectionWaits.snapshot.count == 1)
         // Work that got no connection has waited, and done nothing.
-        Stopwatch(measures, .writes).giveUp()
-        #expect(measures.statements[.writes]?.snapshot.count == 1 && measures.connectionWaits.snapshot.count == 2)
+        Stopwatch(metrics, .writes).giveUp()
+        #expect(metrics.statements[.writes]?.snapshot.count == 1 && metrics.connectionWaits.snapshot.count == 2)
     }
 
     @Test func `A statement that fails is counted`() async throws {
@@ -62,7 +62,7 @@ import Testing
         await #expect(throws: Problem.self) {
             try await registry.read { session in try session.execute("SELECT 1 / 0")[0].decode(Int.self) }
         }
-        #expect(registry.measures.statements[.reads]?.snapshot.count == 1)
+        #expect(registry.metrics.statements[.reads]?.snapshot.count == 1)
     }
 
     /// Nobody waits for a lock, and nothing is lost.
