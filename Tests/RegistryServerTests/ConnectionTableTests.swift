@@ -57,9 +57,9 @@ import Testing
         let slots = try (1...4).map { try #require(try Self.admit($0, from: "192.0.2.2", to: &table)).slot }
         _ = try Self.admit(5, from: "192.0.2.3", to: &table)
         // 2 waits for a request again, after 3 and 4 began to; 1 is at work.
-        table.note(slots[0], isIdle: false)
-        table.note(slots[1], isIdle: false)
-        table.note(slots[1], isIdle: true)
+        table.mark(slots[0], isIdle: false)
+        table.mark(slots[1], isIdle: false)
+        table.mark(slots[1], isIdle: true)
         #expect(try Self.admit(6, from: "192.0.2.4", to: &table)?.closing == 3)
         #expect(try Self.admit(7, from: "192.0.2.5", to: &table)?.closing == 4)
         // Each has few now; the one that is idle the longest is 0.
@@ -67,7 +67,7 @@ import Testing
         #expect(try Self.admit(9, from: "192.0.2.7", to: &table)?.closing == 0)
         #expect(table.count == 6)
         // Those that gave way are nobody any more.
-        table.note(slots[2], isIdle: false)
+        table.mark(slots[2], isIdle: false)
         table.remove(slots[2])
         #expect(table.count == 6)
     }
@@ -75,7 +75,7 @@ import Testing
     @Test func `If no connection is idle, the oldest is closed`() throws {
         var table = Table(most: 4, mostOfNetwork: 4)
         let slots = try (0..<4).map { try #require(try Self.admit($0, from: "192.0.2.\($0 / 3)", to: &table)).slot }
-        for slot in [slots[1], slots[0], slots[2], slots[3]] { table.note(slot, isIdle: false) }
+        for slot in [slots[1], slots[0], slots[2], slots[3]] { table.mark(slot, isIdle: false) }
         #expect(try Self.admit(4, from: "192.0.2.9", to: &table)?.closing == 1)
         #expect(try Self.admit(5, from: "192.0.2.8", to: &table)?.closing == 0)
         // Now each network has one, and only the newcomers' are idle.
@@ -88,16 +88,16 @@ import Testing
         let slots = try (0..<4).map {
             try #require(try Self.admit($0, from: "10.0.0.1", isTrusted: true, to: &table)).slot
         }
-        for slot in slots.dropFirst() { table.note(slot, isIdle: false) }
+        for slot in slots.dropFirst() { table.mark(slot, isIdle: false) }
         #expect(try Self.admit(4, from: "192.0.2.1", to: &table)?.closing == 0)
         // None of the proxy's is idle: now it is the stranger's turn, although they have one.
         #expect(try Self.admit(5, from: "192.0.2.2", to: &table)?.closing == 4)
         #expect(try Self.admit(6, from: "10.0.0.1", isTrusted: true, to: &table)?.closing == 5)
-        table.note(slots[1], isIdle: true)
+        table.mark(slots[1], isIdle: true)
         #expect(try Self.admit(7, from: "10.0.0.1", isTrusted: true, to: &table)?.closing == 6)
         var busy = Table(most: 1, mostOfNetwork: 1)
         let slot = try #require(try Self.admit(0, from: "10.0.0.1", isTrusted: true, to: &busy)).slot
-        busy.note(slot, isIdle: false)
+        busy.mark(slot, isIdle: false)
         #expect(try Self.admit(1, from: "192.0.2.1", to: &busy) == nil && busy.count == 1)
     }
 
@@ -117,8 +117,8 @@ import Testing
             case 1:
                 guard let known = slots.randomElement(using: &random) else { continue }
                 let isIdle = Bool.random(using: &random)
-                table.note(known.slot, isIdle: isIdle)
-                model.note(known.name, isIdle: isIdle)
+                table.mark(known.slot, isIdle: isIdle)
+                model.mark(known.name, isIdle: isIdle)
             default:
                 let isTrusted = network == 0
                 let admitted = try Self.admit(connection, from: "10.0.0.\(network)", isTrusted: isTrusted, to: &table)
@@ -151,7 +151,7 @@ private struct PlainConnections {
         self.mostOfNetwork = mostOfNetwork
     }
 
-    mutating func note(_ name: Int, isIdle: Bool) {
+    mutating func mark(_ name: Int, isIdle: Bool) {
         guard let index = all.firstIndex(where: { $0.name == name }), all[index].isIdle != isIdle else { return }
         time += 1
         all[index].isIdle = isIdle

@@ -26,13 +26,15 @@ import Testing
     @Test(arguments: [(sender, 32), (user, 16)])
     func `Heavy calls of a credential are limited`(_ principal: Principal, _ limit: Int) throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
-        var held = try (0..<limit).map { try calls.begin(principal, Self.caller($0), in: "a") }
-        let refusal = #expect(throws: RateLimited.self) { try calls.begin(principal, Self.caller(1000), in: "a") }
+        var held = try (0..<limit).map { try calls.countCall(principal, Self.caller($0), in: "a") }
+        let refusal = #expect(throws: RateLimited.self) { try calls.countCall(principal, Self.caller(1000), in: "a") }
         #expect(refusal?.problem.code == .tooManyRequests && refusal?.problem.retryAfter == .seconds(1))
         #expect(refusal?.quota.policyField == "\"concurrent\";q=\(limit);w=1")
-        #expect(throws: Never.self) { try calls.begin(Principal(role: .client, who: "x"), Self.caller(1000), in: "a") }
+        #expect(throws: Never.self) {
+            try calls.countCall(Principal(role: .client, who: "x"), Self.caller(1000), in: "a")
+        }
         held.removeLast()
-        #expect(throws: Never.self) { try calls.begin(principal, Self.caller(1000), in: "a") }
+        #expect(throws: Never.self) { try calls.countCall(principal, Self.caller(1000), in: "a") }
         held = []
         #expect(calls.count == 0)
     }
@@ -40,23 +42,23 @@ import Testing
     /// A publishable key is in everybody's hands: whoever holds many of its calls open keeps nobody else from theirs.
     @Test func `A few networks cannot use up a publishable key`() throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
-        let held = try (0..<200).map { try calls.begin(Self.phone, Self.caller($0 / 4), in: "a") }
-        #expect(throws: Never.self) { try calls.begin(Self.phone, Self.caller(1000, "phone 1"), in: "a") }
+        let held = try (0..<200).map { try calls.countCall(Self.phone, Self.caller($0 / 4), in: "a") }
+        #expect(throws: Never.self) { try calls.countCall(Self.phone, Self.caller(1000, "phone 1"), in: "a") }
         withExtendedLifetime(held) {}
     }
 
     @Test func `Heavy calls of networks and installations are limited`() throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         let held = try (0..<4).map { number in
-            try calls.begin(Principal(role: .client, who: "\(number)"), Self.caller(1, "phone \(number)"), in: "a")
+            try calls.countCall(Principal(role: .client, who: "\(number)"), Self.caller(1, "phone \(number)"), in: "a")
         }
-        #expect(throws: RateLimited.self) { try calls.begin(Self.phone, Self.caller(1), in: "a") }
+        #expect(throws: RateLimited.self) { try calls.countCall(Self.phone, Self.caller(1), in: "a") }
         // A call that is refused counts nowhere.
-        #expect(throws: Never.self) { try calls.begin(Self.phone, Self.caller(2, "phone 9"), in: "a") }
-        #expect(throws: RateLimited.self) { try calls.begin(Self.phone, Self.caller(3, "phone 0"), in: "a") }
-        #expect(throws: Never.self) { try calls.begin(Self.phone, Self.caller(3, "phone 0"), in: "b") }
+        #expect(throws: Never.self) { try calls.countCall(Self.phone, Self.caller(2, "phone 9"), in: "a") }
+        #expect(throws: RateLimited.self) { try calls.countCall(Self.phone, Self.caller(3, "phone 0"), in: "a") }
+        #expect(throws: Never.self) { try calls.countCall(Self.phone, Self.caller(3, "phone 0"), in: "b") }
         // This machine is no network.
-        let local = try (0..<16).map { _ in try calls.begin(Self.phone, Caller(), in: "a") }
+        let local = try (0..<16).map { _ in try calls.countCall(Self.phone, Caller(), in: "a") }
         withExtendedLifetime((held, local)) {}
     }
 
@@ -138,7 +140,7 @@ import Testing
         let channel = EmbeddedChannel()
         let notes = Notes(calls)
         let handler = RequestHandler(Request.Connection(channel), ServerConfiguration.Limits(), slot: nil) { _ in
-            Response(body: body, heavyCall: try? calls.begin(Self.sender, Caller(), in: "a"))
+            Response(body: body, heavyCall: try? calls.countCall(Self.sender, Caller(), in: "a"))
         }
         try channel.pipeline.syncOperations.addHandlers([notes, handler])
         try channel.writeInbound(

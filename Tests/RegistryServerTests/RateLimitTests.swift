@@ -97,6 +97,6 @@ import Testing
     func `The caller is the rightmost non-proxy address`(_ peer: String, _ hops: String, _ expected: String) throws {
         let addresses = ClientAddress(trustedProxies: [try #require(AddressRange("10.0.0.0/8"))])
         let fields: HTTPFields = hops.isEmpty ? [:] : [Self.forwarded: hops]
-        #expect(addresses.find(IPAddress(peer), fields)?.description == expected)
+        #expect(addresses.findAddress(IPAddress(peer), fields)?.description == expected)
     }
 }

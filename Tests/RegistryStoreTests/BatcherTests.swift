@@ -74,7 +74,7 @@ import Testing
 
     private static func result(of number: Int, _ batcher: Batcher<Int, Int>) async -> Result<Int, Problem> {
         do throws(Problem) {
-            return .success(try await batcher.run(number))
+            return .success(try await batcher.submit(number))
         } catch {
             return .failure(error)
         }
@@ -84,7 +84,7 @@ import Testing
         let doubler = Doubler()
         let batcher = doubler.batcher()
         doubler.open()
-        for number in 1...3 { #expect(try await batcher.run(number) == number * 2) }
+        for number in 1...3 { #expect(try await batcher.submit(number) == number * 2) }
         #expect(doubler.batches.withLock { $0 } == [[1], [2], [3]])
     }
 

@@ -19,7 +19,7 @@ final class HeavyCalls: Sendable {
     ///
     /// - Parameter place: the app and environment of the installation.
     /// - Throws: `RateLimited` at the limit.
-    func begin(_ principal: Principal, _ caller: Caller, in place: String) throws(RateLimited) -> CountedCall {
+    func countCall(_ principal: Principal, _ caller: Caller, in place: String) throws(RateLimited) -> CountedCall {
         let shares = shares(of: principal, caller, place)
         let full: (owner: Owner, limit: Int)? = underWay.withLock { underWay in
             if let full = shares.first(where: { underWay.byOwner[$0.owner, default: 0] >= $0.limit }) { return full }

@@ -18,7 +18,7 @@ final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
         var reading: [Name: Task<Entry, any Error>] = [:]
         var generation = 0
 
-        mutating func keep(_ entry: Entry, of name: Name) {
+        mutating func storeEntry(_ entry: Entry, of name: Name) {
             guard entry.value == nil else {
                 known[name] = entry
                 unknown[name] = nil
@@ -62,7 +62,7 @@ final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
         do {
             let value = try await find(name, latest(name)?.value)
             let entry = Entry(value: value, readAt: now)
-            finish(name, generation) { $0.keep(entry, of: name) }
+            finish(name, generation) { $0.storeEntry(entry, of: name) }
             return entry
         } catch {
             finish(name, generation) { _ in }

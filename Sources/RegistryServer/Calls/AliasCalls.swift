@@ -39,7 +39,7 @@ extension ScopedCall {
 
     func resolve() async throws -> Response {
         let body = try call.readChecked { ResolveBody.read(&$0) }
-        let found = try await find(body)
+        let found = try await resolveAliases(body)
         let count = found.reduce(0) { $0 + $1.activities.count }
         guard count > Self.mostWrittenAtOnce else { return body.response(of: found, activityCount: count) }
         // Not on the event loop's thread, which other connections need.
@@ -51,7 +51,7 @@ extension ScopedCall {
     /// The most activities to serialize on an event loop's thread: a millisecond's work.
     private static var mostWrittenAtOnce: Int { 500 }
 
-    private func find(_ body: ResolveBody) async throws -> [ResolvedAlias] {
+    private func resolveAliases(_ body: ResolveBody) async throws -> [ResolvedAlias] {
         let aliases = body.aliases.compactMap { try? $0.get() }
         guard !aliases.isEmpty else { return [] }
         return try await registry.resolve(aliases, limitPerAlias: body.limitPerAlias, in: scope)

@@ -16,7 +16,7 @@ extension ScopedCall {
         guard let format = ChangeFormat(call.fields, wantsLines: call.wantsLines) else {
             return try await changes(after: position, filter, limit: limit, wait: wait)
         }
-        let follower = try call.metrics.followers.begin()
+        let follower = try call.metrics.followers.countFollower()
         let stream = ChangeStream(
             registry: registry,
             feed: call.changeFeed,

@@ -4,7 +4,7 @@ import RegistryStore
 
 extension ScopedCall {
     func takeFeedback() async throws -> Response {
-        if let lines = call.lines { return .stream(try await FeedbackStream.begin(lines, apply)) }
+        if let lines = call.lines { return .stream(try await FeedbackStream.start(lines, apply)) }
         let body = try call.readChecked { FeedbackBody.read(&$0) }
         var results = try await apply(body.reports)[...]
         return .json { json in

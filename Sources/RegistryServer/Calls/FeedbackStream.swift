@@ -18,7 +18,7 @@ struct FeedbackStream: ResponseStream {
     /// Applies the first reports.
     ///
     /// - Throws: errors that reject all of them; `ConnectionLost`.
-    static func begin(
+    static func start(
         _ lines: BodyLines,
         _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
     ) async throws -> FeedbackStream {
@@ -34,14 +34,14 @@ struct FeedbackStream: ResponseStream {
     }
 
     func write(to writer: Exchange) async throws {
-        lines.begin()
+        lines.beginReading()
         var count = first.batch.count
         if !first.batch.isEmpty { try await writer.write(Self.lines(of: first.batch, first.results)) }
         let buffer = LineBuffer()
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { buffer.abandon() }
             group.addTask { await Self.read(lines, after: waiting, into: buffer) }
-            while case let taken = try await buffer.take(Self.batchSize), !taken.isEmpty {
+            while case let taken = try await buffer.takeLines(Self.batchSize), !taken.isEmpty {
                 let batch = taken.map(FeedbackLine.read)
                 try await writer.write(Self.lines(of: batch, try await apply(batch)))
                 count += taken.count

@@ -82,7 +82,7 @@ final class ChangeFeed: Sendable {
                     let page = try await registry.changes(after: known, limit: Self.pageSize, in: scope)
                     position = page.position
                     let isDue = lastBookmark.duration(to: .now) >= Self.bookmarkInterval
-                    note(page.position, of: id)
+                    recordPosition(page.position, of: id)
                     if !page.changes.isEmpty || isDue {
                         send(.batch(ChangeBatch(page)), to: id)
                         lastBookmark = .now
@@ -91,7 +91,7 @@ final class ChangeFeed: Sendable {
                 } else {
                     let present = try await registry.presentChangePosition()
                     position = present
-                    note(present, of: id)
+                    recordPosition(present, of: id)
                     send(.batch(ChangeBatch([], present)), to: id)
                 }
             } catch let problem as Problem where problem.code == .feedReset || problem.code == .feedExpired {
@@ -122,7 +122,7 @@ final class ChangeFeed: Sendable {
         return !isEmpty
     }
 
-    private func note(_ position: ChangePosition, of id: Int64) {
+    private func recordPosition(_ position: ChangePosition, of id: Int64) {
         state.withLock { $0.channels[id]?.position = position }
     }
 

@@ -11,7 +11,7 @@ final class FollowerCount: Sendable {
     /// The stream ends when the returned value is released.
     ///
     /// - Throws: `unavailable` at the limit.
-    func begin() throws(Problem) -> CountedCall {
+    func countFollower() throws(Problem) -> CountedCall {
         let hasRoom = count.withLock { count in
             guard count < Self.limit else { return false }
             count += 1

@@ -29,7 +29,7 @@ final class BodyBudget: Sendable {
         return reservation
     }
 
-    fileprivate func take(_ bytes: Int, for network: CallerNetwork?) throws(BodyBudgetIsSpent) {
+    fileprivate func reserveBytes(_ bytes: Int, for network: CallerNetwork?) throws(BodyBudgetIsSpent) {
         let isTaken = state.withLock { state in
             let free = capacity - state.used
             guard bytes <= free else { return false }
@@ -68,7 +68,7 @@ final class BodyReservation: Sendable {
 
     /// - Throws: `BodyBudgetIsSpent`; the previous reservation stays.
     func grow(by more: Int) throws(BodyBudgetIsSpent) {
-        try budget.take(more, for: network)
+        try budget.reserveBytes(more, for: network)
         bytes.withLock { $0 += more }
     }
 }

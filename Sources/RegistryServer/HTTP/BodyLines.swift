@@ -20,7 +20,7 @@ final class BodyLines: @unchecked Sendable {
     }
 
     /// Tells the connection that the deadline is kept here from now on.
-    func begin() { body.exchange?.endBodyDeadline() }
+    func beginReading() { body.exchange?.endBodyDeadline() }
 
     /// Waits for the next whole line.
     ///

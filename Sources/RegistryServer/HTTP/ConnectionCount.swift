@@ -47,8 +47,8 @@ final class ConnectionCount: Sendable {
         for channel in state.withLock({ $0.table.connections }) { channel.closeAtOnce() }
     }
 
-    func note(_ slot: ConnectionTable<any Channel>.Slot, isIdle: Bool) {
-        state.withLock { $0.table.note(slot, isIdle: isIdle) }
+    func mark(_ slot: ConnectionTable<any Channel>.Slot, isIdle: Bool) {
+        state.withLock { $0.table.mark(slot, isIdle: isIdle) }
     }
 
     /// Logged at most once a minute.

@@ -17,7 +17,7 @@ final class ConnectionSlot: ChannelInboundHandler {
     func noteOpen(_ change: Int) {
         let wasIdle = open == 0
         open += change
-        if wasIdle != (open == 0) { count.note(slot, isIdle: open == 0) }
+        if wasIdle != (open == 0) { count.mark(slot, isIdle: open == 0) }
     }
 }
 

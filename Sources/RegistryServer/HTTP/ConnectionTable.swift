@@ -68,7 +68,7 @@ struct ConnectionTable<Connection> {
         return .admitted(Slot(position: position, number: entry.number), closing: closing)
     }
 
-    mutating func note(_ slot: Slot, isIdle: Bool) {
+    mutating func mark(_ slot: Slot, isIdle: Bool) {
         guard isTaken(slot), entries[slot.position]?.isIdle != isIdle else { return }
         changes += 1
         entries[slot.position]?.isIdle = isIdle

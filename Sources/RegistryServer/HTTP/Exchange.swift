@@ -48,7 +48,7 @@ struct Exchange: Sendable {
     private func send(_ response: Response, contentLength: Int?, _ writeBody: () async throws -> Void) async {
         let takesBody = await withCheckedContinuation { continuation in
             run { [number] in
-                continuation.resume(returning: $0.begin(response, contentLength: contentLength, for: number))
+                continuation.resume(returning: $0.beginResponse(response, contentLength: contentLength, for: number))
             }
         }
         guard takesBody else { return }

@@ -36,7 +36,7 @@ final class HTTP1Codec: ChannelDuplexHandler {
         guard !isOver else { return }
         decoder.isToRestart = false
         switch unwrapInboundIn(data) {
-        case .head(let head): take(head, context)
+        case .head(let head): receiveHead(head, context)
         case .body(let bytes): context.fireChannelRead(wrapInboundOut(.body(bytes)))
         case .end:
             isOver = isLast
@@ -55,7 +55,7 @@ final class HTTP1Codec: ChannelDuplexHandler {
         context.fireErrorCaught(error)
     }
 
-    private func take(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func receiveHead(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let fields = FramingFields(head.headers)
         if let fault = fields.fault(in: head.version) { return refuse(fault, context) }
         isOld = head.version.minor == 0

@@ -21,7 +21,7 @@ final class HTTP2StreamCodec: ChannelDuplexHandler {
         switch unwrapInboundIn(data) {
         case .headers(let frame):
             // Trailers end the body, and are not read.
-            if !hasHead { take(frame.headers, context) }
+            if !hasHead { receiveHead(frame.headers, context) }
             if frame.endStream { context.fireChannelRead(wrapInboundOut(.end(nil))) }
         case .data(let frame):
             if case .byteBuffer(let bytes) = frame.data, bytes.readableBytes > 0 {
@@ -32,7 +32,7 @@ final class HTTP2StreamCodec: ChannelDuplexHandler {
         }
     }
 
-    private func take(_ headers: HPACKHeaders, _ context: ChannelHandlerContext) {
+    private func receiveHead(_ headers: HPACKHeaders, _ context: ChannelHandlerContext) {
         hasHead = true
         guard let head = HTTPRequest(headers) else { return context.fireErrorCaught(MalformedRequest.badField) }
         if let problem = head.streamFault(mostFields: mostFields) {

@@ -56,7 +56,7 @@ final class LineBuffer: Sendable {
     ///
     /// - Returns: none at the end.
     /// - Throws: the reader's error, after all lines before it are taken.
-    func take(_ limit: Int) async throws -> [BodyLine] {
+    func takeLines(_ limit: Int) async throws -> [BodyLine] {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
                 if !state.isReady { state.taker = continuation }

@@ -21,11 +21,11 @@ struct LineSplitter {
         var lines: [BodyLine] = []
         var view = part.readableBytesView
         while let end = view.firstIndex(of: 0x0A) {
-            keep(view[..<end])
+            storeBytes(view[..<end])
             if let line = finish() { lines.append(line) }
             view = view[view.index(after: end)...]
         }
-        keep(view)
+        storeBytes(view)
         return lines
     }
 
@@ -36,7 +36,7 @@ struct LineSplitter {
         return rest.allSatisfy(ASCII.isBlank) ? nil : .text(rest)
     }
 
-    private mutating func keep(_ bytes: ByteBufferView) {
+    private mutating func storeBytes(_ bytes: ByteBufferView) {
         guard !isTooLong else { return }
         if rest.count + bytes.count > Self.maximumLine {
             (rest, isTooLong) = ([], true)

@@ -64,7 +64,7 @@ final class RequestBody: Sendable {
     /// - Throws: ``ConnectionLost``.
     func next() async throws -> ByteBuffer? {
         while true {
-            let (bytes, isEnd) = try take()
+            let (bytes, isEnd) = try takeBytes()
             if let bytes { return bytes }
             if isEnd { return nil }
             await withCheckedContinuation { continuation in
@@ -78,7 +78,7 @@ final class RequestBody: Sendable {
         }
     }
 
-    private func take() throws -> (bytes: ByteBuffer?, isEnd: Bool) {
+    private func takeBytes() throws -> (bytes: ByteBuffer?, isEnd: Bool) {
         let (bytes, isEnd, isExpected) = try state.withLock { state in
             if state.isLost { throw ConnectionLost() }
             let bytes = state.bytes.readableBytes > 0 ? state.bytes : nil

@@ -231,7 +231,7 @@ extension RequestHandler {
     }
 
     /// - Returns: whether the body is wanted, too.
-    func begin(_ response: Response, contentLength: Int?, for number: Int) -> Bool {
+    func beginResponse(_ response: Response, contentLength: Int?, for number: Int) -> Bool {
         guard state.expects(number), let context else { return false }
         let head = head(of: response, contentLength: contentLength)
         guard !state.isHead else {

@@ -127,7 +127,7 @@ extension RequestState {
             held.append(event)
             return .nothing
         }
-        return take(event)
+        return handleEvent(event)
     }
 
     private var isHeld: Bool {
@@ -139,11 +139,11 @@ extension RequestState {
     }
 
     /// The action of the first held event whose turn has come; nil if there is none.
-    mutating func releaseNext() -> Action? { held.isEmpty || isHeld ? nil : take(held.removeFirst()) }
+    mutating func releaseNext() -> Action? { held.isEmpty || isHeld ? nil : handleEvent(held.removeFirst()) }
 
-    private mutating func take(_ event: Event) -> Action {
+    private mutating func handleEvent(_ event: Event) -> Action {
         switch (event, input) {
-        case (.part(.head(let head)), .awaited): begin(head)
+        case (.part(.head(let head)), .awaited): beginRequest(head)
         case (.part(.body(let bytes)), .arriving): return add(bytes)
         case (.part(.body(let bytes)), .dropped(let count)):
             input = .dropped(count + bytes.readableBytes)
@@ -161,7 +161,7 @@ extension RequestState {
         return .nothing
     }
 
-    private mutating func begin(_ head: HTTPRequest) {
+    private mutating func beginRequest(_ head: HTTPRequest) {
         number += 1
         input = .arriving
         output = .awaited

@@ -30,7 +30,7 @@ final class FeedbackRecorder: Sendable {
         for (labels, count) in counts { counter(of: labels).increment(by: count) }
         guard !outcome.trippedKinds.isEmpty else { return }
         guardTripCounter.increment(by: outcome.trippedKinds.count)
-        note(outcome.trippedKinds, scope)
+        recordTrips(outcome.trippedKinds, scope)
     }
 
     func ignore(_ reason: GorushPost.Ignored) {
@@ -59,7 +59,7 @@ final class FeedbackRecorder: Sendable {
         }
     }
 
-    private func note(_ kinds: [String], _ scope: Scope) {
+    private func recordTrips(_ kinds: [String], _ scope: Scope) {
         let now = clock.uptime()
         let isDue = lastNotice.withLock { last in
             if let last, now - last < Self.noticeInterval { return false }

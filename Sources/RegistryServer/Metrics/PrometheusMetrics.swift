@@ -15,17 +15,17 @@ final class PrometheusMetrics: MetricsFactory {
     private let series = Mutex<[String: Series]>([:])
 
     func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        find(\.counters, label, dimensions, PrometheusCounter())
+        findSeries(\.counters, label, dimensions, PrometheusCounter())
     }
 
     func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         aggregate
-            ? find(\.histograms, label, dimensions, PrometheusHistogram())
-            : find(\.gauges, label, dimensions, PrometheusGauge())
+            ? findSeries(\.histograms, label, dimensions, PrometheusHistogram())
+            : findSeries(\.gauges, label, dimensions, PrometheusGauge())
     }
 
     func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        find(\.histograms, label, dimensions, PrometheusHistogram())
+        findSeries(\.histograms, label, dimensions, PrometheusHistogram())
     }
 
     // A removed counter would look like a restart.
@@ -33,7 +33,7 @@ final class PrometheusMetrics: MetricsFactory {
     func destroyRecorder(_ handler: any RecorderHandler) {}
     func destroyTimer(_ handler: any TimerHandler) {}
 
-    private func find<Kept: Sendable>(
+    private func findSeries<Kept: Sendable>(
         _ place: any WritableKeyPath<Series, [MetricsText.Labels: Kept]> & Sendable,
         _ label: String,
         _ dimensions: [(String, String)],

@@ -7,7 +7,7 @@ struct ClientAddress: Sendable {
 
     /// The peer, or for a trusted proxy the rightmost untrusted address of `X-Forwarded-For`: the client itself may
     /// have written the entries to its left.
-    func find(_ peer: IPAddress?, _ fields: HTTPFields) -> IPAddress? {
+    func findAddress(_ peer: IPAddress?, _ fields: HTTPFields) -> IPAddress? {
         guard let peer, isTrusted(peer) else { return peer }
         let hops = fields[values: .forwardedFor].joined(separator: ",").split(separator: ",")
         var last = peer

@@ -217,5 +217,7 @@ struct RegistryResponder: Sendable {
     }
 
     /// The source network of a request, also behind proxies.
-    func network(of request: Request) -> CallerNetwork? { CallerNetwork(addresses.find(request.peer, request.fields)) }
+    func network(of request: Request) -> CallerNetwork? {
+        CallerNetwork(addresses.findAddress(request.peer, request.fields))
+    }
 }

@@ -36,7 +36,7 @@ extension RegistryResponder {
     func beginHeavyCall(_ admission: Admission, _ count: inout RequestCount) throws(RateLimited) {
         guard admission.isCounted, admission.located.isHeavy else { return }
         let place = Self.place(of: admission.located.match)
-        count.heavyCall = try heavyCalls.begin(admission.principal, caller(of: admission), in: place)
+        count.heavyCall = try heavyCalls.countCall(admission.principal, caller(of: admission), in: place)
     }
 
     private func caller(of admission: Admission) -> Caller {

@@ -14,5 +14,5 @@ final class SweepJournal: Sendable {
 
     var last: Entry? { entry.withLock { $0 } }
 
-    func note(_ new: Entry) { entry.withLock { $0 = new } }
+    func recordSweep(_ new: Entry) { entry.withLock { $0 = new } }
 }

@@ -73,12 +73,12 @@ struct Sweeper: Service {
                 failures = isSwept ? 0 : failures + 1
                 isComplete = isComplete && isSwept
             }
-            note(isComplete: isComplete, since: start)
+            recordSweep(isComplete: isComplete, since: start)
         } catch is CancellationError {
             // The next sweep does the rest.
         } catch {
             logger.warning("a sweep was given up", metadata: ["error": "\(error)"])
-            note(isComplete: false, since: start)
+            recordSweep(isComplete: false, since: start)
         }
     }
 
@@ -98,9 +98,9 @@ struct Sweeper: Service {
         }
     }
 
-    private func note(isComplete: Bool, since start: ContinuousClock.Instant) {
+    private func recordSweep(isComplete: Bool, since start: ContinuousClock.Instant) {
         (isComplete ? metrics.finished : metrics.failed).increment()
-        journal.note(.init(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete))
+        journal.recordSweep(.init(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete))
     }
 
     /// Only for metrics and charts: a failure does not affect the sweep.

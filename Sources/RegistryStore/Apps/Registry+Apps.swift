@@ -5,7 +5,7 @@ import RegistryCore
 
 extension Registry {
     /// Concurrent callers share a statement.
-    package func app(_ bundleID: BundleID) async throws -> App? { try await appLookups.run(bundleID) }
+    package func app(_ bundleID: BundleID) async throws -> App? { try await appLookups.submit(bundleID) }
 
     package func apps() async throws -> [App] {
         try await read { session in try session.run("apps.list").decode(App.self) }

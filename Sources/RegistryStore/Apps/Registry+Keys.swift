@@ -39,7 +39,7 @@ extension Registry {
     private static let noApp: Int64 = 0
 
     /// Normally none or one; more only by a collision of 71 random bits. Concurrent callers share a statement.
-    package func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] { try await keyLookups.run(id) }
+    package func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] { try await keyLookups.submit(id) }
 
     /// Includes revoked and expired keys, oldest first.
     package func keys(of app: App) async throws -> [APIKeyRecord] {

@@ -33,7 +33,7 @@ extension Registry {
         return try await read { session in
             var search = StaleSearch(filter: filter, scope: scope, position: position, searchTime: searchTime)
             var found: [StaleToken] = []
-            try search.run(session) { statements, start, end in
+            try search.readPages(session) { statements, start, end in
                 let page = statements.page(after: start, through: end, limit: limit + 1 - found.count)
                 found += try session.execute(page).decode(statements.token)
                 return found.count <= limit
@@ -57,7 +57,7 @@ extension Registry {
         var counts = try await read { session in
             var search = StaleSearch(filter: filter, scope: scope, position: .start, searchTime: time)
             var counts = StaleCounts()
-            try search.run(session) { statements, start, end in
+            try search.readPages(session) { statements, start, end in
                 let found = try session.execute(statements.counts(after: start, through: end)).decode { row in
                     (reasons: try statements.reasons(row), count: try row["count"] as Int)
                 }
@@ -111,7 +111,7 @@ private struct StaleSearch {
     }
 
     /// Calls the closure with the bounds of range after range, until it returns false, time is up or nothing is left.
-    mutating func run(
+    mutating func readPages(
         _ session: borrowing PostgresSession,
         _ visit: (StaleStatements, Int64, Int64) throws -> Bool
     ) throws {

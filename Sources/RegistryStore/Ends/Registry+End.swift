@@ -25,7 +25,7 @@ extension Registry {
         )
         try await write { session in
             try session.transaction { transaction, _ in
-                var rows = try RowLocks(ids: [id]).take(in: scope, transaction)
+                var rows = try RowLocks(ids: [id]).lockRows(in: scope, transaction)
                 _ = try end.apply(to: [id], &rows, transaction)
                 try rows.write(in: scope, transaction, isLast: true)
             }
@@ -108,7 +108,7 @@ struct EndUnit {
         ])
         let found = try transaction.execute(page).decode(PageRow.self)
         guard !found.isEmpty else { return (0, false, nil) }
-        var rows = try RowLocks(ids: Set(found.map(\.id))).take(in: scope, transaction)
+        var rows = try RowLocks(ids: Set(found.map(\.id))).lockRows(in: scope, transaction)
         let running = try apply(to: found.map(\.id), &rows, transaction)
         try rows.write(in: scope, transaction, isLast: true)
         return (running, true, found.count < Self.pageSize ? nil : found.last?.key)

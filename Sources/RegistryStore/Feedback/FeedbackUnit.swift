@@ -11,23 +11,25 @@ struct FeedbackUnit {
     /// - Parameter additionalIDs: activities to lock besides the owners of the values.
     /// - Returns: a decision for each report, and the kinds whose burst guard trips.
     /// - Throws: ``MissingLocks``, `unknownApp`.
-    func run(
+    func applyReports(
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> (decisions: [FeedbackDecision], trippedKinds: [String]) {
         var locks = ValueLocks(digests: Set(reports.map(\.digest)), owners: additionalIDs)
         // Deliveries change no activity.
         locks.areForDeliveries = reports.allSatisfy { $0.meaning == .delivered || $0.meaning == .none }
-        var guards = try find(&locks, transaction)
+        var guards = try findValues(&locks, transaction)
         let known = guards
-        var rows = try locks.take(in: scope, transaction)
+        var rows = try locks.lockRows(in: scope, transaction)
         let (decisions, trippedKinds) = rows.apply(reports, guards: &guards, by: who)
         try rows.write(in: scope, transaction, isLast: true, and: update(guards.filter { !known.contains($0) }))
         return (decisions, trippedKinds)
     }
 
     /// Finds the values and, for suspects, locks the burst guards. If one may trip, finds the values that it would release, too.
-    private func find(_ locks: inout ValueLocks, _ transaction: borrowing PostgresTransaction) throws -> [BurstGuard] {
+    private func findValues(_ locks: inout ValueLocks, _ transaction: borrowing PostgresTransaction) throws
+        -> [BurstGuard]
+    {
         let find = Query.findValues(["scope": scope.id, "digests": locks.digests.map(\.bytes)])
         let suspects = Set(reports.filter { $0.meaning == .suspect }.map(\.digest)).count
         guard suspects > 0 else {

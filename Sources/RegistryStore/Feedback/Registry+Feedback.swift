@@ -25,7 +25,7 @@ extension Registry {
             who: who
         )
         return try await write { session in
-            let (decisions, trippedKinds) = try session.transaction { try unit.run(in: $0, locking: $1) }
+            let (decisions, trippedKinds) = try session.transaction { try unit.applyReports(in: $0, locking: $1) }
             let elsewhere = try unit.findKnownElsewhere(decisions, session)
             let results = zip(unit.reports, decisions).map { report, decision in
                 decision.result(isKnownIn: elsewhere.contains(report.digest) ? scope.environment.other : nil)

@@ -109,7 +109,7 @@ struct ReleaseUnit {
         guard !found.isEmpty else { return 0 }
         var locks = ValueLocks(owners: additionalIDs)
         locks.add(found)
-        var rows = try locks.take(in: scope, transaction)
+        var rows = try locks.lockRows(in: scope, transaction)
         let released = found.filter { rows.release($0.digest, by: who) }.count
         try rows.write(in: scope, transaction, isLast: true)
         return released

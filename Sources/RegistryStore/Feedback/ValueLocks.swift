@@ -29,7 +29,7 @@ struct ValueLocks {
     /// Locks the rows in one round trip, and reads the time after it.
     ///
     /// - Throws: ``MissingLocks`` if a value has another owner by now; `unknownApp`.
-    func take(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
+    func lockRows(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
         let lockOwners = areForDeliveries ? Query.readOwners : .lockActivities
         var statements = [
             lockOwners(["scope": scope.id, "ids": Array(owners)]),

@@ -27,7 +27,7 @@ extension Registry {
             claimant: claimant
         )
         return try await write { session in
-            try session.transaction { try unit.run(in: $0, locking: $1) }
+            try session.transaction { try unit.applyFullState(in: $0, locking: $1) }
         }
     }
 
@@ -52,7 +52,7 @@ private struct FullStateUnit {
         """
     )
 
-    func run(
+    func applyFullState(
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> FullStateResults {
@@ -72,7 +72,7 @@ private struct FullStateUnit {
             )
         }
         let unit = RegistrationUnit(requests: requests, scope: scope)
-        var rows = try unit.locks(adding: additionalIDs.union(running)).take(locks, in: scope, transaction)
+        var rows = try unit.locks(adding: additionalIDs.union(running)).lockRows(locks, in: scope, transaction)
         let previous = try rows.decide { rows throws(Rejection) in
             try rows.registerFullState(request, at: observedAt)
         }

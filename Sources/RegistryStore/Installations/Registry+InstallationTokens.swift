@@ -70,7 +70,7 @@ private struct TokenUnit {
     ) throws -> TokenRegistrationResult {
         let digest = TokenDigest(token)
         let locks = InstallationLocks(of: request, includesSlots: true)
-        var rows = try RowLocks(ids: additionalIDs, digests: [digest]).take(locks, in: scope, transaction)
+        var rows = try RowLocks(ids: additionalIDs, digests: [digest]).lockRows(locks, in: scope, transaction)
         let effect = try rows.decide { rows throws(Rejection) in
             try rows.register(token, digest, in: id, hasOneOwner: slot.kind.hasOneOwner, request)
         }
@@ -80,7 +80,7 @@ private struct TokenUnit {
 
     func delete(in transaction: borrowing PostgresTransaction) throws {
         let locks = InstallationLocks(of: request, includesSlots: true)
-        var rows = try RowLocks().take(locks, in: scope, transaction)
+        var rows = try RowLocks().lockRows(locks, in: scope, transaction)
         do throws(Problem) {
             try rows.decide { rows throws(Rejection) in
                 try rows.deleteToken(in: id, hasOneOwner: slot.kind.hasOneOwner, request)

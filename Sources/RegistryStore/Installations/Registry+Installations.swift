@@ -21,7 +21,7 @@ extension Registry {
         return try await write { session in
             try session.transaction { transaction, _ in
                 let locks = InstallationLocks(of: request, aliases: profile.aliases?.aliases ?? [])
-                var rows = try RowLocks().take(locks, in: scope, transaction)
+                var rows = try RowLocks().lockRows(locks, in: scope, transaction)
                 let outcome = try rows.decide { rows throws(Rejection) in try rows.put(profile, request) }
                 try rows.write(in: scope, transaction, isLast: true)
                 return try rows.result(of: request, outcome)

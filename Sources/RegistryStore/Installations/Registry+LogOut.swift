@@ -49,7 +49,7 @@ private struct LogOutUnit {
         // A log-out without a time is later than every start.
         let first = search(after: 0, startedBy: request.observedAt ?? .distantFuture)
         let page = try Page(transaction.pipeline([locks.lockInstallation(in: scope), first])[1])
-        var rows = try RowLocks(ids: Set(page.ids)).take(locks, in: scope, transaction)
+        var rows = try RowLocks(ids: Set(page.ids)).lockRows(locks, in: scope, transaction)
         let time: Timestamp
         do throws(Problem) {
             time = try rows.decide { rows throws(Rejection) in try rows.logOut(request) }
@@ -69,7 +69,7 @@ private struct LogOutUnit {
     func endPage(after key: Int64, at time: Timestamp, in transaction: borrowing PostgresTransaction) throws -> Int64? {
         let page = try Page(transaction.execute(search(after: key, startedBy: time)))
         guard !page.ids.isEmpty else { return nil }
-        var rows = try RowLocks(ids: Set(page.ids)).take(in: scope, transaction)
+        var rows = try RowLocks(ids: Set(page.ids)).lockRows(in: scope, transaction)
         try end(page.ids, at: time, &rows, transaction)
         try rows.write(in: scope, transaction, isLast: true)
         return page.next

@@ -66,7 +66,7 @@ private struct NameOnlyUnit {
             digests: Set([digest].compactMap(\.self)),
             installations: Set([registration.installation].compactMap(\.self))
         )
-        var rows = try locks.take(in: scope, transaction)
+        var rows = try locks.lockRows(in: scope, transaction)
         let former = identity.value.activityID
         let id: ActivityID
         do throws(Rejection) {
@@ -103,7 +103,10 @@ private struct NameOnlyUnit {
     func end(reason: EndReason, observedAt: Timestamp?, in transaction: borrowing PostgresTransaction) throws {
         var identity = try lockIdentity(transaction)
         let former = identity.value.activityID
-        var rows = try RowLocks(ids: Set([former].compactMap(\.self)), installations: []).take(in: scope, transaction)
+        var rows = try RowLocks(ids: Set([former].compactMap(\.self)), installations: []).lockRows(
+            in: scope,
+            transaction
+        )
         let newID = ActivityID.serverMade(after: former, at: rows.now.date)
         let ended: ActivityID?
         do throws(Rejection) {

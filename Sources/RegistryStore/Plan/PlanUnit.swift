@@ -17,7 +17,7 @@ struct PlanUnit {
     private var values: QueryValues { ["scope": scope.id, "kind": alias.kind, "value": alias.value] }
 
     /// Finds the activities and installations of a page, and decides by rows that are not locked.
-    func find(after position: PlanPosition, _ session: borrowing PostgresSession) throws -> FoundPlan {
+    func findPage(after position: PlanPosition, _ session: borrowing PostgresSession) throws -> FoundPlan {
         let activities = position.isAmongActivities ? readRunning(after: position.activity) : []
         let results = try session.pipeline(
             [Clock.read(in: scope), Query.readChannel(values), findInstallations(after: position.installation)]
@@ -133,7 +133,7 @@ struct PlanUnit {
 
     /// Locks the leases of phones on which the activity is to be started, decides again, and writes those that it takes. If another
     /// planner inserts a lease meanwhile, the transaction starts again, and finds it.
-    func take(
+    func takeLeases(
         _ phones: [Phone],
         hasChannel: Bool,
         in transaction: borrowing PostgresTransaction

@@ -13,13 +13,13 @@ extension Registry {
         by who: UTF8Text
     ) async throws -> PlanPage {
         let unit = PlanUnit(request: request, scope: scope, who: who)
-        let found = try await read { try unit.find(after: position, $0) }
+        let found = try await read { try unit.findPage(after: position, $0) }
         let starts = found.phones.filter(\.isStarted)
         var taken: [InstallationHash: PlanDecision] = [:]
         if !starts.isEmpty {
             taken = try await write { session in
                 try session.transaction { transaction, _ in
-                    try unit.take(starts, hasChannel: found.hasChannel, in: transaction)
+                    try unit.takeLeases(starts, hasChannel: found.hasChannel, in: transaction)
                 }
             }
         }

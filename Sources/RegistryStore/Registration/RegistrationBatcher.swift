@@ -17,7 +17,7 @@ extension Batcher<RegistrationRequest, RegistrationResult> {
             perform: { worker in
                 try await units.serve(worker, .registrations, .ifSafe) { session, requests in
                     let unit = RegistrationUnit(requests: requests, scope: requests[0].scope)
-                    return try session.transaction { try unit.run(in: $0, locking: $1) }
+                    return try session.transaction { try unit.mergeRequests(in: $0, locking: $1) }
                 }
             }
         )

@@ -10,11 +10,11 @@ struct RegistrationUnit {
     /// - Parameter additionalIDs: activities to lock besides those of the requests.
     /// - Returns: a result for each request, in order.
     /// - Throws: ``MissingLocks``, `unknownApp`.
-    func run(
+    func mergeRequests(
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> [Result<RegistrationResult, Problem>] {
-        var rows = try locks(adding: additionalIDs).take(in: scope, transaction)
+        var rows = try locks(adding: additionalIDs).lockRows(in: scope, transaction)
         let results = try merge(&rows, transaction)
         try rows.write(in: scope, transaction, isLast: true)
         return results

@@ -24,6 +24,6 @@ extension Registry {
             claimant: claimant,
             scope: scope
         )
-        return try await registrations.run(request, on: executor)
+        return try await registrations.submit(request, on: executor)
     }
 }

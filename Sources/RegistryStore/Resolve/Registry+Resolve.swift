@@ -41,9 +41,9 @@ extension Registry {
     ) async throws -> AliasPage {
         let rows: AliasRows
         if key == 0 {
-            rows = try await resolutions.run(ResolveRequest(alias: alias, limit: limit, scope: scope), on: executor)
+            rows = try await resolutions.submit(ResolveRequest(alias: alias, limit: limit, scope: scope), on: executor)
         } else {
-            rows = try await read { try ResolveRequest.find(alias, after: key, limit: limit, in: scope, $0) }
+            rows = try await read { try ResolveRequest.findActivities(alias, after: key, limit: limit, in: scope, $0) }
         }
         guard rows.isShort else { return rows.page }
         var rest = Self.mostWithheld
@@ -87,7 +87,13 @@ extension Registry {
             distinct.append(alias)
         }
         var (rows, complete) = try await read { [distinct] session in
-            try ResolveRequest.find(distinct, limit: limitPerAlias, most: Self.mostResolved, in: scope, session)
+            try ResolveRequest.findActivities(
+                distinct,
+                limit: limitPerAlias,
+                most: Self.mostResolved,
+                in: scope,
+                session
+            )
         }
         var looks = Self.mostWithheld
         for index in rows.indices.prefix(complete) where rows[index].isShort {

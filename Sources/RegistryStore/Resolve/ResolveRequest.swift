@@ -25,17 +25,19 @@ struct ResolveRequest: Sendable {
                     requests in
                     let (limit, scope) = (requests[0].limit, requests[0].scope)
                     guard requests.count > 1 else {
-                        return [.success(try find(requests[0].alias, after: 0, limit: limit, in: scope, session))]
+                        return [
+                            .success(try findActivities(requests[0].alias, after: 0, limit: limit, in: scope, session))
+                        ]
                     }
                     let most = requests.count * (limit + 1)
-                    return try find(requests.map(\.alias), limit: limit, most: most, in: scope, session).rows
+                    return try findActivities(requests.map(\.alias), limit: limit, most: most, in: scope, session).rows
                         .map { .success($0) }
                 }
             }
         )
     }
 
-    static func find(
+    static func findActivities(
         _ alias: Alias,
         after key: Int64,
         limit: Int,
@@ -62,7 +64,7 @@ struct ResolveRequest: Sendable {
     ///   - limit: the most activities of each alias.
     ///   - most: the most rows of all aliases together.
     /// - Returns: the rows of each alias, and the number of leading aliases that `most` did not cut.
-    static func find(
+    static func findActivities(
         _ aliases: [Alias],
         limit: Int,
         most: Int,

@@ -13,14 +13,14 @@ struct RowLocks {
     /// Locks the rows and reads the time after it, in one round trip. Installations that requests do not name take another one.
     ///
     /// - Throws: `unknownApp`.
-    func take(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
+    func lockRows(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
         try rows(transaction.pipeline(locks(in: scope) + [readContext(in: scope)])[...], in: scope, transaction)
     }
 
     /// Locks the rows of a request about an installation as well.
     ///
     /// - Throws: `unknownApp`.
-    func take(
+    func lockRows(
         _ installation: InstallationLocks,
         in scope: Scope,
         _ transaction: borrowing PostgresTransaction

@@ -62,7 +62,7 @@ package struct DatabaseCondition: Sendable, Hashable {
             let (name, deadRows) = try row.decode(String.self, Int.self)
             return NeglectedTable(name: name, deadRows: deadRows)
         }
-        distribution = try DistributionCondition.find(session)
+        distribution = try DistributionCondition.read(session)
         unsafeSettings += distribution?.workers.flatMap(\.unsafeSettings) ?? []
     }
 
@@ -87,7 +87,7 @@ extension Registry {
     ///
     /// - Throws: `unavailable`.
     package func distributionCondition() async throws -> DistributionCondition? {
-        try await read { try DistributionCondition.find($0) }
+        try await read { try DistributionCondition.read($0) }
     }
 }
 

@@ -23,7 +23,7 @@ package struct DistributionCondition: Sendable, Hashable {
     /// All nodes that have shards, or may.
     package var workers: [Worker] = []
 
-    static func find(_ session: borrowing PostgresSession) throws -> DistributionCondition? {
+    static func read(_ session: borrowing PostgresSession) throws -> DistributionCondition? {
         try session.execute(Distribution.isInstalled)[0].decode(Bool.self) ? DistributionCondition(session) : nil
     }
 
@@ -41,13 +41,13 @@ package struct DistributionCondition: Sendable, Hashable {
         for row in answers.rows {
             let (name, isReachable, setting, value) = try row.decode(String.self, Bool.self, String?.self, String?.self)
             if workers.last?.name != name { workers.append(Worker(name: name, isReachable: isReachable)) }
-            if let setting { workers[workers.count - 1].note(setting, value ?? "") }
+            if let setting { workers[workers.count - 1].recordSetting(setting, value ?? "") }
         }
     }
 }
 
 extension DistributionCondition.Worker {
-    fileprivate mutating func note(_ setting: String, _ value: String) {
+    fileprivate mutating func recordSetting(_ setting: String, _ value: String) {
         if let needed = Distribution.settings[setting], needed != value { otherSettings[setting] = value }
         if let safe = UnsafeDurability.safeValues.first(where: { $0.0 == setting }), !safe.1.contains(value) {
             unsafeSettings.append(UnsafeDurability(setting: setting, value: value, worker: name))

@@ -29,7 +29,7 @@ extension PostgresPool {
         let other = copy(maximumConnections: 1)
         let isShared: Bool
         do {
-            isShared = try await find(in: other)
+            isShared = try await findLock(in: other)
         } catch let error where SharedSessions.caused(error) {
             isShared = true
         } catch {
@@ -40,7 +40,7 @@ extension PostgresPool {
         if isShared { throw SharedSessions() }
     }
 
-    private func find(in other: PostgresPool) async throws -> Bool {
+    private func findLock(in other: PostgresPool) async throws -> Bool {
         // A pooler may choose another session each time.
         for _ in 0..<3 {
             let mark = try await withSession(.never) { session in

@@ -73,7 +73,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     ///
     /// - Parameter executor: runs a worker that this request opens; nil is Swift's own pool.
     /// - Throws: the request's own error; `unavailable` if too many requests wait, or this one waited too long.
-    func run(_ request: Request, on executor: (any TaskExecutor)? = nil) async throws(Problem) -> Output {
+    func submit(_ request: Request, on executor: (any TaskExecutor)? = nil) async throws(Problem) -> Output {
         let now = ContinuousClock.now
         let deadline = now + (TimeLeft.forWork ?? timeout)
         return try await withCheckedContinuation { continuation in
@@ -208,7 +208,7 @@ extension Batcher {
         /// - Parameter time: how long Postgres took for them.
         func complete(_ results: [Result<Output, Problem>], after time: Duration) {
             batcher?.took(time, for: results.count)
-            for (waiting, result) in zip(take(), results) { waiting.complete(result) }
+            for (waiting, result) in zip(takeRequests(), results) { waiting.complete(result) }
         }
 
         /// Takes the next batch; requests that waited too long fail.
@@ -229,12 +229,12 @@ extension Batcher {
         }
 
         fileprivate func fail(_ problem: Problem) {
-            for waiting in take() { waiting.complete(.failure(problem)) }
+            for waiting in takeRequests() { waiting.complete(.failure(problem)) }
         }
 
-        fileprivate func split() -> [Worker] { take().map(Worker.init) }
+        fileprivate func split() -> [Worker] { takeRequests().map(Worker.init) }
 
-        private func take() -> [Waiting] {
+        private func takeRequests() -> [Waiting] {
             state.withLock { state in
                 defer { state.batch = [] }
                 return state.batch

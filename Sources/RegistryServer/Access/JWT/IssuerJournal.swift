@@ -8,7 +8,7 @@ package final class IssuerJournal: Sendable {
     package init() {}
 
     /// - Parameter failure: nil if keys were fetched, or the app's settings changed.
-    func note(_ failure: String?, of app: BundleID) { failures.withLock { $0[app] = failure } }
+    func recordFailure(_ failure: String?, of app: BundleID) { failures.withLock { $0[app] = failure } }
 
     func failure(of app: BundleID) -> String? { failures.withLock { $0[app] } }
 

@@ -66,13 +66,13 @@ final class IssuerKeys: Sendable {
         let known = entries.withLock { entries in
             if entries[app]?.settings != settings {
                 entries[app] = Entry(settings: settings)
-                journal.note(nil, of: app)
+                journal.recordFailure(nil, of: app)
             }
             return entries[app]
         }
         guard case .url(let url) = source else {
             if let keys = known?.keys { return keys }
-            return await keep(source, of: app, settings)
+            return await storeKeys(source, of: app, settings)
         }
         if let known, let keys = known.keys, !known.isStale(at: clock.uptime()), suffices(keys) { return keys }
         let (keys, fetching) = startFetching(url, of: app, settings)
@@ -81,7 +81,7 @@ final class IssuerKeys: Sendable {
         return await fetching?.value ?? keys
     }
 
-    private func keep(
+    private func storeKeys(
         _ source: JWTRequirements.Source,
         of app: BundleID,
         _ settings: JSONObject
@@ -121,7 +121,7 @@ final class IssuerKeys: Sendable {
             let keys = try await VerificationKeySet.read(try await fetch(url))
             change(app, settings) { entry in
                 (entry.keys, entry.fetchedAt, entry.fetching) = (keys, now, nil)
-                journal.note(nil, of: app)
+                journal.recordFailure(nil, of: app)
             }
             return keys
         } catch {
@@ -131,7 +131,7 @@ final class IssuerKeys: Sendable {
             )
             return change(app, settings) { entry in
                 entry.fetching = nil
-                if entry.keys == nil { journal.note(KeySetFetcher.reason(error), of: app) }
+                if entry.keys == nil { journal.recordFailure(KeySetFetcher.reason(error), of: app) }
                 return entry.keys
             } ?? nil
         }

@@ -27,7 +27,7 @@ struct JWTVerifier: Sendable {
     func wasValid(_ name: VerifiedTokens.Name) -> Bool { verified.proof(of: name) != nil }
 
     /// Notes that an app is deleted.
-    func forgetIssuer(of app: BundleID) { keys.journal.note(nil, of: app) }
+    func forgetIssuer(of app: BundleID) { keys.journal.recordFailure(nil, of: app) }
 
     /// The user of a token, cached under its name.
     ///
