@@ -274,7 +274,6 @@ import Testing
         #expect(outcome.words.contains("pushreg migrate"))
     }
 
-    /// As containers have it: the working directory of another user's process is not to be seen.
     @Test(.enabled(if: geteuid() == 0))
     func `Root without CAP_SYS_PTRACE creates and finds the embedded database`() async throws {
         let directory = "/tmp/pushreg-container-\(UUID())"

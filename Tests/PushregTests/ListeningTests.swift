@@ -18,7 +18,6 @@ import Testing
         #expect(outcome.words.split(separator: "\n").count == 1, "\(outcome.words)")
     }
 
-    /// The admin port asks for no credentials, and says where it is; a second service cannot have it.
     @Test func `The admin port is open and logs its address`() async throws {
         let database = try await TestDatabase.make()
         let flags = ["serve", "--port", "0"] + database.flags

@@ -37,7 +37,6 @@ import Testing
         #expect(await service.end() == 0, "\(service.text)")
     }
 
-    /// While the last request is waited for, the admin port is open, and says that no more should come.
     @Test func `A stopping service is not ready`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = try RunningProgram.start(

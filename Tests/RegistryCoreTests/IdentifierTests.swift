@@ -11,7 +11,6 @@ import Testing
         }
     }
 
-    /// Two spellings of one letter are two aliases; the same bytes are one, wherever they are looked up.
     @Test func `Aliases are compared by their bytes`() throws {
         let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
         let aliases = try [composed, decomposed, composed].map { try Alias(kind: "place", value: $0) }

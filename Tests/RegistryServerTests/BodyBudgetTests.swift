@@ -144,7 +144,6 @@ import Testing
         }
     }
 
-    /// While Postgres is waited for, nothing is held of the body.
     @Test func `Decoded bodies are freed`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry, insecureNoAuth: true)

@@ -27,7 +27,6 @@ import Testing
         #expect(registration.metadata?.canonicalJSON == Array(#"{"a":[true,null],"b":1}"#.utf8))
     }
 
-    /// R6: null is absent, `{}` clears.
     @Test func `Null is absent and an empty object clears`() {
         let (kept, faults) = registration(["token": "00", "aliases": .null, "metadata": .null, "observedAt": .null])
         #expect(faults.isEmpty && kept.aliases == nil && kept.metadata == nil && kept.observedAt == nil)

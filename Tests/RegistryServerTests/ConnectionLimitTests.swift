@@ -77,7 +77,6 @@ import Testing
         return Int(min(1000, limit.rlim_cur / 4))
     }
 
-    /// The 1001st is closed, and so are 5000 more; nothing is left of them, and others are served all the while.
     @Test func `A connection beyond the limit is closed`() async throws {
         let log = RecordedLog()
         let most = try Self.mostHeld()
@@ -107,7 +106,6 @@ import Testing
         }
     }
 
-    /// One caller holds as many as there may be: others are let in, and that caller loses those that are idle the longest.
     @Test func `A caller with many connections keeps no other caller out`() async throws {
         let few = { (limits: inout ServerConfiguration.Limits) in
             limits.connections = 8
@@ -133,7 +131,6 @@ import Testing
         }
     }
 
-    /// Of this machine and of proxies no request is broken off, so that there may be no room for another connection.
     @Test func `Work of trusted addresses is not dropped`() async throws {
         try await Self.run(local: IPAddress.loopback) {
             $0.connections = 1
@@ -185,7 +182,6 @@ import Testing
         }
     }
 
-    /// Operators have few connections to the service's admin port; one address cannot take them all.
     @Test func `The admin port accepts several connections`() async throws {
         var configuration = ServerConfiguration(port: 1)
         configuration.adminPort = 0

@@ -18,7 +18,6 @@ import Testing
         }
     }
 
-    /// At the limit, and one more.
     @Test(arguments: [
         // Host, Connection and as many more.
         (String(repeating: "X: y\r\n", count: 98), "200 "), (String(repeating: "X: y\r\n", count: 99), "431 "),
@@ -48,7 +47,6 @@ import Testing
         }
     }
 
-    /// A fault in the second of two requests does not touch the answer to the first.
     @Test func `Input that is not HTTP is refused after the complete response before it`() async throws {
         try await Self.run { _, connection in
             connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nNONSENSE\r\n\r\n")

@@ -59,7 +59,6 @@ import Testing
         }
     }
 
-    /// The console's sign-in, its cookies and the verbose probe are ways of trying keys, too.
     @Test func `Failed credentials are limited for every kind`() async throws {
         try await Self.run(ManualClock().clock) { server in
             let admin = try await ConsoleBrowser.signedIn(server, as: .admin)

@@ -7,7 +7,6 @@ import Testing
 
 /// The flows of the four kinds of app that the service grew from, as their developers would play them.
 @Suite(.timeLimit(.minutes(15))) struct FlowTests {
-    /// A flash sale: the backend knows a product; a customer reserves, cancels and reserves again.
     @Test func `A flash sale goes as its developers expect`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             func reserve(_ id: String, token: Int) async throws -> Reply {
@@ -30,7 +29,6 @@ import Testing
         }
     }
 
-    /// Freight: the app uploads in its `pushTokenUpdates` loop; the server needs all that a push takes in one lookup.
     @Test func `A freight goes as its developers expect`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for (token, minutes) in [(1, 30.0), (2, 20.0)] {
@@ -54,7 +52,6 @@ import Testing
         }
     }
 
-    /// Drone delivery: `{token, alias}` on every update, found by `liveactivityId`; active, ended, dismissed.
     @Test func `A drone delivery goes as its developers expect`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             func post(_ token: Int) async throws -> Reply {
@@ -81,8 +78,6 @@ import Testing
         }
     }
 
-    /// A retailer: a changed token replaces the old one, an ended activity's token is invalid, and what is registered
-    /// here is a Live Activity's token and nothing else.
     @Test func `A retailer's order goes as its developers expect`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await server.register("order-1", token: 1, alias: "o-1")

@@ -22,7 +22,6 @@ import Testing
         Caller(network: .of("9.9.\(number / 250).\(number % 250)"), installation: installation.map { Array($0.utf8) })
     }
 
-    /// How many of such calls may be under way, of which each comes from another place.
     @Test(arguments: [(sender, 32), (user, 16)])
     func `Heavy calls of a credential are limited`(_ principal: Principal, _ limit: Int) throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
@@ -39,7 +38,6 @@ import Testing
         #expect(calls.count == 0)
     }
 
-    /// A publishable key is in everybody's hands: whoever holds many of its calls open keeps nobody else from theirs.
     @Test func `A few networks cannot use up a publishable key`() throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         let held = try (0..<200).map { try calls.countCall(Self.phone, Self.caller($0 / 4), in: "a") }
@@ -62,7 +60,6 @@ import Testing
         withExtendedLifetime((held, local)) {}
     }
 
-    /// Batches, streams, and whatever reads or changes many rows; no other hot call.
     @Test func `The heavy routes are those of the list`() {
         let heavy = Route.all.filter { $0.isHeavy(asLines: false) }.map { route in
             "\(route.method) \(route.template.split(separator: "/").dropFirst(route.template.contains("environment") ? 4 : 2).joined(separator: "/"))"

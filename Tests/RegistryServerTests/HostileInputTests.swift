@@ -80,7 +80,6 @@ import Testing
         }
     }
 
-    /// A sound request that stops after each of its bytes: 408, or nothing, but never a write and never a hang.
     @Test func `A request that stops at any byte changes nothing and blocks nothing`() async throws {
         let limits = { (limits: inout ServerConfiguration.Limits) in
             limits.requestDeadline = .milliseconds(500)

@@ -205,7 +205,6 @@ import Testing
         }
     }
 
-    /// Answers pile up in the kernel's buffers, and nowhere else: requests are not read while they do.
     @Test func `A reader that stops reading gets no further responses`() async throws {
         let adjust = { (limits: inout ServerConfiguration.Limits) in limits.stalledReader = .seconds(4) }
         try await Self.run(adjust) { (server: LiveServer) async throws in

@@ -83,7 +83,6 @@ import Testing
         }
     }
 
-    /// An id that nobody has is looked up once in a while, and known keys go on working meanwhile.
     @Test func `Unknown ids are cached`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let (clock, key) = (ManualClock(), APIKey(random: .client))

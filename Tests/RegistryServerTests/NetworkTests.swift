@@ -65,7 +65,6 @@ import Testing
         #expect(throws: JSONFaultReason.self) { try KeySetURL(text, allowsInternal: false) }
     }
 
-    /// Names are resolved before anyone connects, so a public name of a private address is no way in.
     @Test func `Names of internal addresses are detected`() async throws {
         let addresses = try await NameLookup.addresses(of: "localhost", within: .seconds(5))
         #expect(!addresses.isEmpty && addresses.allSatisfy(\.isLoopback))

@@ -227,7 +227,6 @@ import Testing
         print("figure: parser of \(parser.name): \(count) inputs, \(accepted) accepted, the rest refused")
     }
 
-    /// The runs would see a parser that does not give back what it read.
     @Test func `The fuzzer detects a wrong parser`() {
         #expect(throws: Mismatch.self) { try Self.same("a", "b", []) }
     }

@@ -80,7 +80,6 @@ import Testing
         }
     }
 
-    /// Nothing that a caller can send may fail the service.
     @Test func `Strange input never gets a 500`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             var random = SeededGenerator(seed: 42)

@@ -56,7 +56,6 @@ import Testing
         }
     }
 
-    /// A path of many parts is one that there is nothing at; what cannot be decoded at its end is found.
     @Test func `Paths of many parts have no route`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let parts = String(repeating: "/a", count: 4000)

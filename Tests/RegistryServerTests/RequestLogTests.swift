@@ -44,7 +44,6 @@ import Testing
         #expect(log.text.contains("r-1") && !log.text.contains("trace-id"))
     }
 
-    /// A fault of the service is logged at every level, with the names of the request.
     @Test func `A line about a fault names the request and the trace`() {
         let log = RecordedLog()
         var logger = log.logger

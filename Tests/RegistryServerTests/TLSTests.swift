@@ -152,7 +152,6 @@ import Testing
         }
     }
 
-    /// A renewed certificate is in force at once, for new connections; one whose key does not fit changes nothing.
     @Test func `A renewed certificate is read again`() async throws {
         let (files, copy) = (try Files(), try Files())
         defer {

@@ -91,7 +91,6 @@ import Testing
         }
     }
 
-    /// Bytes that are sent behind it while it is being answered stay where they are.
     @Test func `Bytes after CONNECT are not collected`() async throws {
         let adjust = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .seconds(2) }
         try await HotCallTests.run(adjust) { (server: LiveServer) async throws in

@@ -14,7 +14,6 @@ import Testing
         return TestIdentity(database: identity.database, scope: scope, alias: identity.alias)
     }
 
-    /// The lifetime of a running activity is that of its first receipt.
     @Test func `A shorter lifetime applies to the next activity`() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1, at: .minutesAgo(90)).activity

@@ -228,7 +228,6 @@ import Testing
         #expect(try await phone.asUser("someone").register(7005, at: .minutesAgo(-1)).outcome == .registered)
     }
 
-    /// Without a time, too, an erased activity's id is used up; what is given anew is taken.
     @Test func `New data after an erasure is accepted`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.database.registry, activity.scope)
@@ -240,7 +239,6 @@ import Testing
         #expect(try await again.tokens(Self.user) == [.sample(7005)])
     }
 
-    /// Requests of the one who is erased go on while it is erased: nothing of before stays.
     @Test(.timeLimit(.minutes(15))) func `An erasure wins against running requests`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.database.registry, activity.scope)

@@ -23,7 +23,6 @@ import Testing
         #expect(explanation.activities.first?.facts.sentence.contains("user dismissed") == true)
     }
 
-    /// Swept or not, the reason is the same.
     @Test func `A swept activity is shown as expired`() async throws {
         let activity = try await TestActivity.make()
         try await Self.expire(activity)

@@ -184,7 +184,6 @@ import Testing
         #expect(try await isReleased)
     }
 
-    /// Its life tells a token once, as what became of it last; one that it has again is none of those that it had.
     @Test func `An activity's audit page has the outcome of each token`() async throws {
         let activity = try await TestActivity.make()
         for (minutes, token) in [1, 2, 1].enumerated() {

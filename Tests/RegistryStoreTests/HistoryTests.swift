@@ -7,8 +7,6 @@ import Testing
 
 /// R0: the state is a plain fold of what clients said, in whatever order and however often it comes.
 @Suite struct HistoryTests {
-    /// Random histories of rotations, takeovers, full states, ends and late or early 410s, on several connections of
-    /// two instances at once, against the reference model.
     @Test(.timeLimit(.minutes(150)))
     func `Random histories agree with the model`() async throws {
         let count = TestScale.isLong ? 100_000 : 1_500

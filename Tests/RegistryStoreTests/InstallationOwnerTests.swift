@@ -85,7 +85,6 @@ import Testing
         #expect(try await phone.events().filter { $0 == "taken-over" }.count == 1)
     }
 
-    /// A request of the user before arrives late: it takes nothing back.
     @Test func `A late registration takes nothing over`() async throws {
         let phone = try await TestInstallation.make()
         let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
@@ -113,7 +112,6 @@ import Testing
         #expect(try await phone.record()?.aliases == nil)
     }
 
-    /// R0: users that come and go, in all orders.
     @Test func `All orders of users lead to one owner`() async throws {
         let steps = [("u-1", 1.0), ("u-2", 2), ("u-2", 3), ("u-1", 4)]
         var states: Set<[String]> = []
@@ -152,7 +150,6 @@ import Testing
         #expect(try await subject(phone) == "u-2")
     }
 
-    /// Many users at once over a new installation's token: one gets it, the others change nothing.
     @Test(arguments: [true, false])
     func `One of many racing users registers the token`(isTimed: Bool) async throws {
         let root = try await TestInstallation.make()
@@ -190,7 +187,6 @@ import Testing
         }
     }
 
-    /// Users who take an installation over at once: the latest by time has it, and none of the aliases before.
     @Test func `Concurrent takeovers lead to one owner`() async throws {
         let root = try await TestInstallation.make()
         for round in 0..<(TestScale.isLong ? 200 : 20) {

@@ -62,7 +62,6 @@ import Testing
         #expect(try await phone.token(in: slot) == .sample(2))
     }
 
-    /// An activity claimed it, too, and is gone before the installation is.
     @Test func `A value of a removed activity is removed with its installation`() async throws {
         let phone = try await TestInstallation.make()
         let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("activity"))
@@ -84,7 +83,6 @@ import Testing
         #expect(try await phone.count("token_values") == 1)
     }
 
-    /// Those that hold something keep no page from those that do not, wherever it begins.
     @Test func `Empty installations are found among others`() async throws {
         let phone = try await TestInstallation.make()
         for number in 2..<12 { try await phone.another(number).register(number, at: .minutesAgo(5)) }

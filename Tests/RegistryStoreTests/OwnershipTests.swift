@@ -130,7 +130,6 @@ import Testing
         #expect(await phone.problem { try await post(3, by: one) }?.code == .notYours)
     }
 
-    /// Many users register an unknown activity at once: one of them becomes its owner and alone changes it.
     @Test(arguments: [true, false])
     func `One of many racing users becomes the owner`(isTimed: Bool) async throws {
         let root = try await TestActivity.make()

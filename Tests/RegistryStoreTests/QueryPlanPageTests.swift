@@ -38,7 +38,6 @@ import Testing
         #expect(plan.pages > mostPages || plan.wholeReads != [], "\(plan.text)")
     }
 
-    /// A crowd under one alias: its first page must not cost what the crowd costs.
     @Test(.timeLimit(.minutes(15)))
     func `The first page of a crowd does not join all its rows`() async throws {
         let database = try await TestDatabase.make()

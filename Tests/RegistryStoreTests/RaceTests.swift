@@ -156,7 +156,6 @@ import Testing
         #expect(try await identity.tokens().count <= 1)
     }
 
-    /// Two installations and their activities over the same few values, with log-outs and deletions in between.
     @Test(.timeLimit(.minutes(15)))
     func `Many installations race for one device token, and one has it`() async throws {
         let activity = try await TestActivity.make()

@@ -34,8 +34,6 @@ import Testing
         #expect(Set(seen).count == 20)
     }
 
-    /// However many rows a range has, and whether others' activities lie between them: each once, in order, without those
-    /// that ended and those of another alias.
     @Test(arguments: [1, 2, 3, 4, 7, 14, 1000], [0, 1, 6])
     func `Ranges contain each running activity once`(rangeSize: Int, others: Int) async throws {
         let first = try await TestActivity.make()

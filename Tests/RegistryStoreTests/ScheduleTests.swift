@@ -41,7 +41,6 @@ import Testing
         #expect(try await activity.sweep(.expiry) == 1)
     }
 
-    /// The reasons of a refusal are the same with a start as without one.
     @Test func `Refusals of a schedule are reported`() async throws {
         let activity = try await TestActivity.make()
         let start = after(20 * 60)
@@ -99,7 +98,6 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM activity_aliases WHERE NOT ended") == 1)
     }
 
-    /// It came back with another token than the one whose bytes went.
     @Test func `Another token comes with the new observation`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, aliases: [Self.alias])

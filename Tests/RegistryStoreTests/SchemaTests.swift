@@ -134,7 +134,6 @@ import Testing
         #expect(problem?.code == .unknownApp)
     }
 
-    /// Of every table, and only its own.
     @Test func `An interrupted deletion is completed later`() async throws {
         let activity = try await TestActivity.make()
         let (database, app) = (activity.database, activity.scope.app)

@@ -65,7 +65,6 @@ import Testing
         #expect(registry.metrics.statements[.reads]?.snapshot.count == 1)
     }
 
-    /// Nobody waits for a lock, and nothing is lost.
     @Test func `Many threads record at once`() async {
         let histogram = Histogram(bounds: [1, 2])
         await withTaskGroup(of: Void.self) { group in

@@ -30,7 +30,6 @@ import Testing
         )
     }
 
-    /// The storm is over after fewer than the guard's share: what is out comes back by one call.
     @Test(.timeLimit(.minutes(15)))
     func `One call releases the tokens of a short storm`() async throws {
         let activity = try await TestActivity.make()
@@ -42,7 +41,6 @@ import Testing
         #expect(try await Self.out(of: activity) == 0)
     }
 
-    /// Or nobody calls, and the apps confirm their tokens as they do at each launch.
     @Test(.timeLimit(.minutes(15)))
     func `Clients' confirmations release the tokens of a storm`() async throws {
         let activity = try await TestActivity.make()

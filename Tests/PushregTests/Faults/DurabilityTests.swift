@@ -15,7 +15,6 @@ import Testing
         print("figure: kill -9, \(Self.rounds) rounds: \(lost.acknowledged) acknowledged, \(lost.missing) lost")
     }
 
-    /// The control: the same play must lose where Postgres acknowledges before it has flushed.
     @Test(.timeLimit(.minutes(10))) func `Without synchronous commit it does lose`() async throws {
         // The WAL writer comes so late that what was acknowledged is still in memory when the processes are killed.
         let settings = [

@@ -83,7 +83,6 @@ import Testing
         #expect(try await target.count("SELECT count(*) FROM activities") == 100)
     }
 
-    /// An import into another database, or of a file that has changed since, says nothing about this one.
     @Test(.timeLimit(.minutes(15)))
     func `Progress counts for its own file and database only`() async throws {
         let (source, target, file) = try await Self.exported(3000)

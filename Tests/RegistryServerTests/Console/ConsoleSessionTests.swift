@@ -168,7 +168,6 @@ import Testing
         }
     }
 
-    /// Else another site could sign somebody in as somebody else.
     @Test func `The sign-in form is bound to the browser`() async throws {
         try await Self.run { server in
             let key = try await server.key(.auditor).key.text.revealed
@@ -182,7 +181,6 @@ import Testing
         }
     }
 
-    /// A caller who tries keys is slowed down, and nobody else with them.
     @Test func `Sign-ins are counted by address`() async throws {
         var configuration = ServerConfiguration(port: 0)
         configuration.addressRate = RateLimit(rate: 1)
