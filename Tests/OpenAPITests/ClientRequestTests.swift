@@ -50,7 +50,9 @@ import Testing
     @Test(arguments: ClientReports.all)
     func `The author of a report does not change its content`(report: Report) throws {
         let (one, other) = try (Self.request(report, by: .installation), Self.request(report, by: .user("u-7")))
-        #expect(one.url == other.url && one.method == other.method && one.body == other.body)
+        #expect(one.url == other.url)
+        #expect(one.method == other.method)
+        #expect(one.body == other.body)
     }
 
     @Test func `An undocumented request is detected`() throws {

@@ -46,7 +46,8 @@ import Testing
                 #expect(results.map(\.count) == [0, 0, 0, 5, 0, 0])
                 #expect(results[4].isEmpty)
                 let rows = try results[3].decode(Int.self, String.self)
-                #expect(rows.map(\.0) == [0, 0, 1, 2, 3] && rows.map(\.1) == ["0", "0", "1", "2", "3"])
+                #expect(rows.map(\.0) == [0, 0, 1, 2, 3])
+                #expect(rows.map(\.1) == ["0", "0", "1", "2", "3"])
             }
         }
     }

@@ -171,16 +171,21 @@ import Testing
         // A shorter wait needs an earlier one.
         #expect(state.enqueue("d", id: 4, until: time(5), now: start).wakes == [time(5)])
         let first = state.refuseOverdue(planned: time(5), now: time(5))
-        #expect(first.summary == ["fail d deadlineExceeded"] && first.wakes == [time(10)])
+        #expect(first.summary == ["fail d deadlineExceeded"])
+        #expect(first.wakes == [time(10)])
         // It is late, and finds two.
         let second = state.refuseOverdue(planned: time(10), now: time(20))
-        #expect(second.summary == ["fail a deadlineExceeded", "fail b deadlineExceeded"] && second.wakes == [time(30)])
+        #expect(second.summary == ["fail a deadlineExceeded", "fail b deadlineExceeded"])
+        #expect(second.wakes == [time(30)])
         // The timer that an earlier one went ahead of finds nothing and asks for nothing.
         let third = state.refuseOverdue(planned: time(10), now: time(20))
-        #expect(third.summary == [] && third.wakes == [])
+        #expect(third.summary == [])
+        #expect(third.wakes == [])
         #expect(state.connected(lease(7), now: time(21)).summary == ["lend 7 to c"])
         let last = state.refuseOverdue(planned: time(30), now: time(30))
-        #expect(last.summary == [] && last.wakes == [] && state.waitingCount == 0)
+        #expect(last.summary == [])
+        #expect(last.wakes == [])
+        #expect(state.waitingCount == 0)
         #expect(state.enqueue("e", id: 5, until: time(50), now: time(31)).wakes == [time(50)])
     }
 }

@@ -196,7 +196,8 @@ struct ProfileTests {
         #expect(throws: Rejection.self) {
             try story.rows.register(token, TokenDigest(1), in: id, hasOneOwner: true, request)
         }
-        #expect(story.rows.installations.installations.isEmpty && story.rows.installations.slots.isEmpty)
+        #expect(story.rows.installations.installations.isEmpty)
+        #expect(story.rows.installations.slots.isEmpty)
         #expect(story.events.isEmpty)
     }
 
@@ -217,7 +218,9 @@ struct LogOutTests {
         try story.register("device", 1, at: 20)
         try story.register("start", 2, at: 40, type: "Delivery")
         #expect(try story.logOut(at: 30) == Story.minute(30))
-        #expect(story.phone.aliases == nil && story.phone.metadata == nil && story.phone.subject == nil)
+        #expect(story.phone.aliases == nil)
+        #expect(story.phone.metadata == nil)
+        #expect(story.phone.subject == nil)
         #expect(story.phone.times == InstallationTimes(fullStateAt: Story.minute(30), loggedOutAt: Story.minute(30)))
         #expect(story.slot()?.token?.token == nil)
         #expect(story.slot("start", type: "Delivery")?.token?.token != nil)

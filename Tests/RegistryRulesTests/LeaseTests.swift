@@ -11,7 +11,8 @@ struct LeaseTests {
         var lease = PlanDecisionTests.lease(attempts: attempts)
         #expect(lease.fail("503", at: Story.minute(60)) == true)
         let failure = try #require(lease.failure)
-        #expect(failure.at == Story.minute(60) && failure.reason == "503")
+        #expect(failure.at == Story.minute(60))
+        #expect(failure.reason == "503")
         #expect(failure.retryAt == Story.minute(60 + pause))
         #expect(lease.leasedUntil == Story.minute(60))
     }
@@ -37,7 +38,8 @@ struct LeaseTests {
         var lease = PlanDecisionTests.lease(attempts: [40, 50])
         #expect(lease.release(at: Story.minute(60)) == true)
         #expect(lease.attempts == [Story.minute(40)])
-        #expect(lease.releasedAt == Story.minute(60) && lease.leasedUntil == Story.minute(60))
+        #expect(lease.releasedAt == Story.minute(60))
+        #expect(lease.leasedUntil == Story.minute(60))
     }
 
     @Test func `A lease that has ended is not returned`() {
@@ -49,7 +51,9 @@ struct LeaseTests {
         _ = released.release(at: Story.minute(55))
         let before = released
         #expect(released.release(at: Story.minute(60)) == false)
-        #expect(released == before && expired.attempts.count == 1 && failed.attempts.count == 1)
+        #expect(released == before)
+        #expect(expired.attempts.count == 1)
+        #expect(failed.attempts.count == 1)
     }
 
     @Test func `The audit shows the outcome of a lease`() {

@@ -167,9 +167,13 @@ struct PlanDecisionTests {
 
     @Test func `Rule 5 takes a lease`() throws {
         let lease = try #require(Self.decide(Self.phone()).lease)
-        #expect(lease.id == Self.newID && lease.planID == "plan-2" && lease.handle == nil)
-        #expect(lease.leasedAt == Story.minute(60) && lease.leasedUntil == Story.minute(120))
-        #expect(lease.attempts == [Story.minute(60)] && lease.attempt == 1)
+        #expect(lease.id == Self.newID)
+        #expect(lease.planID == "plan-2")
+        #expect(lease.handle == nil)
+        #expect(lease.leasedAt == Story.minute(60))
+        #expect(lease.leasedUntil == Story.minute(120))
+        #expect(lease.attempts == [Story.minute(60)])
+        #expect(lease.attempt == 1)
     }
 
     @Test func `A dismissed activity is started again on request`() {
@@ -199,7 +203,9 @@ struct PlanDecisionTests {
             let phone = Self.phone { $0.registeredAt = Story.minute(51) }
             for planID: UTF8Text in ["plan-1", "plan-2"] {
                 let lease = try #require(Self.decide(phone, known, planID: planID).lease)
-                #expect(lease.id == Self.newID && lease.attempt == 1 && lease.handle == known.handle)
+                #expect(lease.id == Self.newID)
+                #expect(lease.attempt == 1)
+                #expect(lease.handle == known.handle)
             }
         }
     }
@@ -212,7 +218,8 @@ struct PlanDecisionTests {
         let dayLater = Story.minute(24 * 60)
         #expect(Self.decide(Self.phone(), lease, at: dayLater - .microseconds(1)).lease == nil)
         let next = try #require(Self.decide(Self.phone(), lease, at: dayLater).lease)
-        #expect(next.attempts == [1, 2, 24 * 60].map(Story.minute) && next.attempt == 3)
+        #expect(next.attempts == [1, 2, 24 * 60].map(Story.minute))
+        #expect(next.attempt == 3)
         let last = try #require(Self.decide(Self.phone(), lease, at: dayLater + .seconds(60)).lease)
         #expect(last.attempt == 2)
     }

@@ -29,7 +29,10 @@ import Testing
 
     @Test func `Null is absent and an empty object clears`() {
         let (kept, faults) = registration(["token": "00", "aliases": .null, "metadata": .null, "observedAt": .null])
-        #expect(faults.isEmpty && kept.aliases == nil && kept.metadata == nil && kept.observedAt == nil)
+        #expect(faults.isEmpty)
+        #expect(kept.aliases == nil)
+        #expect(kept.metadata == nil)
+        #expect(kept.observedAt == nil)
         let (cleared, others) = registration(["token": "00", "aliases": [:], "metadata": [:]])
         #expect(others.isEmpty && cleared.aliases?.aliases == [] && cleared.metadata?.canonicalJSON == Array("{}".utf8))
         #expect(registration(["token": "00", "aliases": ["userId": .null, "orderId": []]]).0.aliases?.aliases == [])
@@ -124,7 +127,8 @@ import Testing
             "aliases": [["kind": "userId", "value": "u"], ["kind": "1", "value": ""], 3, ["kind": "a"]]
         ])
         let body = try #require(ResolveBody.read(&json))
-        #expect(json.faults.isEmpty && body.limitPerAlias == 100)
+        #expect(json.faults.isEmpty)
+        #expect(body.limitPerAlias == 100)
         let pointers = body.aliases.map { alias in
             if case .failure(let problem) = alias { problem.errors.map(\.pointer) } else { [String]() }
         }

@@ -35,7 +35,9 @@ import Testing
     func `A position is returned at once, and the changes since it come with the next position`() async throws {
         try await LiveServer.run { server in
             let start = try await server.call(.get, "…/changes?wait=60")
-            #expect(start.status == 200 && start["changes"] == [] && start["more"] == false)
+            #expect(start.status == 200)
+            #expect(start["changes"] == [])
+            #expect(start["more"] == false)
             var after = try await Self.position(server)
             for number in 0..<3 { try await server.register("a-\(number)", token: number) }
             var (found, sizes, hasMore): ([JSONValue], [Int], Bool) = ([], [], true)
@@ -49,7 +51,8 @@ import Testing
             #expect(sizes.prefix(2) == [2, 1])
             #expect(found == ["a-0", "a-1", "a-2"])
             let quiet = try await server.call(.get, "…/changes?after=\(after)")
-            #expect(quiet["changes"] == [] && quiet["more"] == false)
+            #expect(quiet["changes"] == [])
+            #expect(quiet["more"] == false)
         }
     }
 
@@ -78,7 +81,8 @@ import Testing
             #expect(try await waited["changes"].all("activityId") == ["a-2"])
             let begin = ContinuousClock.now
             let none = try await server.call(.get, "…/changes?after=\(after)&wait=1&types=ended")
-            #expect(none["changes"] == [] && none["more"] == false)
+            #expect(none["changes"] == [])
+            #expect(none["more"] == false)
             #expect(begin.duration(to: .now) >= .milliseconds(900))
             #expect(none["after"] != .string(after), "the position moves on all the same")
         }
@@ -94,7 +98,8 @@ import Testing
             let lines = (told + more).split(separator: "\n")
             let change = try #require(lines.firstIndex { $0.contains(#""activityId":"a-1""#) })
             let bookmark = try #require(lines.firstIndex { $0.contains(#"{"after":"#) })
-            #expect(lines[change].contains(#""type":"available""#) && change < bookmark)
+            #expect(lines[change].contains(#""type":"available""#))
+            #expect(change < bookmark)
         }
     }
 
@@ -104,7 +109,8 @@ import Testing
             try await server.register("a-1", token: 1)
             let first = try Self.open(server, accept: "text/event-stream", "Last-Event-ID: \(after)\r\n")
             let text = await first.read(past: "event: bookmark")
-            #expect(text.contains("text/event-stream") && text.lowercased().contains("x-accel-buffering: no"))
+            #expect(text.contains("text/event-stream"))
+            #expect(text.lowercased().contains("x-accel-buffering: no"))
             #expect(text.contains("event: change\ndata: {") && text.contains(#""activityId":"a-1""#))
             let id = try #require(text.split(separator: "\n").last { $0.hasPrefix("id: ") }).dropFirst(4)
             first.finish()
@@ -137,10 +143,12 @@ import Testing
             }
             #expect(try await server.call(.get, "…/changes?after=\(after)").status == 200)
             let reset = try await server.call(.get, "…/changes?after=\(late)")
-            #expect(reset.status == 410 && reset.problem == "feed-reset")
+            #expect(reset.status == 410)
+            #expect(reset.problem == "feed-reset")
             let stream = try Self.open(server, "?after=\(late)")
             let answer = await stream.read(past: "feed-reset")
-            #expect(answer.hasPrefix("HTTP/1.1 410") && answer.contains("feed-reset"))
+            #expect(answer.hasPrefix("HTTP/1.1 410"))
+            #expect(answer.contains("feed-reset"))
         }
     }
 
@@ -154,7 +162,8 @@ import Testing
             }
             let refused = try Self.open(server)
             let answer = await refused.read(past: "\r\n\r\n")
-            #expect(answer.hasPrefix("HTTP/1.1 503") && answer.lowercased().contains("retry-after: 5"))
+            #expect(answer.hasPrefix("HTTP/1.1 503"))
+            #expect(answer.lowercased().contains("retry-after: 5"))
             // Pages are answered all the same.
             #expect(try await server.call(.get, "…/changes").status == 200)
             streams.removeLast().reset()

@@ -123,7 +123,8 @@ import Testing
                 let isTrusted = network == 0
                 let admitted = try Self.admit(connection, from: "10.0.0.\(network)", isTrusted: isTrusted, to: &table)
                 let expected = model.admit(connection, from: network, isTrusted: isTrusted)
-                #expect((admitted != nil) == expected.isAdmitted && admitted?.closing == expected.closing)
+                #expect((admitted != nil) == expected.isAdmitted)
+                #expect(admitted?.closing == expected.closing)
                 if let admitted { slots = slots.suffix(20) + [(connection, admitted.slot)] }
             }
             #expect(table.count == model.all.count)

@@ -43,7 +43,8 @@ import Testing
             (server: LiveServer, connection: RawConnection) async throws in
             connection.send("PUT \(Self.path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
             let answer = await connection.read()
-            #expect(answer.hasPrefix("HTTP/1.1 408 ") && answer.lowercased().contains("connection: close"))
+            #expect(answer.hasPrefix("HTTP/1.1 408 "))
+            #expect(answer.lowercased().contains("connection: close"))
             #expect(try await server.call(.get, "/livez").status == 200)
         }
     }
@@ -62,7 +63,8 @@ import Testing
             let fields = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999"
             connection.send("PUT \(Self.path) HTTP/1.1\r\n\(fields)\r\n\r\n")
             let answer = await connection.read()
-            #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("body-too-large"))
+            #expect(answer.hasPrefix("HTTP/1.1 413 "))
+            #expect(answer.contains("body-too-large"))
             #expect(answer.lowercased().contains("connection: close"))
         }
     }

@@ -108,7 +108,8 @@ import Testing
         try await LiveServer.run { (server: LiveServer) async throws in
             for method in [HTTPRequest.Method.get, .head] {
                 let reply = try await server.call(method, path)
-                #expect(reply.status == 303 && reply.fields[.location] == target)
+                #expect(reply.status == 303)
+                #expect(reply.fields[.location] == target)
             }
             #expect(try await server.call(.post, path).status >= 400)
             for other in ["/v1/apps/", "/livez/", "/none/"] {

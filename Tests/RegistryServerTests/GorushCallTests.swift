@@ -32,7 +32,8 @@ import Testing
                 (Self.post("Unregistered", token: masked), "masked-token"), (Self.post(""), "no-error"),
             ] {
                 let answer = try await server.call(.post, "…/feedback/gorush", post)
-                #expect(answer.status == 200 && answer["action"] == "ignored")
+                #expect(answer.status == 200)
+                #expect(answer["action"] == "ignored")
                 let metrics = String(decoding: try await server.call(.get, "/metrics").bytes, as: UTF8.self)
                 #expect(metrics.contains("pushreg_gorush_posts_ignored_total{reason=\"\(reason)\"} 1"))
             }

@@ -113,7 +113,8 @@ import Testing
                     for number in 0..<count { request.headers.add(name: "x-\(number)", value: "y") }
                     if method == .PUT { request.body = .bytes(ByteBuffer(repeating: 0x20, count: 100_000)) }
                     let answer = try await client.execute(request, timeout: .seconds(10))
-                    #expect(answer.version == .http2 && answer.status.code == status)
+                    #expect(answer.version == .http2)
+                    #expect(answer.status.code == status)
                     let body = String(buffer: try await answer.body.collect(upTo: 10_000))
                     #expect(status == 200 || body.contains(#""code":"headers-too-large""#))
                 }
@@ -132,7 +133,8 @@ import Testing
         let name = try #require(HTTPField.Name("host"))
         for host in hosts { head.headerFields.append(HTTPField(name: name, value: host)) }
         let fault = head.streamFault(mostFields: 100)
-        #expect((fault == nil) == isRight && (isRight || fault?.code == .malformedRequest))
+        #expect((fault == nil) == isRight)
+        #expect((isRight || fault?.code == .malformedRequest))
     }
 }
 

@@ -233,7 +233,8 @@ import Testing
             connection.send(Self.text(Self.get(path), 2, last: false))
             connection.finishSending()
             let answer = await connection.read()
-            #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.hasSuffix("}"))
+            #expect(answer.hasPrefix("HTTP/1.1 200 "))
+            #expect(answer.hasSuffix("}"))
         }
     }
 

@@ -64,7 +64,8 @@ import Testing
         var connection = Recorded()
         connection.request("/1", "ab", "cd")
         #expect(connection.taken() == ["start /1 abcd"])
-        #expect(connection.state.isBusy && connection.state.mayRead)
+        #expect(connection.state.isBusy)
+        #expect(connection.state.mayRead)
     }
 
     @Test func `A request with a partial body starts without the rest`() {
@@ -172,7 +173,8 @@ import Testing
         #expect(connection.state.expects(number))
         connection.fault()
         #expect(connection.taken() == ["start /1 ", "refuse"])
-        #expect(!connection.state.expects(number) && connection.state.expects(connection.state.number))
+        #expect(!connection.state.expects(number))
+        #expect(connection.state.expects(connection.state.number))
     }
 
     @Test func `A fault during a stream ends the connection`() {

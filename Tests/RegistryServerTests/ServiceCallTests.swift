@@ -11,7 +11,8 @@ import Testing
         try await LiveServer.run { (server: LiveServer) async throws in
             let get = try await server.call(.get, "/openapi.json")
             let head = try await server.call(.head, "/openapi.json")
-            #expect(head.status == 200 && head.bytes.isEmpty)
+            #expect(head.status == 200)
+            #expect(head.bytes.isEmpty)
             #expect(head.fields[.contentLength] == get.fields[.contentLength])
             #expect(try await server.call(.head, "…/activities/none").status == 404)
             #expect(try await server.call(.get, "/livez").status == 200)

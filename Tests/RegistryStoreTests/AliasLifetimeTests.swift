@@ -19,7 +19,8 @@ import Testing
         let first = try await identity.post(1, at: .minutesAgo(90)).activity
         let changed = try await Self.change(identity, lifetime: .seconds(3600))
         let second = try await changed.post(2, at: .minutesAgo(1))
-        #expect(second.outcome == .rotated && second.activity.activityID == first.activityID)
+        #expect(second.outcome == .rotated)
+        #expect(second.activity.activityID == first.activityID)
         #expect(try await changed.tokens() == [.sample(2)])
         #expect(second.activity.expiresAt == first.expiresAt)
     }
@@ -31,7 +32,8 @@ import Testing
         try await short.age(by: "1 hour")
         let changed = try await Self.change(identity, lifetime: .seconds(8 * 3600))
         let second = try await changed.post(2, at: .minutesAgo(1))
-        #expect(second.outcome == .registered && second.activity.activityID != first.activityID)
+        #expect(second.outcome == .registered)
+        #expect(second.activity.activityID != first.activityID)
         #expect(try await changed.tokens() == [.sample(2)])
     }
 
@@ -41,7 +43,8 @@ import Testing
         let first = try await identity.post(1, at: .minutesAgo(7 * 60 + 50), startedAt: start).activity
         #expect(first.expiresAt == start.addingTimeInterval(8 * 3600))
         let second = try await identity.post(2, at: .minutesAgo(-4))
-        #expect(second.outcome == .rotated && second.activity.activityID == first.activityID)
+        #expect(second.outcome == .rotated)
+        #expect(second.activity.activityID == first.activityID)
     }
 
     @Test func `A scheduled activity rotates until eight hours after its start`() async throws {
@@ -51,10 +54,12 @@ import Testing
         #expect(first.expiresAt == start.addingTimeInterval(8 * 3600))
         try await identity.age(by: "12 hours")
         let second = try await identity.post(2, at: .minutesAgo(1))
-        #expect(second.outcome == .rotated && second.activity.activityID == first.activityID)
+        #expect(second.outcome == .rotated)
+        #expect(second.activity.activityID == first.activityID)
         try await identity.age(by: "13 hours")
         let third = try await identity.post(3, at: .minutesAgo(1))
-        #expect(third.outcome == .registered && third.activity.activityID != first.activityID)
+        #expect(third.outcome == .registered)
+        #expect(third.activity.activityID != first.activityID)
     }
 
     @Test func `The name is kept until the activity is removed`() async throws {

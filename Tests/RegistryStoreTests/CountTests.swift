@@ -31,8 +31,10 @@ import Testing
         let totals = try await TestDatabase.make().registry.totals()
         #expect(totals.counts.count == 2 && totals.counts.values.allSatisfy { $0.count == 16 })
         #expect(totals.counts.values.allSatisfy { $0.values.allSatisfy { $0 == 0 } })
-        #expect(totals.age == .zero && totals.sweepLag == .zero)
-        #expect(totals.activeGuards == 0 && totals.eventsWritten == 0)
+        #expect(totals.age == .zero)
+        #expect(totals.sweepLag == .zero)
+        #expect(totals.activeGuards == 0)
+        #expect(totals.eventsWritten == 0)
     }
 
     @Test func `Activities and their tokens are counted by state and age`() async throws {
@@ -92,7 +94,8 @@ import Testing
         try await phone.another(4).register(55, in: TestInstallation.device, at: .minutesAgo(10))
         let counts = try await phone.database.registry.counts(in: phone.scope)
         for kind in [TokenKind.start, .device] {
-            #expect(counts[.tokens(kind, .current)] == 2 && counts[.tokens(kind, .quarantined)] == 1)
+            #expect(counts[.tokens(kind, .current)] == 2)
+            #expect(counts[.tokens(kind, .quarantined)] == 1)
         }
         let current = try await phone.column("SELECT kind FROM deliverable_installation_tokens ORDER BY kind")
         #expect(current == ["device", "device", "start", "start"])
@@ -105,7 +108,8 @@ import Testing
         try await activity.age(by: "9 hours")
         let lag = try await activity.database.registry.totals().sweepLag
         // It began 9 hours and 5 minutes ago, and lives for 8 hours.
-        #expect(lag >= .seconds(3900) && lag < .seconds(4000))
+        #expect(lag >= .seconds(3900))
+        #expect(lag < .seconds(4000))
         #expect(try await activity.sweep(.expiry) == 1)
         #expect(try await activity.database.registry.totals().sweepLag == .zero)
         #expect(
@@ -141,7 +145,8 @@ import Testing
         // That there was nothing is known, too.
         let elsewhere = try await database.scope("com.example.taxi", .production)
         let other = try await database.registry.statistics(over: .seconds(3600), in: elsewhere)
-        #expect(other.activities == [:] && other.tokenCounts.map(\.counts) == [[:]])
+        #expect(other.activities == [:])
+        #expect(other.tokenCounts.map(\.counts) == [[:]])
     }
 
     @Test func `A scope is counted once a minute, by one of all instances`() async throws {
@@ -155,7 +160,8 @@ import Testing
         }
         let rows = try await activity.count("SELECT count(*) FROM counts")
         // A minute may have passed meanwhile.
-        #expect((1...2).contains(rows) && answers.count <= rows)
+        #expect((1...2).contains(rows))
+        #expect(answers.count <= rows)
         // Of a later minute, so that nothing is counted again.
         try await activity.database.run("UPDATE counts SET counted_at = earlier(counted_at, '-1 hour')")
         try await activity.another("b").register(2, at: .minutesAgo(5))
@@ -199,7 +205,9 @@ import Testing
         #expect(kept == [2 * day + 5, 2 * day - 55, 176, 175, 125].map(String.init))
         #expect(try await activity.count("SELECT count(*) FROM counts WHERE ages = '{}'") == 51)
         let month = try await Self.history(.seconds(30 * 86_400), activity)
-        #expect(month.count == 56 && month.first == ["update": 7] && month.last == [:])
+        #expect(month.count == 56)
+        #expect(month.first == ["update": 7])
+        #expect(month.last == [:])
         #expect(try await Self.history(.seconds(3600), activity).first == [:])
     }
 

@@ -113,7 +113,9 @@ import Testing
         #expect(try await migrator.migrate(onDistributed: { distributed.append($0) }).map(\.version) == [7, 8])
         #expect(distributed.names == ["erasures", "counts"])
         let condition = try await database.condition()
-        #expect(condition.isDistributed && condition.missingTables == [] && condition.misplacedTables == [])
+        #expect(condition.isDistributed)
+        #expect(condition.missingTables == [])
+        #expect(condition.misplacedTables == [])
         // Once more changes nothing.
         #expect(try await migrator.migrate(distributes: true, onDistributed: { distributed.append($0) }) == [])
         #expect(distributed.names == ["erasures", "counts"])
@@ -188,7 +190,8 @@ import Testing
             "SELECT create_reference_table('counts')",
         ] { _ = try await database.pool.withSession { try $0.execute("\(unescaped: command)").count } }
         let condition = try await database.condition()
-        #expect(condition.missingTables == ["channels"] && condition.misplacedTables == ["counts"])
+        #expect(condition.missingTables == ["channels"])
+        #expect(condition.misplacedTables == ["counts"])
         #expect(condition.workers.count == 2)
         #expect(condition.workers.allSatisfy { $0.isReachable && $0.otherSettings == [:] })
         // The test's servers run without fsync.

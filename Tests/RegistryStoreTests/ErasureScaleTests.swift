@@ -70,14 +70,16 @@ import Testing
                 "erasure of an installation",
                 {
                     let counts = try await registry.erase(.installation(phone), in: scope, by: "admin")
-                    #expect(counts.activities == 3 && counts.events >= 3)
+                    #expect(counts.activities == 3)
+                    #expect(counts.events >= 3)
                 }
             ),
             (
                 "erasure of a user",
                 {
                     let counts = try await registry.erase(.subject("user-900"), in: scope, by: "admin")
-                    #expect(counts.activities == 10 && counts.events >= 10)
+                    #expect(counts.activities == 10)
+                    #expect(counts.events >= 10)
                 }
             ),
         ]

@@ -62,7 +62,8 @@ import Testing
         try await state.waitUntilSomebodyWaits()
         try await state.release()
         let answer = try await waiting.value
-        #expect(answer.outcome == .reactivated && answer.activity.state == .active)
+        #expect(answer.outcome == .reactivated)
+        #expect(answer.activity.state == .active)
         #expect(try await activity.events() == ["registered", "reactivated"])
     }
 
@@ -150,7 +151,8 @@ import Testing
         let most = Registry.mostRunningActivities
         try await activity.database.addActivities(most + 1, of: phone, at: t0, in: activity.scope)
         let problem = await activity.problem { try await apply([item(activity, token: 1)], at: after(1), to: activity) }
-        #expect(problem?.code == .invalidRequest && problem?.detail.contains("\(most)") == true)
+        #expect(problem?.code == .invalidRequest)
+        #expect(problem?.detail.contains("\(most)") == true)
         #expect(try await activity.record() == nil)
         try await activity.another("bulk-1").end()
         #expect(try await apply([item(activity, token: 1)], at: after(1), to: activity).ended.count == most)

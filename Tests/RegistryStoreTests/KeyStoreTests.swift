@@ -15,8 +15,12 @@ import Testing
         let (id, expiry) = (APIKey(random: .sender).id, Date(timeIntervalSinceReferenceDate: 9e8))
         let request = APIKeyRequest(role: .sender, name: "Push", expiresAt: expiry)
         let made = try await registry.createKey(id, digest: Self.digest, request, of: app, by: "test")
-        #expect(made.id == id && made.app == app.bundleID && made.name == "Push" && made.expiresAt == expiry)
-        #expect(made.revokedAt == nil && made.lastUsedAt == nil)
+        #expect(made.id == id)
+        #expect(made.app == app.bundleID)
+        #expect(made.name == "Push")
+        #expect(made.expiresAt == expiry)
+        #expect(made.revokedAt == nil)
+        #expect(made.lastUsedAt == nil)
         #expect(try await registry.storedKeys(id) == [StoredKey(record: made, digest: Self.digest)])
         #expect(try await registry.keys(of: app) == [made])
         try await registry.noteUse(of: made, at: expiry)
@@ -45,7 +49,8 @@ import Testing
             of: nil,
             by: "test"
         )
-        #expect(made.app == nil && made.appID == 0)
+        #expect(made.app == nil)
+        #expect(made.appID == 0)
         #expect(try await database.registry.keys(of: app).isEmpty)
         #expect(try await database.registry.allKeys() == [made])
         #expect(try await !database.registry.revokeKey(id, ofApp: app.id, by: "test"))
@@ -106,7 +111,8 @@ import Testing
             #expect(found == (1, 1))
         }
         let (keys, none) = try await (first, firstApp)
-        #expect(keys.isEmpty && none == nil)
+        #expect(keys.isEmpty)
+        #expect(none == nil)
         // Of each the one that waited, and all the rest together.
         #expect(statements() == before + 4)
     }

@@ -51,7 +51,8 @@ import Testing
         _ = try await plan.start()
         try await plan.register(token: 11)
         let activity = try #require(try await plan.step().updated)
-        #expect(activity.token == .sample(11) && activity.activityID == .sample("a-1"))
+        #expect(activity.token == .sample(11))
+        #expect(activity.activityID == .sample("a-1"))
         #expect(activity.installation == plan.phone.hash)
     }
 
@@ -151,10 +152,13 @@ import Testing
         let lease = try await plan.start()
         #expect(try await plan.step() == .wait(.leased, retryAt: lease.leasedUntil))
         let minutes = lease.leasedUntil.timeIntervalSinceNow / 60
-        #expect(minutes > 59 && minutes <= 60)
+        #expect(minutes > 59)
+        #expect(minutes <= 60)
         try await plan.pass(61)
         let next = try await plan.start()
-        #expect(next.id != lease.id && next.attempt == 2 && next.collapseID == lease.collapseID)
+        #expect(next.id != lease.id)
+        #expect(next.attempt == 2)
+        #expect(next.collapseID == lease.collapseID)
     }
 
     @Test func `Rule 3: the sender sets the duration of a lease`() async throws {
@@ -192,7 +196,8 @@ import Testing
             #expect(lease.attempt == attempt)
             try await plan.report(503, lease)
             let rest = try await plan.backOff()
-            #expect(rest > Double(minutes) - 0.5 && rest <= Double(minutes))
+            #expect(rest > Double(minutes) - 0.5)
+            #expect(rest <= Double(minutes))
             try await plan.pass(minutes)
         }
         try await plan.report(503, try await plan.start())
@@ -219,7 +224,8 @@ import Testing
         try await plan.report(503, try await plan.start())
         try await plan.pass(1)
         let rest = try await plan.backOff()
-        #expect(rest > 13.5 && rest <= 14)
+        #expect(rest > 13.5)
+        #expect(rest <= 14)
         try await plan.pass(14)
         _ = try await plan.start()
     }
@@ -288,7 +294,8 @@ import Testing
             in: plan.scope,
             by: "sender"
         )
-        #expect(page.entries == [] && page.next == nil)
+        #expect(page.entries == [])
+        #expect(page.next == nil)
     }
 
     @Test func `Each phone is on one page, and keeps its lease when a page is repeated`() async throws {
@@ -316,7 +323,8 @@ import Testing
             #expect(
                 actions.sorted() == [String](repeating: "start", count: 6) + [String](repeating: "update", count: 4)
             )
-            #expect(installations.count == 7 && Set(installations).count == 7)
+            #expect(installations.count == 7)
+            #expect(Set(installations).count == 7)
         }
         #expect(try await plan.leaseCount() == 6)
     }

@@ -62,7 +62,8 @@ import Testing
         let problem = await activity.problem { try await registry.releaseAll(in: scope, by: "admin") }
         #expect(problem != nil)
         let kept = try await database.handedOut(in: scope)
-        #expect(kept >= ReleaseUnit.pageSize && kept < Self.count)
+        #expect(kept >= ReleaseUnit.pageSize)
+        #expect(kept < Self.count)
         #expect(try await activity.count(Self.released) == kept)
         try await database.pool.withSession { try $0.simple("ALTER TABLE token_values DROP CONSTRAINT is_kept") }
         #expect(try await registry.releaseAll(in: scope, by: "admin") == Self.count - kept)

@@ -74,7 +74,8 @@ import Testing
             _ = try? await activity.register(token, at: after(time), startsAt: start.map(after))
         }
         let record = try await activity.record()
-        #expect(record?.startsAt == after(300) && record?.token == .sample(4))
+        #expect(record?.startsAt == after(300))
+        #expect(record?.token == .sample(4))
         #expect(Self.hours(record?.status.expiresAt, after: t0) == 13)
     }
 
@@ -90,10 +91,12 @@ import Testing
         #expect(late?.code == .activityExpired)
         #expect(try await activity.record() == nil)
         let again = try await activity.register(1, at: .minutesAgo(0), startsAt: start, aliases: [Self.alias])
-        #expect(again.outcome == .registered && again.activity.state == .active)
+        #expect(again.outcome == .registered)
+        #expect(again.activity.state == .active)
         #expect(try await activity.tokens(Self.alias) == [.sample(1)])
         let repeated = await activity.problem { try await activity.register(1, at: observed, startsAt: start) }
-        #expect(repeated?.code == .activityExpired && repeated?.activity?.state == .active)
+        #expect(repeated?.code == .activityExpired)
+        #expect(repeated?.activity?.state == .active)
         #expect(try await activity.tokens(Self.alias) == [.sample(1)])
         #expect(try await activity.count("SELECT count(*) FROM activity_aliases WHERE NOT ended") == 1)
     }

@@ -28,9 +28,11 @@ import Testing
         let first = try await Self.firstPage(2, activity)
         #expect(first.activities.map(\.token) == [.sample(1), .sample(2)])
         let rest = try await registry.page(of: Self.alias, after: #require(first.next), limit: 2, in: scope)
-        #expect(rest.activities.map(\.token) == [.sample(3)] && rest.next == nil)
+        #expect(rest.activities.map(\.token) == [.sample(3)])
+        #expect(rest.next == nil)
         let all = try await Self.firstPage(3, activity)
-        #expect(all.activities.count == 3 && all.next == nil)
+        #expect(all.activities.count == 3)
+        #expect(all.next == nil)
     }
 
     @Test func `A batch is filled from behind the withheld tokens and has the cursor of the rest`() async throws {
@@ -41,7 +43,8 @@ import Testing
                 limitPerAlias: limit,
                 in: activity.scope
             )
-            #expect(found.map(\.activities.count) == [0, limit] && found.map(\.isTruncated) == [false, isTruncated])
+            #expect(found.map(\.activities.count) == [0, limit])
+            #expect(found.map(\.isTruncated) == [false, isTruncated])
         }
     }
 
@@ -51,7 +54,8 @@ import Testing
         let first = try await Self.firstPage(100, activity)
         #expect(first.activities.isEmpty)
         let second = try await registry.page(of: Self.alias, after: #require(first.next), limit: 100, in: scope)
-        #expect(second.activities.map(\.token) == [.sample(1)] && second.next == nil)
+        #expect(second.activities.map(\.token) == [.sample(1)])
+        #expect(second.next == nil)
         #expect(try await registry.activities(under: Self.alias, limit: 100, in: scope) == second.activities)
         let batch = try await registry.resolve([Self.alias], limitPerAlias: 100, in: scope)
         #expect(batch.map(\.activities.count) == [0] && batch.map(\.isTruncated) == [true])
@@ -69,6 +73,7 @@ import Testing
             tokens += page.entries.compactMap { $0.step.updated?.token }
             (position, pages) = (page.next, pages + 1)
         }
-        #expect(tokens == [.sample(11)] && pages == 2)
+        #expect(tokens == [.sample(11)])
+        #expect(pages == 2)
     }
 }

@@ -19,7 +19,8 @@ import Testing
                 try await load.answered(more: 200)
             }
         }
-        #expect(counts.refused == 0 && counts.cutOff == 0)
+        #expect(counts.refused == 0)
+        #expect(counts.cutOff == 0)
     }
 
     /// The balancer learns of it by its connections alone. Those that were kept say with their last answer that it was the last.
@@ -35,7 +36,8 @@ import Testing
                 try await load.answered(more: 200)
             }
         }
-        #expect(counts.refused > 0 && counts.cutOff == 0)
+        #expect(counts.refused > 0)
+        #expect(counts.cutOff == 0)
     }
 
     /// There is no later migration than this program's, so that of a later release is played: it adds what no statement of
@@ -62,7 +64,8 @@ import Testing
             #expect(late.status == 69 && late.words.contains("newer than this program"), "\(late.words)")
             try await load.answered(more: 200)
         }
-        #expect(counts.refused == 0 && counts.cutOff == 0)
+        #expect(counts.refused == 0)
+        #expect(counts.cutOff == 0)
     }
 
     private static func roll(

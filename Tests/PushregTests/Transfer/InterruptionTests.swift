@@ -19,7 +19,8 @@ import Testing
         defer { file.remove() }
         try await Self.interruptExport(of: source, to: file)
         let half = file.records.count
-        #expect(half > 0 && half < Self.count)
+        #expect(half > 0)
+        #expect(half < Self.count)
         let resumed = try await file.export(from: source, ["--resume"])
         #expect(resumed.words.contains("Going on after "), "\(resumed.words)")
         let records = file.records
@@ -27,12 +28,14 @@ import Testing
         #expect(Set(records).count == Self.count)
 
         let done = try await Self.interruptImport(of: file, into: target)
-        #expect(done > 0 && done < Self.count)
+        #expect(done > 0)
+        #expect(done < Self.count)
         let loaded = try await file.load(into: target)
         #expect(loaded.status == 0 && loaded.words.contains("Going on after line \(done)."), "\(loaded.words)")
         // It did what was missing, and no more than that.
         let rest = try #require(loaded.words.firstMatch(of: /Imported (\d+) records/).flatMap { Int($0.1) })
-        #expect(rest < Self.count && rest >= Self.count - done)
+        #expect(rest < Self.count)
+        #expect(rest >= Self.count - done)
         #expect(!FileManager.default.fileExists(atPath: file.progress))
         #expect(try await Self.state(source) == Self.state(target))
         // One event each: none was registered twice.
@@ -108,7 +111,8 @@ import Testing
         _ = try await Self.interruptImport(of: file, into: target, count: 3000)
         let resumed = try await file.load(into: target)
         #expect(resumed.words.contains("Going on") && resumed.results.contains(#""faulty":0"#), "\(resumed.words)")
-        #expect(resumed.status == 1 && resumed.words.contains("the import that was interrupted named them"))
+        #expect(resumed.status == 1)
+        #expect(resumed.words.contains("the import that was interrupted named them"))
     }
 
     // MARK: Interrupting

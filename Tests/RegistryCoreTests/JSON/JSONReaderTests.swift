@@ -22,13 +22,15 @@ import Testing
             #expect((isRequired ? json.string("s") : json.optionalString("s")) == "x")
             #expect(json.optionalBool("b") == true)
             #expect((isRequired ? json.integer("i") : json.optionalInteger("i")) == 7)
-            #expect(json.optionalNumber("n") == 1.5 && json.optionalNumber("i") == 7)
+            #expect(json.optionalNumber("n") == 1.5)
+            #expect(json.optionalNumber("i") == 7)
             #expect((isRequired ? json.timestamp("t") : json.optionalTimestamp("t")) == Date(timeIntervalSince1970: 1))
             let duration = isRequired ? json.required("d", Duration.read) : json.optional("d", Duration.read)
             #expect(duration == .seconds(28_800))
             let object = isRequired ? json.required("o", JSONObject.read) : json.optional("o", JSONObject.read)
             #expect(object == ["a": 1])
-            #expect(json.optionalChoice("c") == Colour.red && json.array("a", each: String.read) == ["x", "y"])
+            #expect(json.optionalChoice("c") == Colour.red)
+            #expect(json.array("a", each: String.read) == ["x", "y"])
             #expect(json.faults.isEmpty)
             #expect(throws: Never.self) { try json.check() }
         }

@@ -104,7 +104,8 @@ import Testing
                 .init(name: nil, value: "https://x"), .init(name: nil, value: "note:y"),
             ]
         )
-        #expect(SearchText("").terms.isEmpty && SearchText("  \"\" ").terms.isEmpty)
+        #expect(SearchText("").terms.isEmpty)
+        #expect(SearchText("  \"\" ").terms.isEmpty)
         #expect(SearchText("alias:a ALIAS:b")["alias"] == "b")
         #expect(SearchText("0123456789abcdef0123456789abcde").withoutSecrets == nil)
         #expect(SearchText("x 0123456789abcdef0123456789abcdef").withoutSecrets?.hasPrefix("x fingerprint:") == true)
@@ -116,7 +117,8 @@ import Testing
                 "0", "7", "999", "1,000", "1,234,567", "-12,345",
             ]
         )
-        #expect(DisplayText.count(1, "token") == "1 token" && DisplayText.count(2, "alias", "aliases") == "2 aliases")
+        #expect(DisplayText.count(1, "token") == "1 token")
+        #expect(DisplayText.count(2, "alias", "aliases") == "2 aliases")
         #expect([12, 1_500, 25_000_000].map { DisplayText.bytes($0) } == ["12 bytes", "1.5 kB", "25 MB"])
         #expect(
             [0.2, 59, 60, 3599, 7200, 200_000].map { DisplayText.span($0) } == [

@@ -75,7 +75,8 @@ import Testing
             for page in ["", "/keys", "/search?q=x", "/stale"] {
                 let other = try await browser.get("/console/com.example.taxi/sandbox\(page)")
                 let none = try await browser.get("/console/com.example.nope/sandbox\(page)")
-                #expect(other.status == 404 && other.bytes == none.bytes)
+                #expect(other.status == 404)
+                #expect(other.bytes == none.bytes)
             }
         }
     }
@@ -100,7 +101,8 @@ import Testing
                 for part in ["form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"] {
                     #expect(policy.contains(part))
                 }
-                #expect(!policy.contains("unsafe") && reply.fields[values: .contentSecurityPolicy].count == 1)
+                #expect(!policy.contains("unsafe"))
+                #expect(reply.fields[values: .contentSecurityPolicy].count == 1)
                 #expect(reply.fields[.xContentTypeOptions] == "nosniff", "\(path)")
                 #expect(reply.fields[HTTPField.Name("Referrer-Policy")!] == "no-referrer", "\(path)")
                 #expect(reply.fields[.cacheControl] == "no-store", "\(path)")
@@ -131,14 +133,19 @@ import Testing
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
             let nowhere = try await browser.get("…/nothing")
-            #expect(nowhere.status == 404 && nowhere.words.contains("no-such-route"))
-            #expect(nowhere.words.contains("Not found") && nowhere.text.contains("<title>Not found"))
+            #expect(nowhere.status == 404)
+            #expect(nowhere.words.contains("no-such-route"))
+            #expect(nowhere.words.contains("Not found"))
+            #expect(nowhere.text.contains("<title>Not found"))
             let wrong = try await browser.get("…/stale?reason=old")
-            #expect(wrong.status == 422 && wrong.words.contains("must be one of unconfirmed"))
+            #expect(wrong.status == 422)
+            #expect(wrong.words.contains("must be one of unconfirmed"))
             let method = try await browser.post("…/stale", [:])
-            #expect(method.status == 405 && method.fields[.allow] == "GET, HEAD")
+            #expect(method.status == 405)
+            #expect(method.fields[.allow] == "GET, HEAD")
             let cursor = try await browser.get("…/stale?cursor=abc")
-            #expect(cursor.status == 422 && cursor.words.contains("begin it anew"))
+            #expect(cursor.status == 422)
+            #expect(cursor.words.contains("begin it anew"))
         }
     }
 }
