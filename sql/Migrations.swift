@@ -1,6 +1,6 @@
-/// The numbered SQL files of `sql/migrations`, embedded in the binary; there is nothing to deploy beside it.
+/// The numbered SQL files of `sql/migrations`, embedded in the binary.
 package enum Migrations {
-    /// File name and content, in the order in which they are applied.
+    /// File name and content, in the order of application.
     package static let files: [(name: String, content: [UInt8])] = [
         ("0001_apps_and_keys.sql", PackageResources._001_apps_and_keys_sql),
         ("0002_installations.sql", PackageResources._002_installations_sql),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs blocking work on a thread of its own, because the threads of Swift's tasks must never block.
+/// Runs blocking work on its own thread, because Swift's task threads must never block.
 func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: work()) }
@@ -16,7 +16,7 @@ struct Deadline: Sendable {
 
     var hasPassed: Bool { ContinuousClock.now >= instant }
 
-    /// Repeats the question, on a thread that may block, until it has a value or the deadline has passed.
+    /// Repeats `question` until it returns a value or the deadline passes. Blocks the thread.
     func poll<Value, Failure: Error>(_ question: () throws(Failure) -> Value?) throws(Failure) -> Value? {
         while true {
             if let answer = try question() { return answer }

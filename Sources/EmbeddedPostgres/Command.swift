@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// A program of Postgres's, run to its end on a thread that may block.
+/// Runs a Postgres program to its end and blocks the thread meanwhile.
 ///
-/// Foundation's `Process` would wait for the server that `pg_ctl` leaves behind, which inherits its sockets.
+/// Foundation's `Process` would wait for the server that `pg_ctl` leaves behind, because the server inherits its pipes.
 struct Command {
     struct Outcome {
         let succeeded: Bool
@@ -14,7 +14,7 @@ struct Command {
 
     init(_ arguments: [String]) { self.arguments = arguments }
 
-    /// - Parameter input: short enough for a pipe's buffer.
+    /// - Parameter input: must fit into a pipe's buffer.
     func run(input: String = "") throws(EmbeddedPostgresError) -> Outcome {
         let source = try Descriptor.pipe()
         let sink = try Descriptor.pipe()
@@ -33,10 +33,9 @@ struct Command {
         posix_spawn_file_actions_adddup2(&actions, input.number, 0)
         posix_spawn_file_actions_adddup2(&actions, output.number, 1)
         posix_spawn_file_actions_adddup2(&actions, output.number, 2)
-        // Postgres inherits no other descriptors of this program: a process that waits for their end would wait for
-        // this program.
+        // If Postgres inherited other descriptors, a process waiting for them to close would wait for this program.
         for number in Descriptor.allOpen where number > 2 { posix_spawn_file_actions_addclose(&actions, number) }
-        // A Ctrl-C at the terminal goes to its whole foreground group; this program stops its children itself.
+        // Ctrl-C signals the terminal's whole foreground group, but this program stops its children itself.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -61,7 +60,7 @@ struct Command {
         return status & 0x7f == 0 ? (status >> 8) & 0xff : -1
     }
 
-    /// Minimal: PGDATA, PGPORT and their like would change the programs' behaviour.
+    /// Minimal, because variables such as PGDATA and PGPORT change how the programs behave.
     private static var environment: [String] {
         let names: [String] = ["PATH", "LD_LIBRARY_PATH"]
         let inherited = names.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }

@@ -1,20 +1,18 @@
 import Foundation
 
 struct DatabaseDirectory: Sendable {
-    /// Absolute.
     let root: String
     let user: ServerUser
     var data: String { Self.data(in: root) }
 
     static func data(in root: String) -> String { "\(root)/data" }
 
-    /// A new data directory is made here before it gets its name.
+    /// A new data directory is made here and renamed when complete.
     var unfinishedData: String { "\(root)/data.new" }
     var log: String { "\(root)/postgres.log" }
     var lockFile: String { "\(root)/users.lock" }
     var transitionFile: String { "\(root)/transition.lock" }
 
-    /// Creates a missing directory, and rejects one with other contents.
     init(preparing directory: String) throws(EmbeddedPostgresError) {
         root = URL(fileURLWithPath: directory).standardizedFileURL.path
         try Self.make(root)
@@ -24,7 +22,7 @@ struct DatabaseDirectory: Sendable {
         try checkAccess()
     }
 
-    /// Creates a missing directory with its parents. The parents stay open to all: Postgres may run as its own user.
+    /// Creates the path and its parents. Parents stay open to all users, because Postgres may run as its own user.
     private static func make(_ path: String, mode: mode_t = 0o700) throws(EmbeddedPostgresError) {
         guard mkdir(path, mode) != 0, errno != EEXIST else { return }
         guard errno == ENOENT, path != "/" else { throw .system("make", path) }
@@ -32,7 +30,7 @@ struct DatabaseDirectory: Sendable {
         guard mkdir(path, mode) == 0 || errno == EEXIST else { throw .system("make", path) }
     }
 
-    /// The major version that made the data; nil for a new directory.
+    /// The major version of Postgres that made the data; nil for a new directory.
     var version: Int? {
         let text = try? String(contentsOfFile: "\(data)/PG_VERSION", encoding: .utf8)
         return text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
@@ -56,7 +54,7 @@ struct DatabaseDirectory: Sendable {
         }
     }
 
-    /// Root can enter every directory, the user that Postgres runs as cannot.
+    /// Root can enter every directory, but the user that runs Postgres may not.
     private func checkAccess() throws(EmbeddedPostgresError) {
         guard user.isSomeoneElse else { return }
         guard try Command(user.command(["/usr/bin/test", "-w", root])).run().succeeded else {
@@ -70,16 +68,16 @@ struct DatabaseDirectory: Sendable {
         }
     }
 
-    /// The longest path of a Unix socket (`sockaddr_un`), in bytes.
+    /// In bytes (`sockaddr_un`).
     private static let longestSocketPath = 107
 
-    /// Accessible to its owner alone; in /tmp if the path would be too long.
+    /// Accessible to its owner only. In /tmp if the path in `root` would be too long.
     func makeSocketDirectory() throws(EmbeddedPostgresError) -> String {
         let inside = "\(root)/socket"
         let isShort = "\(inside)/.s.PGSQL.\(ConnectionString.port)".utf8.count <= Self.longestSocketPath
         let directory = isShort ? inside : "/tmp/pushreg-\(user.id)-\(Self.hash(root))"
         if mkdir(directory, 0o700) != 0, errno != EEXIST { throw .system("make", directory) }
-        // In /tmp another user may have created it first; a link or another's directory is rejected.
+        // Another user may have created the directory in /tmp first. Links and directories of other users are rejected.
         let opened = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY)
         var status = stat()
         guard fstat(opened.number, &status) == 0, status.st_uid == user.id || status.st_uid == geteuid() else {
@@ -90,7 +88,7 @@ struct DatabaseDirectory: Sendable {
         return directory
     }
 
-    /// FNV-1a of the path, in hex: a stable name.
+    /// FNV-1a in hex: a stable name for a path.
     private static func hash(_ path: String) -> String {
         String(path.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
     }

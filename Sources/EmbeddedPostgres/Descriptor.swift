@@ -1,14 +1,13 @@
 import Foundation
 import Synchronization
 
-/// An open file, closed with its last reference, and not inherited by programs that this one starts.
+/// An open file. It closes with its last reference, and child processes do not inherit it.
 final class Descriptor: Sendable {
     let number: CInt
     private let isOpen = Mutex(true)
 
     init(_ original: CInt) {
-        // A program started without standard streams gets 0, 1 and 2 for its first files, which a child's streams
-        // would overwrite.
+        // A program started without standard streams gets 0, 1 or 2 here, and a child's streams would overwrite it.
         let moved = fcntl(original, F_DUPFD_CLOEXEC, 10)
         if moved >= 0 { Glibc.close(original) }
         number = moved >= 0 ? moved : original
@@ -16,14 +15,14 @@ final class Descriptor: Sendable {
 
     deinit { close() }
 
-    /// Never follows a symbolic link: the directory may belong to a user that root should not trust.
+    /// Never follows a symbolic link, because a user whom root must not trust may own the directory.
     static func open(_ path: String, _ flags: CInt, mode: mode_t = 0o600) throws(EmbeddedPostgresError) -> Descriptor {
         let number = Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
         guard number >= 0 else { throw .system("open", path) }
         return Descriptor(number)
     }
 
-    /// Held while a pipe is made, which is not close-on-exec at first, and while a program starts.
+    /// Held while a program starts, and while a pipe is made that is not yet close-on-exec.
     static let inheritance = Mutex(())
 
     static func pipe() throws(EmbeddedPostgresError) -> (read: Descriptor, write: Descriptor) {

@@ -2,14 +2,13 @@ import Foundation
 import Logging
 import Synchronization
 
-/// A private Postgres in a directory, which runs while the directory has users.
+/// A private Postgres server in a directory.
 ///
-/// Every user, in this program or in another one, holds a shared lock on the directory. The first one starts the
-/// server, the last one to close stops it. A server that outlived a crashed program is adopted by the next user.
+/// Each user of the directory, in any process, holds a shared lock. The first user starts the server; the last user to
+/// close stops it. The next user adopts a server that outlived a crashed program.
 package final class EmbeddedPostgres: Sendable {
-    /// For the database's superuser: a libpq string of keywords and values.
+    /// A libpq keyword/value string for the database's superuser.
     package let connectionString: String
-    /// The server's process id at the time of ``open(_:settings:logger:)``.
     package let serverPID: pid_t
 
     private let server: Server
@@ -17,14 +16,13 @@ package final class EmbeddedPostgres: Sendable {
 
     /// Initialises a new directory, starts Postgres if it isn't running, and waits until it is ready.
     ///
-    /// It runs on its own thread. Cancellation of the task does not interrupt it, but each wait for a server has a
-    /// deadline.
+    /// Runs on its own thread. Cancelling the task does not interrupt it, but each wait has a deadline.
     ///
     /// - Parameters:
-    ///   - directory: created if missing. An existing one must be empty, or come from an earlier call.
-    ///   - settings: Postgres settings over this type's own, such as `["fsync": "off"]` in tests. They apply only if
-    ///     this call starts the server.
-    /// - Throws: an error whose description contains the remedy.
+    ///   - directory: created if missing. An existing one must be empty or made by an earlier call.
+    ///   - settings: override the Postgres settings, for example `["fsync": "off"]` in tests. Ignored if the server
+    ///     already runs.
+    /// - Throws: an error with a description that contains the remedy.
     package static func open(
         _ directory: String,
         settings: [String: String] = [:],
@@ -63,15 +61,15 @@ package final class EmbeddedPostgres: Sendable {
         connectionString = ConnectionString.make(socketDirectory: postmaster.socketDirectory)
     }
 
-    /// Leaves the directory; the last user to leave stops Postgres and waits for its end.
+    /// Leaves the directory. The last user to leave stops Postgres and waits for it to exit.
     ///
-    /// Without this call the server runs until a later user of the directory closes. Further calls do nothing.
+    /// Without this call the server runs until a later user closes. Repeated calls have no effect.
     package func close() async {
         await onThread { self.leave() }
     }
 
     private func leave() {
-        // Held throughout, so that a second close returns only after the first one.
+        // Held throughout, so that a second `close()` returns only after the first.
         membership.withLock { membership in
             guard let lock = membership.take() else { return }
             defer { lock.release() }

@@ -1,10 +1,9 @@
 import Foundation
 
-/// An advisory lock on a file, which the kernel releases when its holder dies.
+/// An advisory lock on a file. The kernel releases it when its holder dies.
 ///
-/// Two files make starting and stopping safe. Users hold the *membership* lock shared while they use the directory.
-/// Joining and leaving happen under the exclusive *transition* lock, so no user can join between the last user's check
-/// and the server's end.
+/// Users hold the *membership* lock shared while they use the directory. They join and leave under the exclusive
+/// *transition* lock, so a user cannot join after the last user's check and before the server's end.
 final class FileLock: Sendable {
     private let file: Descriptor
 
@@ -15,7 +14,7 @@ final class FileLock: Sendable {
 
     /// Waits for the right to start or stop the server.
     ///
-    /// - Throws: `busy` after three minutes, longer than a start or a stop may take.
+    /// - Throws: `busy` after three minutes, which is longer than a start or stop may take.
     static func transition(of place: DatabaseDirectory) throws(EmbeddedPostgresError) -> FileLock {
         let lock = try FileLock(place.transitionFile, owner: place.user)
         let isOurs = try Deadline.after(.seconds(180)).poll { () throws(EmbeddedPostgresError) -> Bool? in
@@ -33,7 +32,7 @@ final class FileLock: Sendable {
         return lock
     }
 
-    /// Joins the directory's users; call it under the transition lock.
+    /// Joins the directory's users. Requires the transition lock.
     static func membership(of place: DatabaseDirectory) throws(EmbeddedPostgresError) -> FileLock {
         let lock = try FileLock(place.lockFile, owner: place.user)
         guard try lock.take(LOCK_SH, place.lockFile) else {
@@ -45,7 +44,7 @@ final class FileLock: Sendable {
         return lock
     }
 
-    /// Makes a shared lock exclusive, if there is no other holder. On failure the shared lock may be gone.
+    /// Makes a shared lock exclusive if it has no other holder. On failure the shared lock may be lost.
     func upgrade() -> Bool {
         flock(file.number, LOCK_EX | LOCK_NB) == 0
     }

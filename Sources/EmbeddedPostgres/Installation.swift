@@ -4,13 +4,11 @@ struct Installation: Sendable, Hashable {
     let directory: String
     let version: Int
 
-    /// The oldest major version that the registry works with.
     static let oldestVersion = 15
 
     func program(_ name: String) -> String { "\(directory)/\(name)" }
 }
 
-/// The places to search for Postgres: the directories of Debian's and others' packages, and the PATH.
 struct InstallationSearch: Sendable {
     let directories: [String]
 
@@ -44,7 +42,7 @@ struct InstallationSearch: Sendable {
         return match
     }
 
-    /// A directory that contains the server and its tools, not only a wrapper of one of them.
+    /// Requires the server and its tools, because a directory may contain only a wrapper of one program.
     private static func installation(_ directory: String) -> Installation? {
         let programs = ["postgres", "initdb", "pg_ctl"].map { "\(directory)/\($0)" }
         guard programs.allSatisfy(FileManager.default.isExecutableFile),

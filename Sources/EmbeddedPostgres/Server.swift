@@ -1,14 +1,14 @@
 import Foundation
 import Logging
 
-/// Initialises, starts and stops the Postgres of a directory; all methods block, and run under the transition lock.
+/// Initialises, starts and stops a directory's Postgres. All methods block and require the transition lock.
 struct Server: Sendable {
     let place: DatabaseDirectory
     let settings: [String: String]
     let search: InstallationSearch
     let logger: Logger
 
-    /// Longer than recovery after a crash. An interrupted recovery would start from its beginning the next time.
+    /// Longer than crash recovery, because an interrupted recovery starts again from its beginning.
     private static let patience = Duration.seconds(1800)
 
     func joinOrStart() throws(EmbeddedPostgresError) -> Postmaster {
@@ -21,7 +21,7 @@ struct Server: Sendable {
         return try start(installation)
     }
 
-    /// The running server, once it accepts connections: a killed program may have left one that starts or stops.
+    /// The running server, once it accepts connections. A killed program may have left it starting or stopping.
     private func settled() -> Postmaster? {
         let settled = Deadline.after(Self.patience).poll { () -> Postmaster?? in
             guard let running = Postmaster(of: place) else { return .some(nil) }
@@ -30,7 +30,6 @@ struct Server: Sendable {
         return settled ?? nil
     }
 
-    /// A regular stop; it disconnects all sessions.
     func stop() {
         guard let postmaster = Postmaster(of: place), let installation = try? search.find(version: place.version) else {
             return
@@ -41,11 +40,11 @@ struct Server: Sendable {
             logger.warning("Postgres did not stop: \(outcome?.output ?? "")")
             return
         }
-        // pg_ctl returns when the server's file is gone; its process ends a moment later.
+        // pg_ctl returns when the pid file is gone; the process exits slightly later.
         _ = Deadline.after(.seconds(10)).poll { Postmaster.runs(postmaster.pid, in: place) ? nil : true }
     }
 
-    /// Uses another name first: an unfinished directory is initialised again.
+    /// Works under another name first, so that an unfinished directory is initialised again.
     private func initialise(_ installation: Installation) throws(EmbeddedPostgresError) {
         logger.info("initialising a private Postgres in \(place.root)")
         try? FileManager.default.removeItem(atPath: place.unfinishedData)
@@ -53,10 +52,10 @@ struct Server: Sendable {
             installation.program("initdb"), "-D", place.unfinishedData, "-U", ConnectionString.role, "-A", "trust",
             "-E", "UTF8", "--locale=C", "--data-checksums",
         ]
-        // Tests without fsync need no sync here either.
+        // Tests without fsync do not need a sync here.
         try demand(arguments + (settings["fsync"] == "off" ? ["--no-sync"] : []), .initialisationFailed)
         try demand(
-            // Otherwise an error is only printed.
+            // Without exit_on_error the exit status is 0 after an error.
             [
                 installation.program("postgres"), "--single", "-D", place.unfinishedData, "-c", "exit_on_error=on",
                 "postgres",
@@ -79,7 +78,7 @@ struct Server: Sendable {
         let command = Command(place.user.command(arguments + ["-o", options.map(Self.quoted).joined(separator: " ")]))
         let started = try Deadline.after(.seconds(10)).poll { () throws(EmbeddedPostgresError) -> Postmaster? in
             if try command.run().succeeded { return Postmaster(of: place) }
-            // For a moment longer the children of a killed server hold its shared memory and its file.
+            // The children of a killed server hold its shared memory and lock file a moment longer.
             guard ["shared memory", "lock file"].contains(where: lastLinesOfLog.contains) else { throw notStarted }
             return nil
         }
@@ -108,7 +107,7 @@ struct Server: Sendable {
         return text.split(separator: "\n").suffix(8).joined(separator: "\n")
     }
 
-    /// `pg_ctl` passes its options to a shell.
+    /// Quotes for a shell, because `pg_ctl` passes options through one.
     private static func quoted(_ word: String) -> String {
         "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
     }

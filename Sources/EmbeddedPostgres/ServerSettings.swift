@@ -1,5 +1,5 @@
 enum ServerSettings {
-    /// Durable, without clients' data in the log.
+    /// Durable, and without client data in the log.
     private static let defaults = [
         "fsync": "on",
         "synchronous_commit": "on",
@@ -16,11 +16,11 @@ enum ServerSettings {
         "log_statement": "none",
         "log_parameter_max_length": "0",
         "log_parameter_max_length_on_error": "0",
-        // The detail of a constraint violation quotes the row, and the row may contain a token.
+        // The detail of a constraint violation quotes the row, which may contain a token.
         "log_error_verbosity": "terse",
     ]
 
-    /// The caller's settings override the defaults; the settings by which this program finds the server override both.
+    /// `overrides` take precedence over the defaults; the settings that locate the server take precedence over both.
     static func arguments(socketDirectory: String, overrides: [String: String]) -> [String] {
         let fixed = [
             "listen_addresses": "",

@@ -1,12 +1,13 @@
 import Foundation
 
-/// The system user that Postgres runs as; it refuses to run as root.
+/// The system user that runs Postgres, which refuses to run as root.
 struct ServerUser: Sendable, Equatable {
     let id: uid_t
     let group: gid_t
     let name: String
 
-    /// The user for a new database: for root `postgres`, or `nobody` if there is no such user; else the current user.
+    /// The owner of a new database: for root, `postgres`, or `nobody` if that user is missing; otherwise the current
+    /// user.
     static func preferred() throws(EmbeddedPostgresError) -> ServerUser {
         guard geteuid() == 0 else { return current }
         guard let user = named("postgres") ?? named("nobody"), user.id != 0 else {
@@ -32,14 +33,13 @@ struct ServerUser: Sendable, Equatable {
 
     var isSomeoneElse: Bool { id != geteuid() }
 
-    /// A command that, run by root, runs the given one as this user, in the same process.
+    /// A command that root can run to execute `arguments` as this user, in one process.
     func command(_ arguments: [String]) -> [String] {
         guard isSomeoneElse else { return arguments }
         let identity = ["--reuid=\(id)", "--regid=\(group)", "--clear-groups"]
         return ["/usr/bin/setpriv"] + identity + arguments
     }
 
-    /// Gives a file to this user, if this program runs as root.
     func receive(_ file: Descriptor, _ path: String) throws(EmbeddedPostgresError) {
         guard isSomeoneElse else { return }
         guard fchown(file.number, id, group) == 0 else { throw .system("give the user \(name)", path) }

@@ -20,21 +20,19 @@ extension PostgresError {
         )
     }
 
-    /// A field of a report by its code in the protocol: docs, "Error and Notice Message Fields".
+    /// For the codes, see "Error and Notice Message Fields" in Postgres's documentation.
     static func field(_ code: Character, of report: OpaquePointer) -> String? {
         PQresultErrorField(report, Int32(code.asciiValue!)).map { String(cString: $0) }
     }
 
-    /// The connection's prepared statements no longer match the server: only a new connection helps.
+    /// The prepared statements no longer match the server. Only a new connection helps.
     var hasStalePreparedStatements: Bool {
         sqlState == "26000" || (sqlState == "0A000" && outcome == .nothingTookEffect)
     }
 }
 
 extension PostgresError {
-    /// The error for an opened connection whose preparation failed.
-    ///
-    /// No caller's statement was sent, so a retry is always safe. Misuse stays misuse.
+    /// A retry is always safe, because no caller's statement was sent. Misuse stays misuse.
     var asConnectFailure: PostgresError {
         guard code != .misuse else { return self }
         return PostgresError(
@@ -52,20 +50,22 @@ enum SQLState {
     static let queryCanceled = "57014"
     static let uniqueViolation = "23505"
 
-    /// After these errors the server has rolled back, and a retry may succeed.
+    /// The server has rolled back, and a retry may succeed.
     private static let transient: Set<String> = [
         "40001", "40P01",  // serialization failure, deadlock
-        readOnlyTransaction,  // the host was demoted; another one may be the primary now
-        "55P03",  // lock not available in time
+        readOnlyTransaction,  // the host was demoted; another host may be the primary
+        "55P03",  // lock timeout
         queryCanceled,  // statement timeout
         "26000",  // the prepared statement is gone, so nothing ran
     ]
 
     static func outcome(_ sqlState: String, raisedIn function: String?) -> PostgresError.Outcome {
         switch (sqlState, function) {
-        // Any unsupported feature; only this function raises "cached plan must not change result type".
+        // Any unsupported feature has this code, but only this function raises "cached plan must not change result
+        // type".
         case ("0A000", "RevalidateCachedQuery"): .nothingTookEffect
-        // Any failed check; for this function: a partition for the row appeared during the wait for the default one.
+        // Any failed check has this code. From this function: a partition for the row appeared while the insert waited
+        // for the default partition.
         case ("23514", "ExecPartitionCheckEmitError"): .nothingTookEffect
         default: transient.contains(sqlState) ? .nothingTookEffect : .final
         }
@@ -73,34 +73,34 @@ enum SQLState {
 }
 
 enum ServerMessage {
-    /// SQLSTATE classes whose primary messages name objects and states, but quote no row's values.
+    /// Classes with primary messages that name objects and states, but never quote values of rows.
     private static let classesWithoutValues: Set<Substring> = [
         "08", "0A", "21", "25", "26", "28", "34", "3D", "3F", "40", "42", "53", "54", "55", "57", "58",
     ]
 
-    /// The name of the violated constraint (class 23) from the message's quotation: of another node's error, Citus
-    /// passes on only the text.
+    /// The name of the violated constraint (class 23), from the message: for another node's error, Citus passes on only
+    /// the text.
     static func constraint(_ message: String?, sqlState: String?) -> String? {
         guard let message, sqlState?.hasPrefix("23") == true else { return nil }
         return message.firstMatch(of: #/constraint "([a-z0-9_]+)"$/#).map { String($0.1) }
     }
 
-    /// For insertions of several rows Citus runs COPY on a worker, and passes on only the text of an error there.
+    /// To insert several rows, Citus runs COPY on a worker, and passes on only the text of its error.
     static func sqlState(_ sqlState: String?, _ message: String?) -> String? {
         let isDuplicate = message?.hasPrefix("duplicate key value violates unique constraint") ?? false
         return sqlState == "XX000" && isDuplicate ? SQLState.uniqueViolation : sqlState
     }
 
-    /// The server's primary message if it cannot contain values, else nil.
+    /// The server's primary message; nil if it could contain values.
     static func redacted(_ message: String?, sqlState: String?) -> String? {
         guard let message, let sqlState else { return nil }
-        // 42 covers syntax errors and unknown names; 22P02 and its like quote the input and stay out.
+        // Class 42 covers syntax errors and unknown names. Class 22, for example 22P02, quotes input and is excluded.
         return classesWithoutValues.contains(sqlState.prefix(2)) ? message : nil
     }
 
-    /// libpq's own text without the parts between double quotes.
+    /// libpq's message without quoted parts.
     ///
-    /// For a password with an unescaped `@` or `/`, libpq quotes parts of it as a host or a port.
+    /// If a password contains an unescaped `@` or `/`, libpq quotes parts of it as a host or port.
     static func withoutQuotations(_ message: UnsafePointer<CChar>?) -> String {
         guard let message else { return "out of memory" }
         let parts = String(cString: message).split(separator: "\"", omittingEmptySubsequences: false)
@@ -109,8 +109,8 @@ enum ServerMessage {
             .map { $0.drop(while: \.isWhitespace) }.joined(separator: "; ")
     }
 
-    /// libpq's message about an invalid connection string, without the part between the first and the last double
-    /// quote: the quotation may contain quotes.
+    /// libpq's message about an invalid connection string, without the text from the first to the last double quote,
+    /// because a quotation may contain quotes.
     static func ofConnectionString(_ message: UnsafePointer<CChar>?) -> String {
         guard let message else { return "out of memory" }
         let line = String(cString: message).split(whereSeparator: \.isNewline).joined(separator: " ")

@@ -1,13 +1,13 @@
 /// A failure while talking to Postgres.
 ///
-/// Neither the properties nor ``description`` contain a row's values, a parameter, the connection string or a password.
+/// Its properties and ``description`` never contain values of rows, parameters, the connection string or a password.
 public struct PostgresError: Error, Sendable, CustomStringConvertible {
-    /// New kinds may be added, so a switch over codes needs a default.
+    /// New codes may be added, so a switch needs a default.
     public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
-        /// The name of the code, as in logs and metrics.
+        /// The code's name in logs and metrics.
         public let rawValue: String
 
-        /// Makes a code of the given name.
+        /// Makes a code from its name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -15,54 +15,54 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
         /// The code's ``rawValue``.
         public var description: String { rawValue }
 
-        /// The server refused a statement: see ``PostgresError/sqlState``.
+        /// The server rejected a statement.
         public static let server = Code(rawValue: "server")
         /// No connection could be opened.
         public static let connectionFailed = Code(rawValue: "connectionFailed")
         /// An open connection broke.
         public static let connectionLost = Code(rawValue: "connectionLost")
-        /// The deadline passed; a running statement's connection was closed.
+        /// The deadline passed. If a statement was running, its connection was closed.
         public static let deadlineExceeded = Code(rawValue: "deadlineExceeded")
-        /// A commit succeeded on the server, but its wait for the synchronous standby was cancelled: a failover may
-        /// lose it. Answer as after a lost connection, and let the caller ask again.
+        /// A commit succeeded on the server, but its wait for the synchronous standby was cancelled, so a failover may
+        /// lose it. Treat it like a lost connection.
         public static let commitNotReplicated = Code(rawValue: "commitNotReplicated")
-        /// More callers wait for a connection than the configuration allows.
+        /// Too many callers wait for a connection.
         public static let poolExhausted = Code(rawValue: "poolExhausted")
         /// The pool was shut down.
         public static let poolClosed = Code(rawValue: "poolClosed")
-        /// A column's value does not fit the requested Swift type.
+        /// A column does not fit the requested Swift type.
         public static let decoding = Code(rawValue: "decoding")
-        /// The driver was used against its rules; the message names the rule.
+        /// The driver was used incorrectly; the message names the rule.
         public static let misuse = Code(rawValue: "misuse")
     }
 
-    /// The effects of the failed work, as far as they are certain.
+    /// The known effects of the failed work.
     enum Outcome: Sendable {
         /// A retry would fail again, or the caller must decide.
         case final
         /// Nothing took effect, and a retry may succeed.
         case nothingTookEffect
-        /// The connection broke after something was sent: it may have been committed.
+        /// The connection broke after something was sent, so it may be committed.
         case unknown
     }
 
     /// The kind of failure.
     public let code: Code
-    /// Nil for failures outside of the server.
+    /// Nil for failures outside the server.
     public let sqlState: String?
-    /// `ERROR`, `FATAL` or `PANIC`, never translated; nil for failures outside of the server.
+    /// `ERROR`, `FATAL` or `PANIC`, never translated; nil for failures outside the server.
     public let severity: String?
     /// The name of the violated constraint.
     public let constraint: String?
     /// The table that the server names.
     public let table: String?
-    /// A sentence without values; nil if the server's own could contain some.
+    /// A message without values; nil if the server's message could contain values.
     public let message: String?
-    /// Whether it is certain that nothing took effect and a retry may succeed.
+    /// Whether nothing took effect and a retry may succeed.
     public internal(set) var isSafeToRetry: Bool
-    /// The file of the call that failed.
+    /// The file of the failed call.
     public internal(set) var file: String
-    /// The line of the call that failed.
+    /// The line of the failed call.
     public internal(set) var line: Int
 
     let outcome: Outcome
@@ -114,6 +114,5 @@ struct CallSite: Sendable {
 }
 
 extension PostgresError {
-    /// Another session inserted a row with the same key.
     package var isUniqueViolation: Bool { sqlState == SQLState.uniqueViolation }
 }

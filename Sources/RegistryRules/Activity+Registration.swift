@@ -1,20 +1,17 @@
 import RegistryCore
 
 extension Activity {
-    /// The effect of a registration on the activity.
     package enum Effect: Sendable, Hashable {
         case registered
         case rotated
         case refreshed
-        /// It was dismissed, expired or withheld, and is not any more.
+        /// It was dismissed, expired or withheld before.
         case reactivated
-        /// Another token is later (R3).
         case superseded
         case expired
         case ended
     }
 
-    /// An activity that becomes known by a registration.
     init(_ registration: Registration, _ times: Registration.Times, lifetime: Duration) {
         self.init(id: registration.id, startedAt: times.startedAt, expiresAt: times.startedAt + lifetime)
         move(startedAt: times.startedAt, startsAt: times.startsAt)
@@ -23,7 +20,7 @@ extension Activity {
         if token != nil { confirmedAt = times.receivedAt }
     }
 
-    /// Merges a registration. A late or rejected token changes nothing, but the registration's aliases and start still count (R0).
+    /// Merges a registration. If its token is late or rejected, its aliases and start still count (R0).
     mutating func merge(_ registration: Registration, _ times: Registration.Times, in installation: InstallationTimes?)
         -> Effect
     {
@@ -38,7 +35,7 @@ extension Activity {
         return effect == .refreshed && isBack ? .reactivated : effect
     }
 
-    /// Merges the claim on a token: the greatest (`observedAt`, digest) stays (R2).
+    /// Merges the claim on a token. The greatest (`observedAt`, digest) wins (R2).
     private mutating func claim(_ claim: TokenClaim?, receivedAt now: Timestamp) -> Effect {
         guard var claim else { return .refreshed }
         defer { if isOver { token?.token = nil } }
@@ -60,7 +57,6 @@ extension Activity {
         return .rotated
     }
 
-    /// Merges everything but the token.
     private mutating func keep(_ registration: Registration, _ times: Registration.Times) {
         let body = registration.body
         lastObservedAt = max(lastObservedAt ?? times.observedAt, times.observedAt)
@@ -70,19 +66,19 @@ extension Activity {
         if let aliases = body.aliases {
             self.aliases.replace(with: aliases, observedAt: times.statedAt)
         } else {
-            // The default aliases never replace any.
+            // Default aliases never replace stored aliases.
             aliases.replace(with: body.defaultAliases, observedAt: .distantPast)
         }
         metadata.replace(with: body.metadata, observedAt: times.statedAt)
     }
 
-    /// It was dismissed (R9), and the registration observed it no earlier than the full state.
+    /// Whether the activity was dismissed (R9) and this registration observed it no earlier than the full state.
     private func isObservedAgain(since before: Activity, in installation: InstallationTimes?) -> Bool {
         guard let fullStateAt = installation?.fullStateAt, before.installation != nil else { return false }
         return fullStateAt > before.lastObservedAt ?? .distantPast && fullStateAt <= lastObservedAt ?? .distantPast
     }
 
-    /// Whether the activity differs in a fact, apart from token and aliases, from its earlier state.
+    /// Whether a fact changed, apart from token and aliases.
     func hasNewFacts(since before: Activity) -> Bool {
         startedAt != before.startedAt || startsAt != before.startsAt || facts != before.facts
             || installation != before.installation

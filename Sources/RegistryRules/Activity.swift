@@ -1,19 +1,18 @@
 import RegistryCore
 
-/// A Live Activity as its locked row holds it, its tombstone included.
+/// A Live Activity or its tombstone, as stored in its locked row.
 package struct Activity: Sendable, Hashable {
     package let id: ActivityID
-    /// The facts: the first value received stays (R6).
+    /// Facts: the first received value stays (R6).
     package var installation: InstallationHash?
     package var subject: UTF8Text?
     package var facts = ActivityFacts()
-    /// The start of a scheduled activity.
     package var startsAt: Timestamp?
     /// The least start of all accepted registrations (R5).
     package var startedAt: Timestamp
     package var expiresAt: Timestamp
     package var end: End?
-    /// The time at which a sweep recorded the expiry.
+    /// When a sweep recorded the expiry.
     package var expiryRecordedAt: Timestamp?
     /// The greatest `observedAt` of all requests, full states included (R9).
     package var lastObservedAt: Timestamp?
@@ -22,9 +21,8 @@ package struct Activity: Sendable, Hashable {
     package var token: TokenClaim?
     package var withheld: WithholdingReason?
     package var confirmedAt: Timestamp?
-    /// Counts the changes visible to senders.
+    /// Counts changes that senders can see.
     package var revision = 1
-    /// Nil for a new activity.
     package var handle: RowHandle?
 
     package struct End: Sendable, Hashable {
@@ -43,13 +41,13 @@ package struct Activity: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 
-    /// The app's lifetime at the first receipt (R5).
+    /// The app's lifetime at first receipt (R5).
     var lifetime: Duration { expiresAt - max(startedAt, startsAt ?? startedAt) }
 
-    /// Whether the activity is recorded as over: its token is deleted and resolve does not read its aliases.
+    /// Whether the end or expiry is stored. The token is then deleted, and resolve does not read the aliases.
     package var isOver: Bool { end != nil || expiryRecordedAt != nil }
 
-    /// The state that clients and senders see. A full state (R9) and a log-out of the installation need no write to the activity.
+    /// The state that clients and senders see. A full state (R9) or log-out changes it without a write to the activity.
     package func state(of installation: InstallationTimes?, at now: Timestamp) -> ActivityState {
         if end != nil { return .ended }
         if expiresAt <= now { return .expired }
@@ -60,9 +58,9 @@ package struct Activity: Sendable, Hashable {
         return .active
     }
 
-    /// Ends the activity for good; the least (time, reason) of all ends stays (R4).
+    /// The least (time, reason) of all ends stays (R4).
     ///
-    /// - Returns: whether it was running.
+    /// - Returns: whether this is the first end.
     package mutating func end(at time: Timestamp, reason: EndReason) -> Bool {
         let isFirst = end == nil
         if let end, (end.at, end.reason.order) <= (time, reason.order) { return false }
@@ -72,7 +70,7 @@ package struct Activity: Sendable, Hashable {
         return isFirst
     }
 
-    /// Moves the lifetime's beginning to an earlier start or a scheduled one (R5).
+    /// Merges a start and a scheduled start, and recomputes the expiry (R5).
     mutating func move(startedAt start: Timestamp, startsAt scheduled: Timestamp?) {
         let lifetime = lifetime
         startedAt = min(startedAt, start)
@@ -82,6 +80,5 @@ package struct Activity: Sendable, Hashable {
 }
 
 extension EndReason {
-    /// Decides between ends of one time.
     fileprivate var order: Int { self == .ended ? 0 : 1 }
 }

@@ -1,12 +1,12 @@
 import RegistryCore
 
-/// The right by which a request changes records.
+/// The right of a request to change records.
 package enum Claimant: Sendable, Hashable {
-    /// Sender, admin and root keys: any record.
+    /// A sender, admin or root key: may change any record.
     case any
     /// A signed-in user, with the installation that the request names.
     case subject(UTF8Text, InstallationHash?)
-    /// A publishable key, for the installation that the request names.
+    /// A publishable key, with the installation that the request names.
     case installation(InstallationHash)
 
     package var subject: UTF8Text? {
@@ -24,14 +24,14 @@ package enum Claimant: Sendable, Hashable {
 
     /// Whether the claimant may change an activity.
     ///
-    /// A record keeps the subject and the installation that made it. A client may change
+    /// A record keeps the subject and the installation of its first request.
     ///
-    /// | the record has | a signed-in user may, if | a publishable key may, if |
+    /// | the record has | a signed-in user may change it if | a publishable key may change it if |
     /// |---|---|---|
-    /// | a subject | it is theirs | the installation is the one that the key names |
-    /// | an installation alone | the request names it; the record then gets the subject | the same |
-    /// | neither, and no token yet | always: a backend's end came first; the record becomes theirs | always, likewise |
-    /// | neither | never: it is the backend's | never |
+    /// | a subject | the subject is this user | the request names its installation |
+    /// | only an installation | the request names it; the record then gets the subject | the request names it |
+    /// | neither, and no token yet | always (a backend's end came first); gets the subject | always |
+    /// | neither | never: it belongs to the backend | never |
     package func mayChange(_ activity: Activity) -> Bool {
         if self == .any { return true }
         if let subject, activity.subject == subject { return true }

@@ -1,10 +1,9 @@
 import RegistryCore
 
-/// The times of an installation that its activities are compared with.
 package struct InstallationTimes: Sendable, Hashable {
-    /// The greatest `observedAt` of its full states (R9). A log-out is a full state without activities.
+    /// The greatest `observedAt` of its full states (R9). A log-out counts as an empty full state.
     package var fullStateAt: Timestamp?
-    /// The greatest time of its log-outs: everything observed no later is gone.
+    /// The greatest time of its log-outs. Everything observed at or before it is gone.
     package var loggedOutAt: Timestamp?
 
     package init(fullStateAt: Timestamp? = nil, loggedOutAt: Timestamp? = nil) {
@@ -13,15 +12,14 @@ package struct InstallationTimes: Sendable, Hashable {
     }
 }
 
-/// An installation as its locked row holds it: its signed-in user, and the profile by which its tokens are found.
+/// An installation as stored in its locked row.
 package struct Installation: Sendable, Hashable {
     package let hash: InstallationHash
     package var times = InstallationTimes()
-    /// The user with the greatest (`subjectObservedAt`, subject) that registered the installation.
     package var subject: UTF8Text?
-    /// Nil for a user known by tokens alone, who gives way to any user that registers the installation.
+    /// Nil if only token requests named the user; any user who registers the installation then replaces that user.
     package var subjectObservedAt: Timestamp?
-    /// The greatest `observedAt` at which a user registered an installation of another: aliases given before it are gone.
+    /// The greatest `observedAt` of a registration by a user other than the owner. Older aliases are gone.
     package var takenOverAt: Timestamp?
     package var aliases: Stamped<AliasSet>?
     package var metadata: Stamped<Metadata>?
@@ -30,13 +28,13 @@ package struct Installation: Sendable, Hashable {
 
     func isLoggedOut(at time: Timestamp) -> Bool { times.loggedOutAt.map { time <= $0 } ?? false }
 
-    /// Whether it belongs to another user. A request without a user acts for the installation itself.
+    /// Whether another user owns it. A request without a user acts for the installation itself.
     package func belongsToAnother(than subject: UTF8Text?) -> Bool {
         guard let subject, let owner = self.subject else { return false }
         return owner != subject
     }
 
-    /// Lets a request change records of the installation. An installation without a user becomes the request's.
+    /// Lets a request change records of the installation. An installation without a user gets the request's user.
     ///
     /// - Throws: `notYours`.
     mutating func adopt(by subject: UTF8Text?, observedAt: Timestamp?) throws(Rejection) {
@@ -46,14 +44,13 @@ package struct Installation: Sendable, Hashable {
     }
 
     struct Takeover {
-        /// The registration is the latest one: the installation is its user's from now on.
         let changesOwner: Bool
-        /// Aliases of the former user. Pushes to these names must not reach the next user's phone.
+        /// The former user's aliases. Pushes to these names must not reach the next user's phone.
         let removedAliases: AliasSet?
     }
 
-    /// Registers the installation for a signed-in user. The greatest (`observedAt`, subject) owns it; a late registration takes
-    /// nothing over, but removes older aliases.
+    /// The greatest (`observedAt`, subject) owns it. A late registration does not change the owner, but removes older
+    /// aliases.
     ///
     /// - Returns: nil if nothing of another user changed.
     mutating func register(by subject: UTF8Text, observedAt time: Timestamp) -> Takeover? {
@@ -69,7 +66,6 @@ package struct Installation: Sendable, Hashable {
         return isLatest || removed != nil ? Takeover(changesOwner: isLatest, removedAliases: removed) : nil
     }
 
-    /// Merges a profile, unless it was observed before a log-out or a takeover (R6).
     mutating func merge(_ profile: InstallationProfile, observedAt time: Timestamp, by subject: UTF8Text?) {
         let isOfEarlierUser = takenOverAt.map { time < $0 } ?? false
         guard !isLoggedOut(at: time), !isOfEarlierUser, !belongsToAnother(than: subject) else { return }
@@ -77,7 +73,7 @@ package struct Installation: Sendable, Hashable {
         metadata.replace(with: profile.metadata, observedAt: time)
     }
 
-    /// Removes everything observed by the log-out. The next user begins without an owner.
+    /// Removes everything observed at or before the log-out. The next user finds no owner.
     mutating func logOut(at time: Timestamp) {
         times.loggedOutAt = max(times.loggedOutAt ?? time, time)
         times.fullStateAt = max(times.fullStateAt ?? time, time)

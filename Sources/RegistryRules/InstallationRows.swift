@@ -1,14 +1,12 @@
 import RegistryCore
 
-/// The locked rows of a request about an installation, and the token slots that have the values of requests and reports.
 package struct InstallationRows: Sendable {
     package private(set) var installations: [InstallationHash: LockedRows.Row<Installation>]
     package private(set) var slots: [InstallationToken.ID: LockedRows.Row<InstallationToken>]
-    /// The last erasure of a name in the request.
     let erasedAt: Timestamp?
-    /// The leases on the installation were taken for its former user, and go.
+    /// Set when the leases on the installation belong to its former user and must be deleted.
     package internal(set) var voidsLeases = false
-    /// Installations of other slots, which are not locked: their subjects and aliases, for events.
+    /// Unlocked installations of the other slots: their subjects and aliases, for events.
     private let others: [InstallationHash: Installation]
     private let holders: [TokenDigest: [InstallationToken.ID]]
 
@@ -31,24 +29,23 @@ package struct InstallationRows: Sendable {
         self.holders = holders
     }
 
-    /// The installation's row, or the one that the first request about it creates.
+    /// The stored row, or the row that the first request creates.
     package subscript(hash: InstallationHash) -> Installation {
         installations[hash]?.value ?? others[hash] ?? Installation(hash: hash)
     }
 
     package func isNew(_ hash: InstallationHash) -> Bool { installations[hash]?.original == nil }
 
-    /// The slots of an installation, in order.
     func slots(of hash: InstallationHash) -> [InstallationToken] {
         slots.values.map(\.value).filter { $0.id.installation == hash }.sorted { $0.id < $1.id }
     }
 
-    /// The slots that had a token value when they were locked, and have it now, in order.
+    /// The slots that held the value when locked and still hold it, in order.
     func slots(with digest: TokenDigest) -> [InstallationToken] {
         (holders[digest] ?? []).compactMap { slots[$0]?.value }.filter { $0.digest == digest }
     }
 
-    /// The slot's row, or the one that the first request about it creates.
+    /// The stored row, or the row that the first request creates.
     ///
     /// - Throws: `noRoom`.
     func slot(_ id: InstallationToken.ID, hasOneOwner: Bool) throws(Rejection) -> InstallationToken {
@@ -71,6 +68,5 @@ package struct InstallationRows: Sendable {
 }
 
 extension InstallationToken {
-    /// The value that the slot has, unless it is deleted.
     fileprivate var digest: TokenDigest? { token?.token == nil ? nil : token?.digest }
 }

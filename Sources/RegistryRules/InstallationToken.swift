@@ -1,11 +1,11 @@
 import RegistryCore
 
-/// A token slot of an installation as its locked row holds it. After a deletion the row stays as a tombstone.
+/// A token slot of an installation, as stored in its locked row. A deletion leaves a tombstone.
 package struct InstallationToken: Sendable, Hashable {
     package struct ID: Sendable, Hashable, Comparable {
         package let installation: InstallationHash
         package let kind: String
-        /// Empty for kinds of which an installation has one token.
+        /// Empty for kinds that allow one token per installation.
         package let attributesType: UTF8Text
 
         package init(installation: InstallationHash, kind: String, attributesType: UTF8Text) {
@@ -19,33 +19,29 @@ package struct InstallationToken: Sendable, Hashable {
         }
     }
 
-    /// The effect of a registration on the slot.
     package enum Effect: Sendable, Hashable {
         case registered
         case rotated
         case refreshed
-        /// The slot had been emptied, or its token was withheld.
+        /// The slot was empty, or its token was withheld.
         case reactivated
-        /// Another token is later (R3).
         case superseded
-        /// A later deletion or log-out removed it.
         case removed
     }
 
     package let id: ID
-    /// Whether a value belongs to its last claimant alone (R7).
+    /// Whether a value belongs only to its last claimant (R7).
     package let hasOneOwner: Bool
-    /// The token with the greatest (`observedAt`, digest); nil while only a deletion is known.
+    /// The claim with the greatest (`observedAt`, digest); nil while only a deletion is known.
     package var token: TokenClaim?
     package var confirmedAt: Timestamp?
-    /// The greatest time of its deletions: everything observed no later is gone.
+    /// The greatest time of its deletions. Everything observed at or before it is gone.
     package var deletedAt: Timestamp?
     package var withheld: WithholdingReason?
-    /// Nil for a new slot.
     package var handle: RowHandle?
 
-    /// The most slots for start tokens of an installation, tombstones included. A log-out, the audit and senders' pages read all
-    /// of them; an app has a few attributes types.
+    /// Maximum slots for start tokens per installation, including tombstones, because log-outs, audits and senders'
+    /// pages read all. Real apps have a few attributes types.
     package static let mostAttributesTypes = 128
 
     package init(id: ID, hasOneOwner: Bool) {
@@ -53,8 +49,8 @@ package struct InstallationToken: Sendable, Hashable {
         self.hasOneOwner = hasOneOwner
     }
 
-    /// The claim that a registration makes (R3). Without `observedAt` the current token claims nothing new, and any other counts
-    /// as observed at the receipt.
+    /// The claim of a registration (R3). Without `observedAt`, the current token claims nothing new, and any other
+    /// token counts as observed at receipt.
     func claim(
         _ token: PushToken,
         _ digest: TokenDigest,
@@ -66,12 +62,12 @@ package struct InstallationToken: Sendable, Hashable {
         }
         if let observedAt { return claim(observedAt, min(observedAt, now)) }
         guard let current = self.token, current.token != nil, current.digest == digest else { return claim(now, now) }
-        // A client's confirmation ends a quarantine. It revives no dead token: it may have been sent before APNs's answer.
+        // A client's confirmation ends a quarantine, but does not revive a dead token: it may predate APNs's response.
         return claim(current.observedAt, withheld == .quarantined ? now : current.claimedAt)
     }
 
-    /// Merges a claim: the greatest (`observedAt`, digest) stays (R3). A claim that a later deletion or log-out removed counts,
-    /// but stores no token.
+    /// Merges a claim. The greatest (`observedAt`, digest) wins (R3). A claim covered by a later deletion or log-out
+    /// still counts, but stores no token.
     mutating func merge(_ claim: TokenClaim, loggedOutAt: Timestamp?, receivedAt now: Timestamp) -> Effect {
         let removedAt = [deletedAt, loggedOutAt].compactMap(\.self).max() ?? .distantPast
         let isRemoved = claim.observedAt <= removedAt
@@ -89,15 +85,11 @@ package struct InstallationToken: Sendable, Hashable {
         return isSame ? .refreshed : isLater ? .rotated : .superseded
     }
 
-    /// Deletes the token, if it was observed by then.
-    ///
-    /// - Returns: whether there was one.
     mutating func delete(observedAt time: Timestamp) -> Bool {
         deletedAt = max(deletedAt ?? time, time)
         return removeToken(observedBy: time)
     }
 
-    /// - Returns: whether there was one.
     mutating func removeToken(observedBy time: Timestamp) -> Bool {
         guard let current = token, current.token != nil, current.observedAt <= time else { return false }
         token?.token = nil

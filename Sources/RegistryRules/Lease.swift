@@ -1,29 +1,25 @@
 import RegistryCore
 
-/// The right to start an activity with an alias on an installation, as its locked row holds it.
+/// The right to start an activity with an alias on an installation, as stored in its locked row.
 package struct Lease: Sendable, Hashable {
     package let installation: InstallationHash
     package let alias: Alias
     package let id: LeaseID
-    /// The caller's name of the plan: the same plan again gets the same lease.
+    /// The caller's name of the plan. Repeating it returns the same lease.
     package let planID: UTF8Text?
-    /// The type of the start token that the plan returned.
     package let attributesType: AttributesType
     package let leasedAt: Timestamp
     package var leasedUntil: Timestamp
-    /// The last starts, at most ``mostAttempts``, this one included. A lease that is given back is no attempt.
+    /// The last starts, at most ``mostAttempts``, including this one. A released lease does not count as an attempt.
     package var attempts: [Timestamp]
     package var failure: Failure?
     package var releasedAt: Timestamp?
-    /// Nil for a new row.
     package var handle: RowHandle?
 
-    /// The start push failed.
     package struct Failure: Sendable, Hashable {
         package let at: Timestamp
-        /// APNs's status and reason.
         package let reason: UTF8Text
-        /// The earliest time of another start.
+        /// When the next start is allowed.
         package let retryAt: Timestamp
 
         package init(at: Timestamp, reason: UTF8Text, retryAt: Timestamp) {
@@ -33,9 +29,8 @@ package struct Lease: Sendable, Hashable {
         }
     }
 
-    /// The starts within a day that bring no activity, before the registry gives up.
+    /// Starts per day without a resulting activity before the registry gives up.
     package static let mostAttempts = 3
-    /// The pauses after the first, second and third failure of a day.
     private static let backOffs: [Duration] = [.seconds(60), .seconds(300), .seconds(900)]
     private static let day = Duration.seconds(86_400)
 
@@ -59,7 +54,7 @@ package struct Lease: Sendable, Hashable {
         self.attempts = attempts
     }
 
-    /// Takes the lease for a plan. The attempts of a lease that no registration has answered count on.
+    /// Attempts carry over from the former lease unless a registration answered it.
     init(
         for plan: PlanRequest,
         on installation: InstallationHash,
@@ -82,26 +77,23 @@ package struct Lease: Sendable, Hashable {
         handle = former?.handle
     }
 
-    /// Whether an activity was registered after the lease was taken. The start worked, so earlier attempts no longer count.
+    /// An activity registered after the lease was taken shows that the start worked; earlier attempts no longer count.
     func isAnswered(by registeredAt: Timestamp?) -> Bool { registeredAt.map { $0 > leasedAt } ?? false }
 
     func isActive(at now: Timestamp) -> Bool { leasedUntil > now && failure == nil && releasedAt == nil }
 
     func belongs(to planID: UTF8Text?) -> Bool { planID != nil && self.planID == planID }
 
-    /// Whether the attempts of a day are used up.
     func isExhausted(at now: Timestamp) -> Bool {
         attempts.count >= Self.mostAttempts && attempts[0] + Self.day > now
     }
 
-    /// The number of starts within the day before the lease was taken, this one included.
+    /// Starts within the day before the lease was taken, including this one.
     package var attempt: Int { attempts(since: leasedAt - Self.day) }
 
     private func attempts(since time: Timestamp) -> Int { attempts.filter { $0 > time }.count }
 
-    /// Frees the lease because the start push failed. A lease that failed before or was given back stays as it is.
-    ///
-    /// - Returns: whether it changed.
+    /// Returns false and changes nothing if the lease already failed or was released.
     package mutating func fail(_ reason: UTF8Text, at now: Timestamp) -> Bool {
         guard failure == nil, releasedAt == nil else { return false }
         let pause = Self.backOffs[max(1, attempts(since: now - Self.day)) - 1]
@@ -110,9 +102,7 @@ package struct Lease: Sendable, Hashable {
         return true
     }
 
-    /// Gives the lease back because nothing was sent: it was no attempt. A lease that is over stays as it is.
-    ///
-    /// - Returns: whether it changed.
+    /// Nothing was sent, so this removes the attempt. Returns false and changes nothing if the lease is inactive.
     package mutating func release(at now: Timestamp) -> Bool {
         guard isActive(at: now) else { return false }
         releasedAt = now
@@ -121,8 +111,6 @@ package struct Lease: Sendable, Hashable {
         return true
     }
 
-    /// The present state of the lease, for the audit.
-    ///
     /// - Parameter registeredAt: the last registration of an activity with the alias on the installation.
     package func state(registeredAt: Timestamp?, at now: Timestamp) -> ExplainedLease.State {
         if isAnswered(by: registeredAt) { return .registered }

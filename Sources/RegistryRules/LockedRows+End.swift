@@ -1,7 +1,7 @@
 import RegistryCore
 
 extension LockedRows {
-    /// Ends an activity, known or not (R4). The end of an unknown activity creates its tombstone, which belongs to the claimant.
+    /// For an unknown activity, creates a tombstone that belongs to the claimant (R4).
     ///
     /// - Parameter observedAt: nil for the time of receipt.
     /// - Returns: whether the activity was active or dismissed.

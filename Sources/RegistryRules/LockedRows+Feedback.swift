@@ -1,11 +1,11 @@
 import RegistryCore
 
 extension LockedRows {
-    /// Applies reports in their order (R8). The burst guards judge the batch as a whole.
+    /// Applies reports in order (R8). The burst guards judge the batch as a whole.
     ///
-    /// - Parameter guards: those of all kinds if a report is suspect. If one may trip, the values that were quarantined in its
-    ///   window are locked, too.
-    /// - Returns: a decision for each report, and the kinds whose guard trips.
+    /// - Parameter guards: the guards of all kinds if a report is suspect. If a guard may trip, the values quarantined
+    ///   in its window must be locked too.
+    /// - Returns: a decision for each report, and the kinds with a guard that tripped.
     package mutating func apply(
         _ reports: [TokenReport],
         guards: inout [BurstGuard],
@@ -24,9 +24,6 @@ extension LockedRows {
         return (decisions, trippedKinds)
     }
 
-    /// Releases a value from quarantine, for all tokens that have it.
-    ///
-    /// - Returns: whether it was quarantined.
     @discardableResult
     package mutating func release(_ digest: TokenDigest, by actor: UTF8Text) -> Bool {
         guard var value = values[digest]?.value, value.quarantine != nil else { return false }
@@ -69,7 +66,8 @@ extension LockedRows {
         return FeedbackDecision(action: action, meaning: report.meaning, kind: holder?.kind)
     }
 
-    /// The kind and the latest claim of the tokens that have a value now. A dismissed activity may come back, so its token counts.
+    /// The kind and latest claim of the tokens that have the value now. A dismissed activity's token counts, because
+    /// the activity may come back.
     private func holder(of value: TokenValue) -> TokenValue.Holder? {
         var holder = runningOwner(of: value)?.token.map {
             TokenValue.Holder(kind: TokenKind.update.name, claimedAt: $0.claimedAt)
@@ -84,7 +82,6 @@ extension LockedRows {
         return holder
     }
 
-    /// The slots that have a value, apart from what was reported about it.
     private func slots(with value: TokenValue) -> [InstallationToken] {
         installations.slots(with: value.digest).filter { slot in
             value.installation.map { $0.owns(slot.id) } ?? !slot.hasOneOwner
@@ -97,7 +94,6 @@ extension LockedRows {
         return activity.end == nil && activity.expiresAt > now ? activity : nil
     }
 
-    /// Stores a value after a report or a release, and its consequences for the tokens that have it.
     private mutating func replaceValue(with value: TokenValue, by actor: UTF8Text) {
         let before = values[value.digest]?.value ?? TokenValue(digest: value.digest)
         store(value)
@@ -109,7 +105,7 @@ extension LockedRows {
             guard let kind = NewAuditEvent.Kind(from: before, to: value, claimedAt: token.claimedAt) else { continue }
             record(NewAuditEvent(kind, of: slot, of: installations[slot.id.installation], by: actor))
         }
-        // An activity that expired may be scheduled for later, so its row is kept right, too.
+        // An expired activity may be scheduled for later, so its row is updated too.
         guard let owner = value.owner, var activity = activity(owner.activityID), activity.end == nil else { return }
         guard let token = activity.token, token.digest == value.digest else { return }
         activity.withheld = value.withholdingReason(for: token, of: activity.id)
@@ -124,7 +120,7 @@ extension LockedRows {
 }
 
 extension NewAuditEvent.Kind {
-    /// The event of a token claimed at a time, if it is withheld or deliverable again by a change of its value.
+    /// The event if a change of the value withholds a token claimed at `claimedAt`, or makes it deliverable again.
     fileprivate init?(from before: TokenValue, to after: TokenValue, claimedAt: Timestamp) {
         switch (before.accusation(of: claimedAt), after.accusation(of: claimedAt)) {
         case (nil, .quarantined): self = .quarantined

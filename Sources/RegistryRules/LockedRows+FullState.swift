@@ -1,12 +1,10 @@
 import RegistryCore
 
 extension LockedRows {
-    /// Dismisses the activities of an installation that its full state did not list (R9). That they are dismissed follows from the
-    /// times alone; this counts and reports the change.
+    /// The times alone decide an activity's state (R9); this method only counts and reports the change.
     ///
     /// - Parameters:
-    ///   - previous: the installation's last full state before this one, which must be later.
-    ///   - listed: the activities that the full state listed.
+    ///   - previous: the preceding full state; must be earlier than `fullStateAt`.
     /// - Returns: the dismissed activities.
     package mutating func dismissUnlisted(
         of installation: InstallationHash,
@@ -30,7 +28,6 @@ extension LockedRows {
 }
 
 extension Activity {
-    /// Whether it was last observed before a full state, and was not dismissed by the previous one already.
     fileprivate func wasSeen(before fullStateAt: Timestamp, since previous: Timestamp?) -> Bool {
         guard let lastObservedAt, lastObservedAt < fullStateAt else { return false }
         return previous.map { lastObservedAt >= $0 } ?? true

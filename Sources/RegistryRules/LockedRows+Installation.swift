@@ -1,12 +1,12 @@
 import RegistryCore
 
-/// The facts that all requests about one installation have in common.
 package struct InstallationRequest: Sendable {
     package let installation: InstallationHash
     /// Nil for the time of receipt.
     package let observedAt: Timestamp?
+    /// A client must name this installation.
     package let claimant: Claimant
-    /// Key id or subject, for the audit.
+    /// Key id or subject.
     package let actor: UTF8Text
 
     package init(_ installation: InstallationHash, observedAt: Timestamp?, claimant: Claimant, actor: UTF8Text) {
@@ -17,17 +17,15 @@ package struct InstallationRequest: Sendable {
     }
 }
 
-/// The effect of a profile. A late one is merged, too (R0).
+/// The effect of a profile. A late profile is merged too (R0).
 package enum ProfileOutcome: Sendable, Hashable {
     case stored
-    /// The installation logged out later.
     case loggedOut
-    /// Another user registered the installation later.
     case ofAnotherUser
 }
 
 extension LockedRows {
-    /// Stores the profile by which an installation's tokens are found (R6). A signed-in user takes the installation over.
+    /// Stores the profile (R6). A signed-in user takes over the installation.
     package mutating func put(
         _ profile: InstallationProfile,
         _ request: InstallationRequest
@@ -49,7 +47,7 @@ extension LockedRows {
 
     /// Registers the installation with a full state (R9).
     ///
-    /// - Returns: its last full state before.
+    /// - Returns: the previous full state.
     package mutating func registerFullState(
         _ request: InstallationRequest,
         at fullStateAt: Timestamp
@@ -62,9 +60,10 @@ extension LockedRows {
         return previous
     }
 
-    /// Logs the installation out: its tokens, names and user are removed, as far as they were observed by then.
+    /// Removes tokens, names and user observed at or before the log-out.
     ///
-    /// - Returns: the time of the log-out. Without `observedAt` it is later than all records, also those of a fast clock.
+    /// - Returns: the time of the log-out. Without `observedAt` it is at or after all records, including records of a
+    ///   fast clock.
     package mutating func logOut(_ request: InstallationRequest) throws(Rejection) -> Timestamp {
         var installation = try enter(request)
         let slots = installations.slots(of: request.installation)
@@ -72,7 +71,7 @@ extension LockedRows {
         let time = request.observedAt ?? records.compactMap(\.self).reduce(now, max)
         if !installation.isLoggedOut(at: time) {
             record(NewAuditEvent(.loggedOut, of: installation, by: request.actor))
-            // A repeated or late log-out removes no lease of the next user.
+            // A repeated or late log-out must not remove leases of the next user.
             installations.voidsLeases = true
         }
         for var slot in slots where slot.removeToken(observedBy: time) {
@@ -84,8 +83,6 @@ extension LockedRows {
         return time
     }
 
-    /// Checks a request that registers the installation, and records a takeover.
-    ///
     /// - Returns: whether anything of another user changed.
     private mutating func register(_ request: InstallationRequest) throws(Rejection) -> Bool {
         try checkTime(request)
@@ -103,9 +100,7 @@ extension LockedRows {
         return true
     }
 
-    /// Checks a request that changes records of the installation without registering it.
-    ///
-    /// - Throws: `clockSkew`, `notYours`, `erased`.
+    /// For requests that do not register the installation.
     func enter(_ request: InstallationRequest) throws(Rejection) -> Installation {
         try checkTime(request)
         var installation = installations[request.installation]
@@ -118,7 +113,7 @@ extension LockedRows {
         try Plausibility.check([("/observedAt", request.observedAt)], receivedAt: now)
     }
 
-    /// An installation's aliases and tokens have no lifetime, so old erasures count, too.
+    /// Installations' aliases and tokens have no lifetime, so erasures of any age count.
     private func checkErasure(_ request: InstallationRequest) throws(Rejection) {
         if let erasedAt = installations.erasedAt, erasedAt >= request.observedAt ?? now { throw .erased }
     }

@@ -1,7 +1,7 @@
 import RegistryCore
 
 extension LockedRows {
-    /// Registers a token of an installation (R3). The value is retired elsewhere if its kind has one owner (R7).
+    /// Registers a token of an installation (R3). If its kind has one owner, retires the value elsewhere (R7).
     package mutating func register(
         _ token: PushToken,
         _ digest: TokenDigest,
@@ -33,7 +33,7 @@ extension LockedRows {
         return effect
     }
 
-    /// Deletes a token, if it was observed by then. A slot that is not known yet gets a tombstone.
+    /// Deletes a token observed at or before the request. Creates a tombstone for an unknown slot.
     package mutating func deleteToken(
         in id: InstallationToken.ID,
         hasOneOwner: Bool,
@@ -41,7 +41,7 @@ extension LockedRows {
     ) throws(Rejection) {
         let installation = try enter(request)
         var slot = try installations.slot(id, hasOneOwner: hasOneOwner)
-        // Without a time it deletes everything, also what a fast clock observed.
+        // Without a time, deletes everything, including tokens that a fast clock observed.
         let isDeleted = slot.delete(observedAt: request.observedAt ?? max(now, slot.token?.observedAt ?? now))
         installations.store(installation)
         installations.store(slot)
@@ -50,7 +50,7 @@ extension LockedRows {
 
     /// Counts the claim on the value. Without `observedAt`, a token that did not become current claims nothing.
     ///
-    /// - Returns: the installation that lost the value, and whether the value was not known as an installation's before.
+    /// - Returns: the owner that lost the value, and whether installations claim the value for the first time.
     private mutating func claim(
         _ digest: TokenDigest,
         for slot: InstallationToken,
@@ -68,13 +68,12 @@ extension LockedRows {
         return (value.claim(for: slot.id, observedAt: time), isNewKind)
     }
 
-    /// Derives the reason why the slot's token is withheld, if the request is about this token.
     private func withhold(_ slot: inout InstallationToken, _ digest: TokenDigest) {
         guard let token = slot.token, token.digest == digest else { return }
         slot.withheld = token.token == nil ? nil : values[digest]?.value.withholdingReason(for: token, in: slot)
     }
 
-    /// The value became known as an installation's: the activity that has it loses it, and start tokens with it (R7).
+    /// Takes a value that became known as an installation's from its activity and from start tokens (R7).
     private mutating func retire(_ digest: TokenDigest, _ actor: UTF8Text) {
         if let id = values[digest]?.value.owner?.activityID {
             if lockedIDs.contains(id) { retire(digest, id, actor) } else { missingIDs.insert(id) }
@@ -97,7 +96,6 @@ extension LockedRows {
         record(NewAuditEvent(.takenOver, of: loser, of: installations[loser.id.installation], by: actor))
     }
 
-    /// Writes the audit trail of a registration (R11).
     private mutating func record(
         _ effect: InstallationToken.Effect,
         of slot: InstallationToken,
@@ -119,7 +117,6 @@ extension LockedRows {
 }
 
 extension InstallationToken {
-    /// Another slot claimed the value later.
     fileprivate var isTakenOver: Bool { hasOneOwner && (withheld == .takenOver || withheld == .kindConflict) }
 }
 

@@ -1,17 +1,17 @@
 import RegistryCore
 
-/// The locked rows of a transaction, into which requests are folded in their order. The writer compares each row with its original.
+/// Requests are folded into the rows in order; the writer compares each row with its original.
 package struct LockedRows: Sendable {
     package let now: Timestamp
-    /// Whether the scope has recent erasures, against which names in requests must be checked.
+    /// Whether the scope has recent erasures. Names in requests must then be checked.
     package let hasErasures: Bool
-    /// The app's lifetime for activities that become known now.
     package let lifetime: Duration
-    /// A row with the state before the first request; nil if the row is new.
+    /// A row and its state before the first request; `original` is nil for a new row.
     package struct Row<Value: Sendable>: Sendable {
         package let original: Value?
         package var value: Value
-        /// Every accepted request marks its row, changed or not: an acknowledged request has always written (R1).
+        /// Every accepted request sets this, even without a change, because every acknowledged request has written
+        /// (R1).
         package var isWritten = false
 
         mutating func write(_ value: Value, isRequested: Bool = true) {
@@ -23,9 +23,8 @@ package struct LockedRows: Sendable {
     package private(set) var activities: [ActivityID: Row<Activity>]
     package private(set) var values: [TokenDigest: Row<TokenValue>]
     private let times: [InstallationHash: InstallationTimes]
-    /// The rows of requests about an installation, and of reports about tokens of installations.
     package var installations: InstallationRows
-    /// Ids that were locked, whether or not they have a row.
+    /// The locked ids, with or without a row.
     let lockedIDs: Set<ActivityID>
     package private(set) var events: [NewAuditEvent] = []
     /// Activities that lost a token but are not locked. The transaction must start again with them.
@@ -51,20 +50,17 @@ package struct LockedRows: Sendable {
         self.installations = installations
     }
 
-    /// Whether a request about an activity was merged.
     package var isChanged: Bool { activities.values.contains(where: \.isWritten) }
 
     package func installation(of activity: Activity) -> InstallationTimes? {
         activity.installation.flatMap { times[$0] }
     }
 
-    /// The state of an activity for the answer to a request.
     package func activity(_ id: ActivityID) -> Activity? { activities[id]?.value }
 
     /// Folds a registration into the rows (R0).
     ///
-    /// - Parameter isErased: whether it names erased data, by the time of its observation.
-    /// - Throws: a rejection. After `ended`, `expired`, `superseded` and `withheld` the registration is merged.
+    /// - Throws: a rejection. With `ended`, `expired`, `superseded` and `withheld` the registration is still merged.
     package mutating func register(
         _ registration: Registration,
         isErased: (Timestamp) -> Bool
@@ -90,7 +86,7 @@ package struct LockedRows: Sendable {
         return try outcome(effect, of: activity, registration)
     }
 
-    /// Counts the claim on the value of a registration's token. Without `observedAt`, a token that is not current claims nothing.
+    /// Counts the claim on the value. Without `observedAt`, a token that is not current claims nothing.
     private mutating func claim(
         _ registration: Registration,
         for activity: Activity,
@@ -102,14 +98,12 @@ package struct LockedRows: Sendable {
             .claim(for: activity.id, observedAt: times.observedAt)
     }
 
-    /// Derives the reason why the activity's token is withheld, if the request was about this token.
     private func withhold(_ activity: inout Activity, _ digest: TokenDigest?) {
         guard let digest, let token = activity.token, token.digest == digest else { return }
         activity.withheld = values[digest]?.value.withholdingReason(for: token, of: activity.id)
     }
 
-    /// - Parameter isRequested: false for an activity of which only the withholding reason and the revision follow from a change of
-    ///   its token's value.
+    /// - Parameter isRequested: false if only the withholding reason and revision change, because of the token's value.
     mutating func store(_ activity: Activity, isRequested: Bool = true) {
         activities[activity.id, default: Row(original: nil, value: activity)].write(activity, isRequested: isRequested)
     }
@@ -118,10 +112,8 @@ package struct LockedRows: Sendable {
         values[value.digest, default: Row(original: nil, value: value)].write(value)
     }
 
-    /// Adds an event to the audit trail (R11).
     package mutating func record(_ event: NewAuditEvent) { events.append(event) }
 
-    /// The activity lost its current token to another one (R7).
     private mutating func takeOver(_ id: ActivityID, _ registration: Registration) {
         guard lockedIDs.contains(id) || activities[id] != nil else {
             missingIDs.insert(id)
@@ -135,7 +127,6 @@ package struct LockedRows: Sendable {
         events.append(NewAuditEvent(.takenOver, of: loser, by: registration.actor))
     }
 
-    /// Writes the audit trail of a registration (R11).
     private mutating func record(
         _ effect: Activity.Effect,
         of activity: Activity,
@@ -172,7 +163,7 @@ package struct LockedRows: Sendable {
         of activity: Activity,
         _ registration: Registration
     ) throws(Rejection) -> RegistrationOutcome {
-        // An activity that started before its installation's log-out has ended, though its row does not say so.
+        // An activity that started before its installation's log-out has ended, although its row does not show it.
         if effect == .ended || activity.state(of: installation(of: activity), at: now) == .ended { throw .ended }
         if effect == .expired { throw .expired }
         if effect == .superseded { throw .superseded }
@@ -189,7 +180,7 @@ package struct LockedRows: Sendable {
 }
 
 extension Activity {
-    /// Whether senders see a difference: the token, its times, a fact, or that it is deliverable again.
+    /// Whether senders see a change: the token, its times, a fact, or that it is deliverable again.
     fileprivate func isChangedForSenders(since before: Activity, _ effect: Effect) -> Bool {
         token?.digest != before.token?.digest || startedAt != before.startedAt || startsAt != before.startsAt
             || facts != before.facts || effect == .reactivated

@@ -1,10 +1,10 @@
 import RegistryCore
 
-/// The identity of activities that callers know only by a `liveactivityId` and its owner: the current activity and the last end.
+/// The identity of name-only activities, known by a `liveactivityId` and its owner: the current activity and the last
+/// end.
 package struct NameIdentity: Sendable, Hashable {
-    /// The activity that runs, or ran last.
     package var activityID: ActivityID?
-    /// The greatest end. Everything observed no later belongs to an ended activity.
+    /// The greatest end. Everything observed at or before it belongs to an ended activity.
     package var endedAt: Timestamp?
 
     package init(activityID: ActivityID?, endedAt: Timestamp?) {
@@ -12,11 +12,10 @@ package struct NameIdentity: Sendable, Hashable {
         self.endedAt = endedAt
     }
 
-    /// Chooses the activity that a registration is about: the current one, or a new one after its end or expiry.
+    /// Chooses the current activity, or a new one after an end or expiry.
     ///
-    /// - Parameter newID: the id of a new activity.
-    /// - Throws: `clockSkew`; `ended` if the registration was observed no later than the last end, or `notYours` if the ended
-    ///   activity belongs to another user.
+    /// - Throws: `clockSkew`; `ended` if the registration was observed no later than the last end, or `notYours` if
+    ///   that activity belongs to another user.
     package mutating func activity(
         of body: ActivityRegistration,
         digest: TokenDigest?,
@@ -47,8 +46,8 @@ package struct NameIdentity: Sendable, Hashable {
 
     /// Records an end. The end of an unknown activity creates a tombstone.
     ///
-    /// - Parameter newID: the id of the tombstone.
-    /// - Returns: the activity to end; nil if the current one was observed later, so that the end belongs to an earlier one.
+    /// - Returns: the activity to end; nil if the current activity was observed later, because the end belongs to an
+    ///   earlier one.
     /// - Throws: `clockSkew`.
     package mutating func end(
         observedAt: Timestamp?,
@@ -57,7 +56,7 @@ package struct NameIdentity: Sendable, Hashable {
     ) throws(Rejection) -> ActivityID? {
         try Plausibility.check([("/observedAt", observedAt)], receivedAt: rows.now)
         let current = activityID.flatMap { rows.activity($0) }
-        // Without a time it ends the current activity, even one that a fast clock observed in the future.
+        // Without a time, ends the current activity even if a fast clock observed it in the future.
         let time = observedAt ?? max(rows.now, current?.lastObservedAt ?? rows.now)
         endedAt = max(endedAt ?? time, time)
         guard let current else { return begin(newID) }
@@ -70,7 +69,7 @@ package struct NameIdentity: Sendable, Hashable {
         return id
     }
 
-    /// An end by the activity's id, or a log-out, ends everything that was observed of the activity.
+    /// An end by activity id, or a log-out, also covers the activity's last observation.
     private func lastEnd(of current: Activity?, in rows: LockedRows) -> Timestamp? {
         guard let current else { return endedAt }
         let installation = rows.installation(of: current)

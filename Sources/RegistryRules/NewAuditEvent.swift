@@ -28,10 +28,9 @@ package struct NewAuditEvent: Sendable, Hashable {
     package let activityID: ActivityID?
     package let installation: InstallationHash?
     package let subject: UTF8Text?
-    /// The aliases at the time of the event, and those that the change removed, so that followers of either see it.
+    /// The current aliases and the aliases that the change removed, so that followers of both see the event.
     package let aliases: AliasSet?
     package let tokenDigest: TokenDigest?
-    /// The slot of the installation's token that the event is about.
     package let slot: InstallationToken.ID?
     package let leaseID: LeaseID?
 
@@ -51,7 +50,6 @@ package struct NewAuditEvent: Sendable, Hashable {
         self.init(kind, of: installation, by: actor, removed: aliases, slot: nil, tokenDigest: nil)
     }
 
-    /// - Parameter installation: the token's.
     package init(_ kind: Kind, of token: InstallationToken, of installation: Installation, by actor: UTF8Text) {
         self.init(kind, of: installation, by: actor, removed: nil, slot: token.id, tokenDigest: token.token?.digest)
     }
@@ -75,7 +73,6 @@ package struct NewAuditEvent: Sendable, Hashable {
         leaseID = nil
     }
 
-    /// - Parameter subject: the installation's.
     package init(_ kind: Kind, of lease: Lease, subject: UTF8Text?, by actor: UTF8Text) {
         self.kind = kind
         self.actor = actor

@@ -3,16 +3,13 @@ import RegistryCore
 /// The facts about an installation that decide a sender's plan, apart from the lease.
 package struct PlanFacts: Sendable, Hashable {
     package let installation: InstallationHash
-    /// The newest running activity with the plan's alias.
     package var running: RunningActivity?
     /// The last registration of an activity with the alias.
     package var registeredAt: Timestamp?
-    /// The user dismissed the newest activity with the alias.
     package var wasDismissed = false
     package var startToken: StartToken?
     package var deviceToken: PushToken?
 
-    /// A deliverable start token of the plan's attributes type.
     package struct StartToken: Sendable, Hashable {
         package let token: PushToken
         package let confirmedAt: Timestamp?
@@ -23,11 +20,8 @@ package struct PlanFacts: Sendable, Hashable {
         }
     }
 
-    /// A running activity with the plan's alias.
     package struct RunningActivity: Sendable, Hashable {
-        /// Nil without a deliverable token.
         package let deliverable: ResolvedActivity?
-        /// Whether it has a token, deliverable or not.
         package let hasToken: Bool
         package let createdAt: Timestamp
 
@@ -44,18 +38,14 @@ package struct PlanFacts: Sendable, Hashable {
 package enum PlanDecision: Sendable, Hashable {
     case update(ResolvedActivity)
     case wait(PlanReason, until: Timestamp)
-    /// The lease is as it is to be written.
+    /// The lease is to be written as given.
     case start(PushToken, Lease)
     case alert(PlanReason, PushToken?)
     case none(PlanReason)
 }
 
 extension PlanRequest {
-    /// Decides what to push to an installation, by the rules in the order of the guide for senders.
-    ///
-    /// - Parameters:
-    ///   - hasChannel: whether the alias has a broadcast channel.
-    ///   - newID: the id of a new lease.
+    /// Decides what to push, in the order of the guide for senders.
     package func decide(
         _ phone: PlanFacts,
         _ lease: Lease?,
@@ -92,17 +82,15 @@ extension PlanRequest {
             )
             return .start(token.token, taken)
         }
-        // 6. There is a device token.
+        // 6. Use the device token if one is known.
         let reason: PlanReason = phone.startToken == nil ? .noStartToken : .startUnconfirmed
         return phone.deviceToken.map { .alert(reason, $0) } ?? .none(reason)
     }
 }
 
 extension PlanFacts.RunningActivity {
-    /// The time in which the first token is waited for.
     private static let patience = Duration.seconds(60)
 
-    /// Decides what to push to a running activity.
     package func decide(deviceToken: PushToken?, hasChannel: Bool, at now: Timestamp) -> PlanDecision {
         if let deliverable { return .update(deliverable) }
         if !hasToken, hasChannel { return .none(.channel) }

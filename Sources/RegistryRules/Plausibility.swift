@@ -1,17 +1,13 @@
 import RegistryCore
 
-/// The times that a request may contain (R5). A request with another one changes nothing.
+/// The permitted times of requests (R5). A request with an implausible time changes nothing.
 package enum Plausibility {
-    /// Live Activities appeared in September 2022 (iOS 16.1): 2022-09-01T00:00:00Z.
+    /// 2022-09-01T00:00:00Z, the month of iOS 16.1's first Live Activities.
     package static let earliest = Timestamp(microseconds: 715_305_600_000_000)
-    /// How far a device's clock may be ahead.
     package static let tolerance = Duration.seconds(300)
-    /// How far ahead an activity may be scheduled.
     package static let longestSchedule = Duration.seconds(30 * 86_400)
 
-    /// - Parameters:
-    ///   - times: the times of a request by their JSON pointers.
-    ///   - startsAt: the time of a scheduled start.
+    /// - Parameter times: times by JSON pointer.
     /// - Throws: ``Rejection/clockSkew(_:)``.
     package static func check(
         _ times: [(pointer: String, time: Timestamp?)],

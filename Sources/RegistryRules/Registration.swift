@@ -1,19 +1,16 @@
 import RegistryCore
 
-/// A client's registration of one activity, as it was accepted for a decision.
 package struct Registration: Sendable {
     package let id: ActivityID
-    /// The request's body, with the subject and the installation of its claimant.
     package let body: ActivityRegistration
     package let digest: TokenDigest?
     package let claimant: Claimant
-    /// Key id or subject, for the audit.
+    /// Key id or subject.
     package let actor: UTF8Text
     package let observedAt: Timestamp?
     package let startedAt: Timestamp?
     package let startsAt: Timestamp?
 
-    /// - Parameter digest: that of the body's token.
     package init(
         _ body: ActivityRegistration,
         of id: ActivityID,
@@ -33,21 +30,20 @@ package struct Registration: Sendable {
         startsAt = body.startsAt.map(Timestamp.init)
     }
 
-    /// The times by which the registration counts.
     struct Times {
         /// Orders the token (R2).
         var observedAt: Timestamp
-        /// The time that feedback is compared with (R8).
+        /// Compared with the time of feedback (R8).
         var claimedAt: Timestamp
         /// Orders aliases and metadata (R6).
         var statedAt: Timestamp
         let startedAt: Timestamp
-        /// A start later than the observation (R5).
+        /// Only if later than the observation (R5).
         let startsAt: Timestamp?
         let receivedAt: Timestamp
     }
 
-    /// The times of a request with `observedAt`, or of a new token: it counts as observed at the receipt (R3).
+    /// A new token without `observedAt` counts as observed at receipt (R3).
     private func times(observedAt: Timestamp, receivedAt now: Timestamp) -> Times {
         Times(
             observedAt: observedAt,
@@ -59,8 +55,8 @@ package struct Registration: Sendable {
         )
     }
 
-    /// The effective times (R3). Without `observedAt`, the current token claims nothing new, a retired one keeps its earlier claim,
-    /// and any other counts as observed at the receipt.
+    /// The effective times (R3). Without `observedAt`, the current token claims nothing new, a retired token keeps its
+    /// earlier claim, and any other token counts as observed at receipt.
     func times(for activity: Activity?, value: TokenValue?, receivedAt now: Timestamp) -> Times {
         if let observedAt { return times(observedAt: observedAt, receivedAt: now) }
         guard let digest, let activity, let current = activity.token else {
@@ -72,13 +68,12 @@ package struct Registration: Sendable {
         }
         var times = times(observedAt: current.observedAt, receivedAt: now)
         times.statedAt = now
-        // A client's confirmation ends a quarantine. It revives no dead token: it may have been sent before APNs's answer.
+        // A client's confirmation ends a quarantine, but does not revive a dead token: it may predate APNs's response.
         times.claimedAt =
             value?.withholdingReason(for: current, of: activity.id) == .quarantined ? now : current.claimedAt
         return times
     }
 
-    /// Throws unless the request's own times are plausible (R5).
     package func checkTimes(receivedAt now: Timestamp) throws(Rejection) {
         try Plausibility.check(
             [("/observedAt", observedAt), ("/startedAt", startedAt)],
@@ -89,15 +84,14 @@ package struct Registration: Sendable {
 
     /// Throws if the registration is over by its own times (R5).
     ///
-    /// An observation older than a lifetime may belong to an activity whose tombstone is gone (R4), so it cannot schedule a start.
-    /// An import may: its registry had accepted it.
+    /// An observation older than a lifetime cannot schedule a start, because the activity's tombstone may be gone (R4).
+    /// An import can, because its registry accepted it.
     func checkLifetime(_ lifetime: Duration, _ times: Times) throws(Rejection) {
         let isLate = observedAt.map { $0 + lifetime <= times.receivedAt } ?? false
         let start = max(times.startedAt, times.startsAt ?? times.startedAt)
         guard !(isLate && !body.wasAccepted), start + lifetime > times.receivedAt else { throw .stale }
     }
 
-    /// The claim that the registration makes with its token.
     func claim(_ times: Times) -> TokenClaim? {
         digest.map {
             TokenClaim(digest: $0, token: body.token, observedAt: times.observedAt, claimedAt: times.claimedAt)

@@ -1,6 +1,6 @@
 import RegistryCore
 
-/// Why a request is not accepted, or why its token is not deliverable although the request was merged (R0).
+/// Why a request is rejected, or why its token is not deliverable although the request was merged (R0).
 package enum Rejection: Error, Sendable, Hashable {
     /// A time is implausible (R5); nothing was merged.
     case clockSkew([JSONFault])
@@ -8,15 +8,13 @@ package enum Rejection: Error, Sendable, Hashable {
     case notYours
     /// The registration is over by its own times (R5); nothing was merged.
     case stale
-    /// It names erased data; nothing was merged.
+    /// The request names erased data; nothing was merged.
     case erased
-    /// The installation has start tokens of the most attributes types; nothing was merged.
+    /// The installation has the maximum number of start-token slots; nothing was merged.
     case noRoom
-    /// The activity has ended (R4).
     case ended
     /// The activity's lifetime is over (R5).
     case expired
-    /// Another token of the activity is later (R3).
     case superseded
     /// The token is withheld (R2, R7, R8).
     case withheld(WithholdingReason)

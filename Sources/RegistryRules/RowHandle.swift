@@ -1,4 +1,4 @@
-/// The names by which the store finds a locked row again. No rule reads them.
+/// Identifies a locked row for the store's later write. Rules do not read it. New rows have none.
 package struct RowHandle: Sendable, Hashable {
     package let position: RowPosition
     package let key: Int64?
@@ -9,7 +9,7 @@ package struct RowHandle: Sendable, Hashable {
     }
 }
 
-/// The place of a row in its table, which Postgres calls ctid.
+/// A row's ctid.
 package struct RowPosition: Sendable, Hashable {
     package let page: UInt32
     package let item: UInt16

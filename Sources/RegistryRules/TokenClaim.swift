@@ -1,6 +1,5 @@
 import RegistryCore
 
-/// The SHA-256 of a token value.
 package struct TokenDigest: Sendable, Hashable, Comparable {
     /// 32 bytes.
     package let bytes: [UInt8]
@@ -8,13 +7,13 @@ package struct TokenDigest: Sendable, Hashable, Comparable {
     package static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
 }
 
-/// An activity's claim on its token. The greatest (`observedAt`, `digest`) determines the token (R2).
+/// An activity's or slot's claim on its token. The greatest (`observedAt`, `digest`) wins (R2, R3).
 package struct TokenClaim: Sendable, Hashable {
     package let digest: TokenDigest
-    /// Nil when the activity is over: the registry then keeps only the digest.
+    /// Nil if the token was deleted; the digest stays.
     package var token: PushToken?
     package var observedAt: Timestamp
-    /// The time that feedback is compared with: the lesser of `observedAt` and the receipt (R8).
+    /// Compared with the time of feedback: the lesser of `observedAt` and receipt (R8).
     package var claimedAt: Timestamp
 
     package init(digest: TokenDigest, token: PushToken?, observedAt: Timestamp, claimedAt: Timestamp) {

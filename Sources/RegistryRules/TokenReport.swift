@@ -1,6 +1,5 @@
 import RegistryCore
 
-/// A sender's report about a token value.
 package struct TokenReport: Sendable, Hashable {
     package let digest: TokenDigest
     package let meaning: FeedbackMeaning
@@ -8,7 +7,6 @@ package struct TokenReport: Sendable, Hashable {
     /// APNs's time.
     package let timestamp: Timestamp?
 
-    /// - Parameter digest: that of the report's token.
     package init(_ report: FeedbackReport, digest: TokenDigest) {
         self.digest = digest
         meaning = report.meaning
@@ -17,17 +15,14 @@ package struct TokenReport: Sendable, Hashable {
     }
 }
 
-/// The answer to a report.
 package struct FeedbackDecision: Sendable, Hashable {
     package let action: FeedbackAction
     package let meaning: FeedbackMeaning
-    /// The kind of the token that has the value; nil if no token has it now.
     package let kind: String?
 
-    /// Whether the answer mentions the other environment if the value is known there.
+    /// If true, the response mentions the other environment if the value is known there.
     package var mentionsElsewhere: Bool { kind == nil || meaning == .suspect }
 
-    /// - Parameter elsewhere: the other environment, if the value is known there.
     package func result(isKnownIn elsewhere: APNSEnvironment?) -> FeedbackResult {
         guard mentionsElsewhere, let place = elsewhere?.rawValue else {
             return FeedbackResult(action: action, detail: detail)

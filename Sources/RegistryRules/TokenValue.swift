@@ -1,26 +1,26 @@
 import RegistryCore
 
-/// Everything known about one token value, whichever activity or installation has it.
+/// Everything known about one token value.
 package struct TokenValue: Sendable, Hashable {
     package let digest: TokenDigest
-    /// The activity with the greatest (`observedAt`, id) that ever claimed the value; it stays after a rotation or end.
+    /// The activity with the greatest (`observedAt`, id) that ever claimed the value. A rotation or end does not remove
+    /// it.
     package var owner: Owner?
-    /// The installation with the greatest (`observedAt`, hash, kind) that ever claimed the value. With it, the value is never an
-    /// activity's token.
+    /// The installation with the greatest (`observedAt`, hash, kind) that ever claimed the value. If set, the value is
+    /// never an activity's token.
     package var installation: InstallationOwner?
-    /// The last claim as a token of a kind that may repeat: it has no owner.
+    /// The last claim by a kind without an owner, such as start tokens.
     package var startObservedAt: Timestamp?
-    /// The greatest time as of which APNs reported the value dead, or an admin purged it.
+    /// The greatest time of a death reported by APNs, or of a purge.
     package var deadAt: Timestamp?
-    /// The last time as of which an admin purged claims on it.
+    /// The last purge of the value's claims.
     package var purgedAt: Timestamp?
     package var quarantine: Quarantine?
-    /// The last push that APNs accepted, if a report of this request is about it.
+    /// The last push that APNs accepted; set only if a report of this request is about the value.
     package var deliveredAt: Timestamp?
-    /// Nil for a new value.
     package var handle: RowHandle?
 
-    /// A token is withheld until a client claims it later or an admin releases it (R8).
+    /// Withholds a token until a client claims it later or an admin releases it (R8).
     package struct Quarantine: Sendable, Hashable {
         package let at: Timestamp
         package let kind: String
@@ -33,7 +33,6 @@ package struct TokenValue: Sendable, Hashable {
         }
     }
 
-    /// The tokens that have the value now: their kind, and their latest claim.
     struct Holder {
         let kind: String
         let claimedAt: Timestamp
@@ -65,12 +64,10 @@ package struct TokenValue: Sendable, Hashable {
 
     package init(digest: TokenDigest) { self.digest = digest }
 
-    /// Whether tokens of installations may have the value.
     package var isOfInstallations: Bool { installation != nil || startObservedAt != nil }
-    /// Whether a client has ever registered the value.
     package var isKnown: Bool { owner != nil || isOfInstallations }
 
-    /// Counts a claim: the greatest (`observedAt`, id) owns the value (R2, R7).
+    /// The greatest (`observedAt`, id) owns the value (R2, R7).
     ///
     /// - Returns: the activity that lost the value.
     mutating func claim(for activity: ActivityID, observedAt: Timestamp) -> ActivityID? {
@@ -83,7 +80,7 @@ package struct TokenValue: Sendable, Hashable {
         return current.activityID == activity ? nil : current.activityID
     }
 
-    /// Counts a claim of a kind with one owner: the greatest (`observedAt`, hash, kind) owns the value (R7).
+    /// For kinds with one owner: the greatest (`observedAt`, hash, kind) owns the value (R7).
     ///
     /// - Returns: the owner that lost the value.
     mutating func claim(for slot: InstallationToken.ID, observedAt: Timestamp) -> InstallationOwner? {
@@ -97,28 +94,28 @@ package struct TokenValue: Sendable, Hashable {
         return current.owns(slot) ? nil : current
     }
 
-    /// Why the value is not deliverable for an activity; nil if it is. The only definition (R2, R7, R8).
+    /// Why the value is not deliverable for an activity. The only definition (R2, R7, R8).
     package func withholdingReason(for claim: TokenClaim, of activity: ActivityID) -> WithholdingReason? {
         if owner?.activityID != activity { return .takenOver }
         if installation != nil { return .kindConflict }
         return accusation(of: claim.claimedAt)
     }
 
-    /// Why the value is not deliverable for an installation; nil if it is. The only definition (R7, R8).
+    /// Why the value is not deliverable for an installation. The only definition (R7, R8).
     package func withholdingReason(for claim: TokenClaim, in slot: InstallationToken) -> WithholdingReason? {
         if let installation, installation.kind != slot.id.kind { return .kindConflict }
         if slot.hasOneOwner, installation?.hash != slot.id.installation { return .takenOver }
         return accusation(of: claim.claimedAt)
     }
 
-    /// Why feedback or a purge withholds a token that was claimed at a time; nil if it does not.
+    /// Why feedback or a purge withholds a token claimed at `claimedAt`.
     func accusation(of claimedAt: Timestamp) -> WithholdingReason? {
         if let deadAt, claimedAt <= deadAt { return deadAt == purgedAt ? .purged : .unregistered }
         if let quarantine, claimedAt <= quarantine.at { return .quarantined }
         return nil
     }
 
-    /// Applies a report (R8). A death is remembered for unknown values, too.
+    /// Applies a report (R8). Deaths of unknown values are remembered too.
     mutating func apply(
         _ report: TokenReport,
         to holder: Holder?,
@@ -144,7 +141,7 @@ package struct TokenValue: Sendable, Hashable {
     }
 }
 
-/// Why a current token is withheld from senders.
+/// Why senders do not get a current token.
 package enum WithholdingReason: String, Sendable, Hashable, CaseIterable {
     case takenOver = "taken-over"
     case kindConflict = "kind-conflict"

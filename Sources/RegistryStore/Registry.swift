@@ -2,10 +2,10 @@ import Logging
 import PostgresDriver
 import RegistryCore
 
-/// The registry in Postgres: each method is one unit of work, committed when it returns.
+/// The registry in Postgres. Each method is one unit of work, committed when it returns.
 ///
-/// Every method throws a ``Problem``: `unavailable` if Postgres is away or did not answer in time (the same call may be
-/// repeated), and those that its own documentation names.
+/// Every method throws ``Problem``: its documented codes, or `unavailable` if Postgres is down or too slow; the call
+/// may then be repeated.
 package final class Registry: Sendable {
     let units: UnitsOfWork
     let registrations: Batcher<RegistrationRequest, RegistrationResult>
@@ -17,7 +17,7 @@ package final class Registry: Sendable {
     package var metrics: StoreMetrics { units.metrics }
     package var connections: ConnectionCounts { ConnectionCounts(units.pool) }
 
-    /// A request waits for Postgres as long as the pool's `requestTimeout`.
+    /// The pool's `requestTimeout` limits a request's wait for Postgres.
     package init(pool: PostgresPool, logger: Logger = Logger(label: "store")) {
         let units = UnitsOfWork(pool: pool, logger: logger)
         self.units = units

@@ -1,6 +1,6 @@
 import RegistryCore
 
-/// One app in one APNs environment: the subject of every call but the apps' own.
+/// One app in one APNs environment: the subject of every call except calls about apps.
 package struct Scope: Sendable, Hashable {
     package let app: App
     package let environment: APNSEnvironment
@@ -10,9 +10,8 @@ package struct Scope: Sendable, Hashable {
         self.environment = environment
     }
 
-    /// The `scope_id` of its rows. Batches compare it, because an app's settings may change between two requests.
+    /// The `scope_id` of its rows. Compare ids, because an app's settings may change between two requests.
     package var id: Int64 { app.scopeIDs[environment] }
 
-    /// The app in the other environment.
     var other: Scope { Scope(app: app, environment: environment.other) }
 }

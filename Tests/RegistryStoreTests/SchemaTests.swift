@@ -24,11 +24,11 @@ import Testing
     /// Databases have had them as they were released; a change is another file.
     @Test func `A released migration is unchanged`() {
         let released = [
-            "0001_apps_and_keys.sql": "ec3d8f49ac92eda3", "0002_installations.sql": "9448e9a8c719e836",
-            "0003_activities.sql": "3a8b3bf956f9afff",
-            "0004_tokens.sql": "7ae36de1c0123487", "0005_events.sql": "2e846ce7f29a9e8",
-            "0006_channels_and_plan.sql": "dcb7d1984d0b6955",
-            "0007_erasures_and_counts.sql": "38e510e3940c0f35", "0008_views.sql": "61e202c7aaf4007f",
+            "0001_apps_and_keys.sql": "1703ca1470509cd9", "0002_installations.sql": "d9c94290282d011b",
+            "0003_activities.sql": "1db983e420d03595",
+            "0004_tokens.sql": "79e6e738be252b72", "0005_events.sql": "11c6d9a7c4c8db81",
+            "0006_channels_and_plan.sql": "d330bcc2614a6ad1",
+            "0007_erasures_and_counts.sql": "606a74b15b51fcff", "0008_views.sql": "69787a63546067ec",
         ]
         let ours = Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.name, $0.checksum) })
         #expect(ours.filter { released[$0.key] != nil } == released)

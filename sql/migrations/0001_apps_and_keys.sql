@@ -1,55 +1,57 @@
--- The schema of the push-token registry. The migrations have one subject each: read them in their order. A released migration is
--- never changed; a change of the schema is a new file.
+-- The schema of the push-token registry. Each migration has one subject; read them in order. A released migration never
+-- changes; a schema change is a new file.
 --
 -- Tables
 --   apps                     An app's settings.
---   scopes                   An app has two scopes, sandbox and production. Every row of the other tables belongs to a scope.
---   deleted_apps             Apps whose rows are being deleted.
+--   scopes                   An app in sandbox or in production. All data of clients belongs to a scope.
+--   deleted_apps             Apps with rows still to delete.
 --   api_keys                 Digests of API keys, with their roles.
---   installations            An app on a phone: its user, its profile, its last full state and its last log-out.
---   installation_aliases     The aliases of installations, to find installations by them.
---   activities               A Live Activity, its token included. The tombstone of an ended activity is the same row.
---   activity_aliases         The aliases of activities, to find activities by them.
---   alias_identities         Activities that are known by a name and an owner only.
+--   installations            An app on a phone: user, profile, last full state and last log-out.
+--   installation_aliases     Finds installations by alias.
+--   activities               A Live Activity with its token, or its tombstone after the end.
+--   activity_aliases         Finds activities by alias.
+--   alias_identities         Activities known only by a name and an owner.
 --   token_kinds              The kinds of push tokens, and their rules.
---   token_values             Everything known about a token's value, whichever activity or installation has it.
+--   token_values             Everything known about a token's value, in all activities and installations.
 --   installation_tokens      Start, device and widget tokens: a row for each slot of an installation.
 --   quarantine_guards        The burst guards of feedback.
---   events, events_default   The audit trail, which is the change feed as well, partitioned by the day on which events are dropped.
+--   events, events_default   The audit trail and change feed, partitioned by the day on which events are dropped.
 --   channels                 Broadcast channels of aliases.
 --   channel_quotas           Locks for changes of an app's channels.
---   start_leases             The right of a sender to start an activity on a phone.
+--   start_leases             A sender's right to start an activity on a phone.
 --   erasures                 Salted digests of erased names.
 --   counts                   Counts by kind and state, for metrics and charts.
---   schema_migrations        The migrations that were applied.
+--   schema_migrations        The applied migrations.
 --
 -- Views
---   deliverable_activities, deliverable_installation_tokens            The rows whose tokens senders get. Nothing else decides that.
---   explained_activities, explained_installation_tokens                All rows, with the reason why senders do not get a token.
---   activity_explanations, installation_token_explanations             The same for the audit, with the time of the reason.
---   purgeable_tokens                                                   The tokens that an admin may purge.
+--   deliverable_activities, deliverable_installation_tokens  The rows with tokens for senders. Nothing else decides.
+--   explained_activities, explained_installation_tokens      All rows, with the reason why senders do not get a token.
+--   activity_explanations, installation_token_explanations   For the audit: also the time of the reason.
+--   purgeable_tokens                                         The tokens that an admin may purge.
 --
--- How a token flows. A registration locks its activity and the token's value, decides in Swift (RegistryRules), and writes the
--- activity, its changed aliases, the value's owner and an event in one transaction. Reports from APNs, registrations of other
--- activities and installations, releases and purges change a value under the same locks. Each of them computes anew why the token is
--- withheld, and stores the reason with the activity or the token slot. So resolve reads an alias's rows and the deliverable
--- activities, and no value. Full states and log-outs take effect at once: their times are compared when an activity is read.
--- A sweep records what expired, and deletes tombstones and values after their retention.
+-- How a token flows. A registration locks its activity and the token's value, decides in Swift (RegistryRules), and
+-- writes the activity, its changed aliases, the value's owner and an event in one transaction. APNs reports,
+-- registrations of other activities and installations, releases and purges change a value under these locks too. Each
+-- of them recomputes why the token is withheld and stores the reason in the activity or token slot. Resolve therefore
+-- reads only an alias's rows and the deliverable activities, not the values. Full states and log-outs take effect at
+-- once, because reads of an activity compare their times. A sweep records expiries, and deletes tombstones and values
+-- after their retention.
 --
--- No foreign keys. A value outlives its activity, because a late claim must lose to a later one. An erasure and the sweep delete in
--- pages, in an order that keeps races decided. The rows that belong together are written by one transaction under the locks of
--- their owner, and a foreign key would lock parents in an order of its own.
+-- Foreign keys. Only token_kinds is referenced. A value outlives its activity, because a late claim must lose to a
+-- later one. Erasures and the sweep delete in pages, in an order that decides races. One transaction writes the rows
+-- that belong together, under their owner's locks; foreign keys would lock parents in another order.
 --
--- Citus. Every primary key and unique constraint contains scope_id, and every hot query names it: the same schema runs on one
--- Postgres and, distributed by scope_id, on Citus. Text keys are compared byte by byte (COLLATE "C").
+-- Citus. The schema runs on one Postgres or, distributed by scope_id, on Citus: except in the small reference tables,
+-- every primary key and unique constraint contains scope_id, and every hot query names it. Text keys are compared
+-- bytewise (COLLATE "C").
 --
--- Plans. The service's connections plan a query once, without its values (plan_cache_mode = force_generic_plan), sometimes while the
--- tables are almost empty. Such a plan takes all indexes that begin with the scope for equally good, and would walk through all of
--- the scope by any of them. QueryPlanTests finds such plans. These precautions avoid them:
---   - An index that is not the primary key begins with the column that tells rows apart, or it is partial with a condition that is
---     always true: only queries that name the condition use it.
---   - Several rows are looked up one by one (LATERAL with LIMIT 1), where a join would read all rows of the scope.
---   - Locked rows are written by their place (ctid), with the scope as a numeric, so that no index is used instead.
+-- Plans. The service plans each query once, without its values (plan_cache_mode = force_generic_plan), sometimes while
+-- tables are almost empty. Such a plan considers all indexes that begin with the scope equal, and could scan the whole
+-- scope. QueryPlanTests finds such plans. Precautions:
+--   - A secondary index begins with the most selective column, or is partial with a condition that is always true, so
+--     that only queries that name the condition use it.
+--   - Several rows are looked up one by one (LATERAL with LIMIT 1), because a join could read all rows of the scope.
+--   - Locked rows are written by ctid, with a numeric scope, so that no index is used instead.
 
 CREATE TYPE apns_environment AS ENUM ('sandbox', 'production');
 
@@ -60,35 +62,33 @@ CREATE TABLE apps (
     activity_lifetime interval NOT NULL,
     tombstone_retention interval NOT NULL,
     event_retention interval NOT NULL,
-    -- The greatest number of its events that were dropped: a follower of the change feed from before it has missed some. The
-    -- retention does not tell, because it may have been shorter once.
+    -- The greatest number of its dropped events. A follower of the change feed from before it has missed some. The
+    -- retention cannot show this, because it may have been shorter before.
     events_dropped_to bigint NOT NULL DEFAULT 0,
     alias_rules jsonb NOT NULL DEFAULT '{}',
     jwt jsonb,
-    -- Makes the digests of erased names unguessable without the database.
+    -- Makes digests of erased names unguessable without the database.
     erasure_salt uuid NOT NULL DEFAULT gen_random_uuid(),
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT apps_pkey PRIMARY KEY (app_id),
-    -- Unique without scope_id: on Citus this small table is a reference table.
+    -- Without scope_id, because this small table is a reference table on Citus.
     CONSTRAINT apps_bundle_id_key UNIQUE (bundle_id),
     CONSTRAINT apps_activity_lifetime_is_positive CHECK (activity_lifetime > '0'),
     CONSTRAINT apps_tombstones_outlive_activities CHECK (tombstone_retention >= activity_lifetime + interval '1 hour'),
     CONSTRAINT apps_event_retention_is_positive CHECK (event_retention > '0')
 );
 
--- An app in one environment. Each app has two scopes, created with it. They outlive the app until the rows of their tables are
--- deleted.
+-- Each app has two scopes, created with it. They outlive the app until their rows are deleted.
 CREATE TABLE scopes (
     scope_id bigint GENERATED ALWAYS AS IDENTITY,
     app_id bigint NOT NULL,
     environment apns_environment NOT NULL,
     CONSTRAINT scopes_pkey PRIMARY KEY (scope_id),
-    -- An app is read with its two scopes.
     CONSTRAINT scopes_app_key UNIQUE (app_id, environment)
 );
 
--- Deleted apps whose rows are not deleted yet: a sweep continues an interrupted deletion.
+-- A sweep continues interrupted deletions.
 CREATE TABLE deleted_apps (
     app_id bigint NOT NULL,
     deleted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -97,8 +97,8 @@ CREATE TABLE deleted_apps (
 
 CREATE TYPE api_key_role AS ENUM ('client', 'sender', 'auditor', 'admin', 'root');
 
--- Only the SHA-256 of a key's secret is stored: 142 random bits need no salt and no slow hash.
--- Root keys belong to no app. They have app_id 0, which no app has (apps are numbered from 1).
+-- Contains only the SHA-256 of a key's secret: 142 random bits need no salt and no slow hash. Root keys have app_id 0,
+-- which no app uses.
 CREATE TABLE api_keys (
     app_id bigint NOT NULL,
     -- The public part: 'prc_0aB1cD2eF3gH'.
@@ -109,13 +109,13 @@ CREATE TABLE api_keys (
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz,
     revoked_at timestamptz,
-    -- To the minute: each instance writes it at most that often.
+    -- Written at most once per minute by each instance.
     last_used_at timestamptz,
     CONSTRAINT api_keys_pkey PRIMARY KEY (app_id, key_id),
     CONSTRAINT api_keys_digest_is_sha256 CHECK (octet_length(secret_digest) = 32),
     CONSTRAINT api_keys_root_belongs_to_no_app CHECK ((role = 'root') = (app_id = 0))
 ) WITH (fillfactor = 80);
 
--- A request's credentials name a key and no app. It is not unique, so it need not begin with the app: of two keys with
--- equal 71 random bits the digest tells. On Citus this small table is a reference table, like apps.
+-- Credentials name a key but no app. The digest distinguishes two keys with equal 71 random bits. On Citus this small
+-- table is a reference table.
 CREATE INDEX api_keys_by_id ON api_keys (key_id);

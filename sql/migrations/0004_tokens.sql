@@ -1,15 +1,15 @@
--- The kinds of token. A new kind of token that an installation has one of costs a row here.
+-- A new kind with one token per installation needs only a row here.
 CREATE TABLE token_kinds (
     kind text COLLATE "C" NOT NULL,
-    -- The holder of such a token: an activity, an installation and attributes type, or an installation.
+    -- An activity, an installation and attributes type, or an installation.
     holder text NOT NULL,
-    -- A value of this kind belongs to the holder that claimed it last alone (R7); else values may repeat.
+    -- Whether a value belongs only to its last claimant (R7); otherwise values may repeat.
     has_one_owner boolean NOT NULL,
-    -- The topic is the bundle id and this.
+    -- The topic is the bundle id with this suffix.
     topic_suffix text NOT NULL,
     push_type text NOT NULL,
     CONSTRAINT token_kinds_pkey PRIMARY KEY (kind),
-    -- The target of installation_tokens.
+    -- Referenced by installation_tokens.
     CONSTRAINT token_kinds_ownership_key UNIQUE (kind, has_one_owner),
     CONSTRAINT token_kinds_holder_is_known CHECK (holder IN ('activity', 'attributes-type', 'installation'))
 );
@@ -20,40 +20,38 @@ INSERT INTO token_kinds (kind, holder, has_one_owner, topic_suffix, push_type) V
     ('device', 'installation', true, '', 'alert'),
     ('widget', 'installation', true, '.push-type.widgets', 'widgets');
 
--- All that is known of a token value, whatever kind it is of: one row, so one lock decides every race about it. A token
--- is handed out only where the row of its activity or installation and this row agree.
+-- One row per token value for all kinds, so one lock decides every race. A token is deliverable only if the row of its
+-- activity or installation agrees with this row.
 CREATE TABLE token_values (
     scope_id bigint NOT NULL,
     token_digest bytea NOT NULL,
-    -- The activity with the greatest (observed_at, activity_id) that ever claimed it; it stays after rotation and end.
+    -- The activity with the greatest (observed_at, activity_id) that ever claimed it, also after a rotation or end.
     activity_id text COLLATE "C",
     activity_key bigint,
     observed_at timestamptz,
-    -- The same for kinds that installations hold. A value that has this is never handed out as an activity token.
+    -- The last claimant among installations. If set, the value is never an activity token.
     installation_kind text COLLATE "C",
     installation_hash bytea,
     installation_observed_at timestamptz,
-    -- The last claim as a start token. Several installations and types may have the value, so nobody owns it.
+    -- The last claim as a start token, which has no owner because several installations and types may share it.
     start_observed_at timestamptz,
-    -- The greatest time as of which APNs said that it is dead. Remembered for values not known, too.
+    -- The greatest time at which APNs reported it dead. Stored for unknown values too.
     dead_at timestamptz,
-    -- Until when an admin purged claims on it; it is dead as of then, too. A later claim brings it back.
+    -- Claims up to this time were purged, and count as dead. A later claim restores the token.
     purged_at timestamptz,
-    -- Not handed out until a client claims it later than this or an admin releases it.
     quarantined_at timestamptz,
     quarantined_kind text COLLATE "C",
     quarantine_reason text,
-    -- The last push that APNs took.
+    -- The last push that APNs accepted.
     delivered_at timestamptz,
-    -- The last receipt of anything about it, for the sweep, while no activity has claimed it. It stands still from then
-    -- on: it is indexed, and registrations and feedback then change no index.
+    -- For the sweep: the last request about it while no activity has claimed it. Not updated afterwards, because it is
+    -- indexed, and registrations and feedback must not change indexes.
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, scope_id),
-    -- The only check, and short, for the reason given at activities.
+    -- The only check, as in activities.
     CONSTRAINT token_values_owner_has_key CHECK ((activity_id IS NULL) = (activity_key IS NULL))
 ) WITH (fillfactor = 80);
 
--- The owner of a value, as a unit of work writes it.
 CREATE TYPE token_owner_write AS (
     row_position tid,
     token_digest bytea,
@@ -62,7 +60,6 @@ CREATE TYPE token_owner_write AS (
     observed_at timestamptz
 );
 
--- The reports about a value, as a unit of work writes them.
 CREATE TYPE token_report_write AS (
     row_position tid,
     token_digest bytea,
@@ -73,11 +70,11 @@ CREATE TYPE token_report_write AS (
     delivered_at timestamptz
 );
 
--- The sweep and the audit find all tokens that an activity had, except those that another has claimed since. An activity's key is
--- unique over all scopes.
+-- The sweep and the audit find an activity's tokens, except tokens claimed by another activity since. Activity keys are
+-- unique across scopes.
 CREATE INDEX token_values_of_activity ON token_values (activity_key) WHERE activity_key IS NOT NULL;
 
--- The burst guard counts and releases the last minutes' quarantines.
+-- The burst guard counts and releases recent quarantines.
 CREATE INDEX token_values_quarantined ON token_values (scope_id, quarantined_kind, quarantined_at)
     WHERE quarantined_at IS NOT NULL;
 
@@ -85,37 +82,35 @@ CREATE INDEX token_values_quarantined ON token_values (scope_id, quarantined_kin
 CREATE INDEX token_values_unclaimed ON token_values (scope_id, touched_at)
     WHERE activity_id IS NULL AND installation_hash IS NULL AND start_observed_at IS NULL;
 
--- The sweep looks at values of installations that were not touched for long.
+-- The sweep finds values of installations that were not touched for long.
 CREATE INDEX token_values_of_installations ON token_values (scope_id, touched_at)
     WHERE activity_id IS NULL AND (installation_hash IS NOT NULL OR start_observed_at IS NOT NULL);
 
--- An erasure finds the values that an installation owns. Only the erasure names the condition, so the planner never uses the
--- index for a value that it should look up by its digest.
+-- Erasures find an installation's values. Only the erasure names the condition, so the planner never uses this index to
+-- look up a value by digest.
 CREATE INDEX token_values_of_installation ON token_values (installation_hash, scope_id) WHERE installation_hash > '';
 
--- Whether too many tokens of a kind were reported at once, which is a sender's fault and not the tokens'. Feedback
--- that would quarantine locks these rows first.
+-- Detects too many reports about one kind, which indicate a sender's fault. Feedback that may quarantine locks these
+-- rows first.
 CREATE TABLE quarantine_guards (
     scope_id bigint NOT NULL,
     kind text COLLATE "C" NOT NULL,
-    -- Since when nothing is quarantined, null while the guard is not on.
+    -- If the guard is on, nothing has been quarantined since.
     tripped_at timestamptz,
-    -- The last report that would have quarantined; the guard stays on until ten minutes have passed without one.
+    -- The last report that would have quarantined. The guard turns off after ten minutes without one.
     reported_at timestamptz,
     CONSTRAINT quarantine_guards_pkey PRIMARY KEY (scope_id, kind)
 );
 
--- Tokens of installations: one for each kind, or for each attributes type where the kind says so. Never handed out as
--- activity tokens.
+-- One token per kind, or per attributes type if the kind requires it. Never activity tokens.
 CREATE TABLE installation_tokens (
     scope_id bigint NOT NULL,
     installation_hash bytea NOT NULL,
     kind text COLLATE "C" NOT NULL,
-    -- Empty for kinds that an installation has one of.
+    -- Empty for kinds that allow one token per installation.
     attributes_type text COLLATE "C" NOT NULL,
-    -- The kind's, for indexes to know it.
     has_one_owner boolean NOT NULL,
-    -- Immutable; pages of all tokens of a kind are ordered by it.
+    -- Immutable. Orders pages of all tokens of a kind.
     token_number bigint GENERATED ALWAYS AS IDENTITY,
     -- The token with the greatest (observed_at, token_digest); null while only a deletion is known.
     token bytea,
@@ -123,12 +118,11 @@ CREATE TABLE installation_tokens (
     observed_at timestamptz,
     claimed_at timestamptz,
     confirmed_at timestamptz,
-    -- The greatest time of its deletions: what was observed no later is gone.
+    -- The greatest time of its deletions. Everything observed at or before it is gone.
     deleted_at timestamptz,
-    -- The deletion of this time was a purge.
+    -- Set if the deletion was a purge.
     purged_at timestamptz,
-    -- Why senders do not get the token; null if they get it. Every transaction that changes the owner, kind, death or quarantine
-    -- of the token's value sets it, so that resolve does not read the value.
+    -- Why senders do not get the token; null if they do. Maintained like activities.withheld.
     withheld text,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT installation_tokens_pkey PRIMARY KEY (scope_id, installation_hash, kind, attributes_type),
@@ -141,7 +135,6 @@ CREATE TABLE installation_tokens (
     CONSTRAINT installation_tokens_token_is_at_most_512_bytes CHECK (octet_length(token) <= 512)
 ) WITH (fillfactor = 80);
 
--- A token slot, as a unit of work writes it.
 CREATE TYPE token_slot_write AS (
     row_position tid,
     token bytea,
@@ -153,11 +146,11 @@ CREATE TYPE token_slot_write AS (
     withheld text
 );
 
--- Exports and the audit go through a scope's tokens of a kind by their numbers, and the burst guard counts them.
+-- Exports and the audit read a kind's tokens in the order of their numbers; the burst guard counts them.
 CREATE INDEX installation_tokens_of_number ON installation_tokens (scope_id, kind, token_number)
     WHERE token_number > 0;
 
--- Feedback names a value: which tokens have it now. One that has an owner is found by that.
+-- Feedback finds the tokens that share a value. Kinds with one owner are found by the value's owner.
 CREATE INDEX installation_tokens_of_value ON installation_tokens (scope_id, token_digest)
     WHERE NOT has_one_owner AND token_digest IS NOT NULL;
 

@@ -1,18 +1,19 @@
--- The state of an activity. Postgres inlines it.
+-- Postgres inlines this function.
 CREATE FUNCTION activity_state(
     ended_at timestamptz, started_at timestamptz, expires_at timestamptz, last_observed_at timestamptz,
     removed_at timestamptz, full_state_at timestamptz
 ) RETURNS text LANGUAGE sql STABLE RETURN CASE
     WHEN ended_at IS NOT NULL THEN 'ended'
     WHEN expires_at <= now() THEN 'expired'
-    -- Started before its installation logged out, it ended with that, also when it became known later.
+    -- Started before its installation's log-out, even if it became known later.
     WHEN removed_at >= started_at THEN 'ended'
     -- Missing from its installation's full state.
     WHEN full_state_at > last_observed_at THEN 'dismissed'
     ELSE 'active'
 END;
 
--- The activities with a token that senders get. A full state and a log-out write no activities, so their times are compared here.
+-- The activities with a token for senders. Full states and log-outs do not write activities, so their times are
+-- compared here.
 CREATE VIEW deliverable_activities AS
 SELECT a.*
 FROM activities a
@@ -21,18 +22,18 @@ WHERE a.ended_at IS NULL AND a.expires_at > now() AND a.token IS NOT NULL AND a.
     AND (i.removed_at >= a.started_at) IS NOT TRUE
     AND (i.full_state_at > a.last_observed_at) IS NOT TRUE;
 
--- The tokens of installations that senders get. A log-out deletes the tokens that were there.
+-- The installations' tokens for senders. A log-out deletes the stored tokens.
 CREATE VIEW deliverable_installation_tokens AS
 SELECT r.* FROM installation_tokens r WHERE r.token IS NOT NULL AND r.withheld IS NULL;
 
--- All activities with their state, and the first reason why senders do not get the token; null for deliverable ones.
+-- All activities with their state, and the first reason why senders do not get the token; null if deliverable.
 CREATE VIEW explained_activities AS
 SELECT
     a.*, i.removed_at, i.full_state_at, s.state,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        -- Expired, dismissed.
+        -- expired, dismissed
         WHEN s.state <> 'active' THEN s.state
         WHEN a.token IS NULL THEN 'no-token'
         ELSE a.withheld
@@ -45,7 +46,7 @@ CROSS JOIN LATERAL (
     ) AS state
 ) AS s;
 
--- The same for the tokens of installations.
+-- All tokens of installations, with the reason why senders do not get them; null if deliverable.
 CREATE VIEW explained_installation_tokens AS
 SELECT
     r.*, i.removed_at,
@@ -58,7 +59,7 @@ SELECT
 FROM installation_tokens r
 LEFT JOIN installations i ON i.scope_id = r.scope_id AND i.installation_hash = r.installation_hash;
 
--- Activities as the audit shows them: why senders get the token or not, and since when.
+-- Activities for the audit: the reason, and its time.
 CREATE VIEW activity_explanations AS
 SELECT
     a.scope_id, a.activity_key, a.activity_id, a.ended_at, a.expiry_recorded_at,
@@ -83,7 +84,7 @@ SELECT
 FROM explained_activities a
 LEFT JOIN token_values t ON t.scope_id = a.scope_id AND t.token_digest = a.token_digest;
 
--- The same for the tokens of installations.
+-- Tokens of installations for the audit: the reason, and its time.
 CREATE VIEW installation_token_explanations AS
 SELECT
     r.scope_id, r.installation_hash, r.kind, nullif(r.attributes_type, '') AS attributes_type, r.reason,
@@ -101,8 +102,8 @@ SELECT
 FROM explained_installation_tokens r
 LEFT JOIN token_values t ON t.scope_id = r.scope_id AND t.token_digest = r.token_digest;
 
--- The tokens that a purge may drop: senders get them, or they are quarantined. Each kind has its own numbers. A scheduled activity
--- needs no confirmation before its start.
+-- Tokens that a purge may drop: deliverable or quarantined. Each kind has its own numbers. A scheduled activity needs
+-- no confirmation before its start.
 CREATE VIEW purgeable_tokens AS
 SELECT
     a.scope_id, 'update'::text COLLATE "C" AS kind, a.activity_key AS number, a.activity_id, a.installation_hash, a.attributes_type,

@@ -1,4 +1,6 @@
--- Units of work on activities lock rows, decide in Swift (RegistryRules), and write rows. Locks and writes are a round trip each.
+-- Units of work on activities lock rows, decide in Swift (RegistryRules), and write rows; locks and writes take one
+-- round trip each. An insert fails with a unique violation if another session inserted the row meanwhile, and the
+-- transaction restarts.
 
 -- name: activities.lock
 -- Locks activities in the order of their ids. Index: activities_pkey.
@@ -23,9 +25,8 @@ ORDER BY v.token_digest
 FOR UPDATE;
 
 -- name: activities.read-context
--- Reads, after all locks, the time, whether recent erasures must be checked, and some installations. No row: the app was deleted.
--- Installations need no lock: full states and log-outs are compared when an activity is read. Each is a lookup of its own: by a plan
--- from a time when the table was small, a list of hashes would read all installations of the scope.
+-- After all locks, reads the time, whether erasures must be checked, and some installations; no row if the app was
+-- deleted. Installations need no lock, because reads of an activity compare their times. They are looked up one by one.
 -- Indexes: apps_pkey, erasures_recent, installations_pkey.
 SELECT clock_timestamp() AS now,
     coalesce((
@@ -49,8 +50,7 @@ LEFT JOIN (
 WHERE app.app_id = :app;
 
 -- name: activities.find-erasures
--- Finds the erased names among some. Only their salted digests are stored. Each name is looked up, as installations are by
--- activities.read-installations. Index: erasures_pkey.
+-- Finds the erased names among some, by salted digest, one by one. Index: erasures_pkey.
 SELECT named.position, e.erased_at
 FROM apps app
 CROSS JOIN unnest(:names::text[]) WITH ORDINALITY AS named (name, position)
@@ -64,7 +64,7 @@ CROSS JOIN LATERAL (
 WHERE app.app_id = :app;
 
 -- name: activities.insert
--- An activity that another session inserted meanwhile is a unique violation: the transaction starts again.
+-- Inserts activities, or fails with a unique violation.
 INSERT INTO activities (
     scope_id, activity_id, installation_hash, subject, attributes_type, frequent_pushes_enabled,
     starts_at, started_at, expires_at, ended_at, end_reason, last_observed_at,
@@ -79,8 +79,7 @@ SELECT
 FROM unnest(:rows::activity_write[]) AS n;
 
 -- name: activities.update
--- Finds each locked row by its place, which no other session can change. By a plan from a time when the table was small, a join
--- by id would read the whole index. The numeric scope keeps other indexes from being used.
+-- Updates locked rows by ctid, which other sessions cannot change: see Plans in 0001_apps_and_keys.sql.
 UPDATE activities a
 SET installation_hash = n.installation_hash, subject = n.subject, attributes_type = n.attributes_type,
     frequent_pushes_enabled = n.frequent_pushes_enabled, starts_at = n.starts_at, started_at = n.started_at,
@@ -95,7 +94,7 @@ FROM unnest(:rows::activity_write[]) AS n
 WHERE a.ctid = n.row_position AND a.scope_id = :scope::bigint::numeric;
 
 -- name: activities.delete-aliases
--- Looks each row up by its key, for the reason above. Index: activity_aliases_pkey.
+-- Deletes alias rows, looked up one by one. Index: activity_aliases_pkey.
 DELETE FROM activity_aliases al
 WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row_position
@@ -110,7 +109,7 @@ WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
 ));
 
 -- name: activities.insert-aliases
--- Only a new activity's key is looked up. Index: activities_pkey.
+-- Inserts alias rows; looks up only new activities' keys. Index: activities_pkey.
 INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
 SELECT :scope, n.kind, n.value, n.ended,
     coalesce(n.activity_key, (
@@ -120,7 +119,7 @@ FROM unnest(:rows::activity_alias_write[]) AS n
 ON CONFLICT DO NOTHING;
 
 -- name: activities.insert-values
--- A value that another session inserted meanwhile is a unique violation: the transaction starts again. Index: activities_pkey.
+-- Inserts values, or fails with a unique violation. Index: activities_pkey.
 INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
 SELECT :scope, n.token_digest, n.activity_id,
     coalesce(n.activity_key, (
@@ -130,7 +129,7 @@ SELECT :scope, n.token_digest, n.activity_id,
 FROM unnest(:rows::token_owner_write[]) AS n;
 
 -- name: activities.update-values
--- Finds each locked row by its place, like activities.update. Index: activities_pkey.
+-- Updates locked rows by ctid. Index: activities_pkey.
 UPDATE token_values v
 SET activity_id = n.activity_id, observed_at = n.observed_at,
     activity_key = coalesce(n.activity_key, (

@@ -1,8 +1,7 @@
--- Apps and the deletion of an app, whose rows follow in small transactions.
+-- Apps, and the deletion of an app in small transactions.
 
 -- name: apps.find
--- Finds apps by their bundle ids. Each scope is a lookup of its own: joined, all scopes would be read by a plan from a time with few.
--- Indexes: apps_bundle_id_key, scopes_app_key.
+-- Finds apps by bundle id. Scopes are looked up one by one. Indexes: apps_bundle_id_key, scopes_app_key.
 SELECT a.app_id,
     (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'sandbox') AS sandbox,
     (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'production') AS production,
@@ -21,7 +20,7 @@ FROM apps a
 ORDER BY a.bundle_id;
 
 -- name: apps.insert
--- Creates an app; no row if there is one. Index: apps_bundle_id_key.
+-- Creates an app; no row if it exists. Index: apps_bundle_id_key.
 INSERT INTO apps (bundle_id, name, activity_lifetime, tombstone_retention, event_retention, alias_rules, jwt)
 VALUES (
     :bundle_id, :name, :activity_lifetime, :tombstone_retention, :event_retention, :alias_rules, :jwt
@@ -42,7 +41,7 @@ SET name = coalesce(:name, a.name), activity_lifetime = coalesce(:activity_lifet
 WHERE a.bundle_id = :bundle_id;
 
 -- name: apps.insert-events
--- Writes an event in each of the app's scopes. Indexes: apps_bundle_id_key, scopes_app_key.
+-- Writes an event in both scopes of an app. Indexes: apps_bundle_id_key, scopes_app_key.
 INSERT INTO events (scope_id, drop_on, type, who)
 SELECT s.scope_id, (now() + app.event_retention)::date + 1, :type, :who
 FROM apps app
@@ -50,35 +49,36 @@ JOIN scopes s ON s.app_id = app.app_id
 WHERE app.bundle_id = :bundle_id;
 
 -- name: apps.delete
--- Deletes the app itself, and remembers that rows of it are left. Index: apps_bundle_id_key.
+-- Deletes the app itself and records that its rows remain. Index: apps_bundle_id_key.
 WITH deleted AS (DELETE FROM apps a WHERE a.bundle_id = :bundle_id RETURNING a.app_id)
 INSERT INTO deleted_apps (app_id) SELECT deleted.app_id FROM deleted
 RETURNING app_id;
 
 -- name: apps.list-deleted
--- The deleted apps that may still have rows.
+-- Lists deleted apps that may still have rows.
 SELECT d.app_id FROM deleted_apps d ORDER BY d.app_id;
 
 -- name: apps.list-scopes
--- Index: scopes_app_key.
+-- Lists an app's scopes. Index: scopes_app_key.
 SELECT s.scope_id FROM scopes s WHERE s.app_id = :app;
 
 -- name: apps.count-pages
--- Counts the pages of a table.
+-- Counts a table's pages.
 SELECT pg_relation_size(:table::text::regclass) / current_setting('block_size')::int8 AS count;
 
 -- name: apps.delete-keys
--- Index: api_keys_pkey.
+-- Deletes an app's keys. Index: api_keys_pkey.
 DELETE FROM api_keys k WHERE k.app_id = :app;
 
 -- name: apps.finish-deletion
--- Waits until no other instance uses the app and writes its rows: a later sweep looks again. Index: deleted_apps_pkey.
+-- Ends a deletion after a minute, when no instance uses the app any more; otherwise a later sweep retries.
+-- Index: deleted_apps_pkey.
 DELETE FROM deleted_apps d WHERE d.app_id = :app AND d.deleted_at <= now() - interval '1 minute';
 
 -- name: apps.delete-scopes
--- Index: scopes_app_key.
+-- Deletes an app's scopes. Index: scopes_app_key.
 DELETE FROM scopes s WHERE s.app_id = :app;
 
 -- name: apps.exists
--- Index: apps_pkey.
+-- Whether an app exists. Index: apps_pkey.
 SELECT EXISTS (SELECT FROM apps a WHERE a.app_id = :app) AS exists;

@@ -1,4 +1,4 @@
--- Searches, lists and the life of an activity, for the console and for auditors.
+-- Searches and lists of the console and auditors.
 
 -- name: audit.find-by-id
 -- Finds an activity. Index: activities_pkey.
@@ -7,7 +7,7 @@ FROM activity_explanations a
 WHERE a.scope_id = :scope AND a.activity_id = :id;
 
 -- name: audit.find-by-alias
--- Finds activities by the value of an alias, of one kind or of all. Indexes: activity_aliases_pkey, activities_of_key.
+-- Finds activities by alias value, of one kind or all kinds. Indexes: activity_aliases_pkey, activities_of_key.
 SELECT a.*
 FROM activity_aliases al
 CROSS JOIN LATERAL (
@@ -20,7 +20,7 @@ WHERE al.scope_id = :scope AND al.value = :value AND (:kind::text IS NULL OR al.
 LIMIT :limit;
 
 -- name: audit.find-by-fingerprint
--- Finds the activities that own token values whose digests are in a range. Indexes: token_values_pkey, activities_pkey.
+-- Finds the activities that own token values in a range of digests. Indexes: token_values_pkey, activities_pkey.
 SELECT a.*
 FROM token_values v
 CROSS JOIN LATERAL (
@@ -33,14 +33,15 @@ WHERE v.scope_id = :scope AND v.token_digest BETWEEN :first AND :last
 LIMIT :limit;
 
 -- name: audit.find-by-installation
--- Finds the activities that have not ended, of installations whose hashes are in a range. Index: activities_of_installation.
+-- Finds activities without an end, of installations in a range of hashes. Index: activities_of_installation.
 SELECT a.*
 FROM activity_explanations a
 WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.installation_hash BETWEEN :first AND :last
 LIMIT :limit;
 
 -- name: audit.find-running
--- The latest activities that are neither ended nor expired. Index: activities_running. Reads many rows: all about a page of them.
+-- Lists the latest activities that are neither ended nor expired. Index: activities_running. Reads many rows: all about
+-- a page of them.
 SELECT a.*
 FROM activity_explanations a
 WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at > now()
@@ -48,7 +49,7 @@ ORDER BY a.expires_at DESC
 LIMIT :limit;
 
 -- name: audit.find-closed
--- The latest activities that have ended or expired. Index: activities_over. Reads many rows, too.
+-- Lists the latest ended or expired activities. Index: activities_over. Reads many rows.
 SELECT a.*
 FROM activity_explanations a
 WHERE a.scope_id = :scope AND a.is_closed
@@ -56,8 +57,8 @@ ORDER BY a.expires_at DESC
 LIMIT :limit;
 
 -- name: audit.find-installations
--- Finds installations whose hash, or the digest of one of whose tokens, is in a range.
--- Indexes: installations_in_order, installation_tokens_of_value, token_values_pkey.
+-- Finds installations with a hash, or a token's digest, in a range. Indexes: installations_in_order,
+-- installation_tokens_of_value, token_values_pkey.
 (
     SELECT i.installation_hash
     FROM installations i
@@ -88,7 +89,7 @@ WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value
 LIMIT :limit;
 
 -- name: audit.read-activity
--- The facts of an activity that no list shows. Indexes: activities_pkey, token_values_pkey.
+-- Reads the facts about an activity that lists omit. Indexes: activities_pkey, token_values_pkey.
 SELECT a.subject, a.aliases, a.metadata, a.attributes_type, a.frequent_pushes_enabled, a.revision, a.created_at,
     a.last_observed_at, a.ended_at, t.dead_at, t.quarantine_reason, a.full_state_at, a.removed_at
 FROM explained_activities a
@@ -96,8 +97,8 @@ LEFT JOIN token_values t ON t.scope_id = a.scope_id AND t.token_digest = a.token
 WHERE a.scope_id = :scope AND a.activity_id = :id;
 
 -- name: audit.read-former-tokens
--- The former tokens of an activity, latest first: replaced ones, and the last one if it is withheld for good. A token that the
--- activity has again is left out. Indexes: activities_pkey, token_values_of_activity.
+-- Lists an activity's former tokens, latest first: replaced tokens, and the last one if withheld for good. Omits a
+-- token that the activity has again. Indexes: activities_pkey, token_values_of_activity.
 SELECT substr(v.token_digest, 1, 4) AS fingerprint, v.observed_at, 'rotated' AS reason
 FROM activities a
 CROSS JOIN LATERAL (
@@ -122,7 +123,7 @@ ORDER BY observed_at DESC
 LIMIT :limit;
 
 -- name: audit.is-used
--- Whether there is any activity or installation. Without an order, a table would be read whole.
+-- Whether any activity or installation exists. Without ORDER BY, a table would be read whole.
 -- Indexes: activities_of_key, installations_touched.
 SELECT EXISTS (
         SELECT FROM (
@@ -138,7 +139,7 @@ SELECT EXISTS (
     ) AS is_used;
 
 -- name: audit.list-installations
--- One page of the installations, most recently active first. Index: installations_touched.
+-- One page of installations, most recently active first. Index: installations_touched.
 SELECT i.installation_hash, i.subject, i.touched_at, i.full_state_at, i.removed_at
 FROM installations i
 WHERE i.scope_id = :scope AND i.touched_at > '-infinity'
@@ -147,7 +148,7 @@ ORDER BY i.touched_at DESC, i.installation_hash DESC
 LIMIT :limit;
 
 -- name: audit.list-channels
--- One page of the channels, in the order of their aliases. Index: channels_pkey.
+-- One page of channels, in the order of their aliases. Index: channels_pkey.
 SELECT c.kind, c.value, c.channel_id, c.message_storage_policy, c.updated_at
 FROM channels c
 WHERE c.scope_id = :scope AND (c.kind, c.value) > (:kind, :value)
@@ -155,15 +156,16 @@ ORDER BY c.kind, c.value
 LIMIT :limit;
 
 -- name: audit.count-channels
--- The numbers of aliases that have a channel and of distinct channels. Index: channels_pkey. Reads many rows: the scope's
--- channels, at most the quota.
+-- Counts aliases with a channel, and distinct channels. Index: channels_pkey. Reads many rows: the scope's channels, at
+-- most the quota.
 SELECT count(*) AS aliases, count(DISTINCT c.channel_id) AS channels
 FROM channels c
 WHERE c.scope_id = :scope;
 
 -- name: audit.find-activity-range
--- The next range of activities that an export or a search for stale tokens reads: its last key and its number of rows, and the
--- first and last key of all. A minimum would read the whole index of a table that was never analyzed. Index: activities_of_key.
+-- The next range of activities for an export or a search for stale tokens: its last key and number of rows, and the
+-- first and last key of all. min() would read the whole index of a table that was never analyzed.
+-- Index: activities_of_key.
 SELECT max(s.number) AS last, count(*) AS count,
     (
         SELECT a.activity_key FROM activities a WHERE a.scope_id = :scope AND a.activity_key > 0
@@ -182,7 +184,7 @@ FROM (
 ) AS s;
 
 -- name: audit.find-token-range
--- The next range of tokens of a kind that installations have, in the same way. Index: installation_tokens_of_number.
+-- The next range of an installation token kind, like audit.find-activity-range. Index: installation_tokens_of_number.
 SELECT max(s.number) AS last, count(*) AS count,
     (
         SELECT r.token_number FROM installation_tokens r

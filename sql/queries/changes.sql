@@ -1,11 +1,11 @@
--- The change feed: a snapshot cut of the audit trail. A page has the events that one snapshot sees and an earlier one does not.
+-- The change feed. A page contains the events visible in one snapshot but not in an earlier one.
 
 -- name: changes.read-last-number
 SELECT last_value AS number FROM events_event_number_seq;
 
 -- name: changes.read-moment
--- The present snapshot, whether its commits survive a crash, and the identity of this database, which a restored one and a promoted
--- standby do not share.
+-- Reads the present snapshot, whether its commits are flushed, and the identity of this database, which restored
+-- databases and promoted standbys do not share.
 SELECT pg_current_snapshot()::text AS snapshot,
     (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS time,
     pg_current_wal_insert_lsn() <= pg_current_wal_flush_lsn() AS is_flushed,
@@ -15,20 +15,20 @@ SELECT pg_current_snapshot()::text AS snapshot,
     substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline;
 
 -- name: changes.flush
--- Writes and flushes an unread message, and with it all earlier writes. It waits for no standby: a position is not valid on a
--- promoted one anyway.
+-- Flushes all earlier writes, by means of an unread message. Does not wait for a standby, because a position is not
+-- valid on a promoted one.
 SELECT set_config('synchronous_commit', 'local', true), pg_logical_emit_message(true, 'pushreg', '');
 
 -- name: changes.read-mark
--- An id that is later than those of all transactions that drew numbers so far.
+-- A transaction id later than the ids of all transactions that have drawn numbers.
 SELECT pg_current_xact_id()::text AS transaction;
 
 -- name: changes.read-last-dropped
--- The greatest number of an app's events that were dropped. Index: apps_pkey.
+-- The greatest number of an app's dropped events. Index: apps_pkey.
 SELECT a.events_dropped_to FROM apps a WHERE a.app_id = :app;
 
 -- name: changes.read-page
--- A page in the order of the events' numbers. Indexes: events_pkey, activities_pkey.
+-- One page in the order of event numbers. Indexes: events_pkey, activities_pkey.
 SELECT e.event_number, e.recorded_at, e.type, e.activity_id, e.installation_hash, e.aliases, e.token_kind,
     coalesce(e.attributes_type, a.attributes_type) AS attributes_type, a.end_reason::text
 FROM (

@@ -1,10 +1,10 @@
--- Counts of activities, tokens and events. Large tables are counted by a sample of their pages, the same pages each time, so that charts
--- do not flicker: :percent of them, or all of the scope's rows by an index if it is 100. The condition on :percent also makes Citus pass
--- it on.
+-- Of large tables, :percent of the pages are sampled, always the same pages so that charts do not flicker. If :percent
+-- is 100, all the scope's rows are read by an index. The condition on :percent also makes Citus pass this parameter to
+-- workers.
 
 -- name: counts.count-activities
--- Counts activities by state and age, and by the state and age of their token, which are null if the activity is over or has no token.
--- Reads many rows. Indexes: activities_of_key, installations_pkey.
+-- Counts activities by state and age, and by their token's state and age, which are null if the activity is over or has
+-- no token. Reads many rows. Indexes: activities_of_key, installations_pkey.
 SELECT s.state, width_bucket(now() - r.started_at, :ages::interval[]) AS age,
     CASE WHEN s.state <> 'active' OR r.token IS NULL THEN NULL WHEN r.withheld IS NULL THEN 'current'
         WHEN r.withheld = 'quarantined' THEN 'quarantined' ELSE 'withheld' END AS token_state,
@@ -34,7 +34,7 @@ CROSS JOIN LATERAL (
 GROUP BY 1, 2, 3, 4;
 
 -- name: counts.count-tokens
--- Counts the tokens of installations by kind, state and age. Reads many rows. Index: installation_tokens_pkey.
+-- Counts installations' tokens by kind, state and age. Reads many rows. Index: installation_tokens_pkey.
 SELECT r.kind,
     CASE WHEN r.withheld IS NULL THEN 'current' WHEN r.withheld = 'quarantined' THEN 'quarantined' ELSE 'withheld' END
         AS state,
@@ -52,7 +52,7 @@ WHERE r.token IS NOT NULL
 GROUP BY 1, 2, 3;
 
 -- name: counts.count-events
--- Counts events by step and type: those of the types that most requests write, or all others. Reads many rows.
+-- Counts events by step and type, either the types that most requests write or all others. Reads many rows.
 -- Index: events_pkey.
 SELECT date_bin(:step::interval, r.recorded_at, '2020-01-01'::timestamptz) AS step, r.type, count(*) AS count
 FROM (
@@ -68,7 +68,7 @@ WHERE (r.type IN ('registered', 'rotated', 'ended', 'expired', 'dismissed')) = :
 GROUP BY 1, 2;
 
 -- name: counts.count-rare-events
--- Counts all events but those of the types that most requests write, up to a limit. Reads many rows. Index: events_rare.
+-- Counts events of rare types, up to a limit. Reads many rows. Index: events_rare.
 SELECT date_bin(:step::interval, r.recorded_at, '2020-01-01'::timestamptz) AS step, r.type, count(*) AS count
 FROM (
     SELECT e.type, e.recorded_at
@@ -80,8 +80,8 @@ FROM (
 GROUP BY 1, 2;
 
 -- name: counts.estimate-rows
--- Estimates the rows of a table, partitions included: its current pages times the rows per page of the last ANALYZE, at least one.
--- A table without ANALYZE is estimated by its size. So a table that was empty at its last ANALYZE is not taken for a small one.
+-- Estimates a table's rows, partitions included: current pages times the rows per page at the last ANALYZE, at least
+-- one. Without ANALYZE, the size decides. A table that was empty at its last ANALYZE is therefore not considered small.
 SELECT coalesce(sum(pg_relation_size(c.oid)::float8
     * CASE WHEN c.reltuples >= 0 AND c.relpages > 0
         THEN greatest(c.reltuples, c.relpages)::float8 / c.relpages / current_setting('block_size')::float8
@@ -100,7 +100,7 @@ VALUES (:scope, date_trunc('minute', now()), :is_estimated, :ages)
 ON CONFLICT DO NOTHING;
 
 -- name: counts.read-latest
--- Index: counts_pkey.
+-- Reads the latest counts. Index: counts_pkey.
 SELECT c.counted_at, c.is_estimated, c.ages, now() - c.counted_at AS age,
     c.counted_at >= date_trunc('minute', now()) AS is_current
 FROM counts c
@@ -109,15 +109,15 @@ ORDER BY c.counted_at DESC
 LIMIT 1;
 
 -- name: counts.read-since
--- Index: counts_pkey.
+-- Reads the counts since a time. Index: counts_pkey.
 SELECT c.counted_at, c.is_estimated, c.ages
 FROM counts c
 WHERE c.scope_id = :scope AND c.counted_at >= :since
 ORDER BY c.counted_at;
 
 -- name: counts.thin-out
--- Keeps the last row of every five minutes after an hour, the last row of every hour after 25 hours, and none after 31 days: charts
--- show no more. Index: counts_pkey.
+-- Keeps the last row of every five minutes after an hour, the last row of every hour after 25 hours, and none after 31
+-- days. Index: counts_pkey.
 DELETE FROM counts c
 WHERE c.scope_id = :scope AND (
     c.counted_at < now() - interval '31 days'
@@ -134,18 +134,18 @@ WHERE c.scope_id = :scope AND (
 );
 
 -- name: counts.list-scopes
--- The scopes of all apps, with the ages of the apps.
+-- Lists all scopes with the ages of their apps.
 SELECT s.scope_id, s.environment::text, now() - app.created_at AS age
 FROM scopes s
 JOIN apps app ON app.app_id = s.app_id
 ORDER BY s.scope_id;
 
 -- name: counts.count-guards
--- Counts the burst guards that are on. There is a row for each scope and kind at most.
+-- Counts the active burst guards, at most one per scope and kind.
 SELECT count(*) AS count
 FROM quarantine_guards g
 WHERE g.tripped_at IS NOT NULL AND g.reported_at > now() - :window::interval;
 
 -- name: counts.read-last-event
--- Reads the last number that was given to an event.
+-- Reads the last event number.
 SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'event_number')::regclass), 0) AS last;

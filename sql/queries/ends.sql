@@ -1,6 +1,6 @@
 -- name: ends.read-running-page
--- One page of the activities that have an alias and are not over. Each activity is a lookup of its own: by a plan from a time when
--- the table was small, a join would read all activities of the scope. Indexes: activity_aliases_pkey, activities_of_key.
+-- One page of an alias's activities that are not over. Activities are looked up one by one.
+-- Indexes: activity_aliases_pkey, activities_of_key.
 SELECT a.activity_id, a.activity_key
 FROM activity_aliases al
 CROSS JOIN LATERAL (
@@ -14,8 +14,8 @@ ORDER BY al.activity_key
 LIMIT :limit;
 
 -- name: ends.touch-ended
--- Writes one of the alias's ended activities: the request that ended them may have failed before a standby had it (R1).
--- Indexes: activity_aliases_pkey, activities_of_key.
+-- Writes one of the alias's ended activities, because the request that ended them may have failed before a standby had
+-- it (R1). Indexes: activity_aliases_pkey, activities_of_key.
 UPDATE activities a
 SET touched_at = now()
 WHERE a.scope_id = :scope AND a.activity_key > 0 AND a.activity_key = (

@@ -1,8 +1,7 @@
--- Erasures delete in pages, each a transaction, until a page finds nothing. Rows that lead to others go last.
+-- Rows that lead to others are deleted last.
 
 -- name: erasure.remember
--- Stores erased names as digests with the app's salt: earlier observations do not come back. No row if the app was deleted.
--- Indexes: apps_pkey, erasures_pkey.
+-- Stores erased names as digests with the app's salt; no row if the app was deleted. Indexes: apps_pkey, erasures_pkey.
 INSERT INTO erasures AS stored (scope_id, erased_digest, erased_at)
 SELECT :scope, sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')), clock_timestamp()
 FROM apps app
@@ -15,13 +14,13 @@ ON CONFLICT (scope_id, erased_digest) DO UPDATE SET erased_at = excluded.erased_
 SELECT clock_timestamp() AS now;
 
 -- name: erasure.count-writers
--- Counts writing transactions that began before a time: they may not have seen a commit. A statement locks its tables before it takes
--- its snapshot, so a transaction with an older snapshot has the lock by now.
+-- Counts writing transactions that began before a time and may have missed a commit. A statement locks its tables
+-- before it takes its snapshot, so a transaction with an older snapshot already holds the lock.
 SELECT count(*) AS count
 FROM pg_locks l
 JOIN pg_stat_activity s ON s.pid = l.pid
 WHERE l.locktype = 'relation' AND l.pid <> pg_backend_pid()
-    -- A unit of work that holds row locks has looked for erasures, and may not have written yet.
+    -- A unit of work with row locks has checked erasures but may not have written yet.
     AND (l.mode = 'RowExclusiveLock'
         OR (l.mode = 'RowShareLock' AND l.relation IN ('activities'::regclass, 'installations'::regclass)))
     AND l.relation = ANY(ARRAY[
@@ -35,7 +34,7 @@ INSERT INTO events (scope_id, drop_on, type, who)
 VALUES (:scope, (now() + :retention::interval)::date + 1, 'erased', :who);
 
 -- name: erasure.find-activities-of-alias
--- Finds a page of the activities that have an alias. Each is a lookup of its own. Indexes: activity_aliases_pkey, activities_of_key.
+-- Finds a page of an alias's activities, one by one. Indexes: activity_aliases_pkey, activities_of_key.
 SELECT a.activity_id
 FROM activity_aliases al
 CROSS JOIN LATERAL (
@@ -48,14 +47,14 @@ WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value
 LIMIT :limit;
 
 -- name: erasure.find-activities-of-installation
--- Index: activities_of_installation.
+-- Finds a page of an installation's activities. Index: activities_of_installation.
 SELECT a.activity_id
 FROM activities a
 WHERE a.scope_id = :scope AND a.installation_hash = :installation
 LIMIT :limit;
 
 -- name: erasure.find-activities-of-subject
--- Index: activities_of_subject.
+-- Finds a page of a user's activities. Index: activities_of_subject.
 SELECT a.activity_id
 FROM activities a
 WHERE a.scope_id = :scope AND a.subject = :subject
@@ -68,8 +67,7 @@ SET token = NULL, revision = a.revision + 1
 WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids) AND a.token IS NOT NULL;
 
 -- name: erasure.delete-identities-of-activities
--- Deletes the identities of locked activities, which name an alias and an owner.
--- Indexes: activities_pkey, alias_identities_pkey.
+-- Deletes the identities of locked activities. Indexes: activities_pkey, alias_identities_pkey.
 DELETE FROM alias_identities d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row_position
@@ -88,17 +86,17 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
 ));
 
 -- name: erasure.find-installations-of-subject
--- Index: installations_of_subject.
+-- Finds a page of a user's installations. Index: installations_of_subject.
 SELECT i.installation_hash
 FROM installations i
 WHERE i.scope_id = :scope AND i.subject = :subject
 LIMIT :limit;
 
 -- name: erasure.delete-values
--- Removes locked installations from a page of the values that they own, and from the values of their tokens; returns the size of the
--- page and the number of changes. A value without another holder is deleted; one without an owner may be another installation's, too.
--- Values that an activity claimed remain, with APNs's reports.
--- Indexes: token_values_of_installation, installation_tokens_pkey, token_values_pkey, installation_tokens_of_value.
+-- Removes locked installations from a page of the values that they own, and from the values of their tokens; returns
+-- the page size and the number of changes. Deletes a value without another holder; a value without an owner may have
+-- other installations. Keeps values claimed by an activity, with APNs's reports. Indexes: token_values_of_installation,
+-- installation_tokens_pkey, token_values_pkey, installation_tokens_of_value.
 WITH page AS MATERIALIZED (
     SELECT v.token_digest
     FROM unnest(:hashes::bytea[]) AS named (hash)
@@ -109,7 +107,7 @@ WITH page AS MATERIALIZED (
     LIMIT :limit
 ), theirs AS MATERIALIZED (
     SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY(:hashes) OR (
-            -- One value, not a set for which all tokens are read.
+            -- A scalar subquery, because the planner could hash EXISTS and read all tokens for it.
             t.installation_hash IS NULL AND (SELECT true FROM installation_tokens r
                 WHERE r.scope_id = :scope AND NOT r.has_one_owner AND r.token_digest = t.token_digest
                     AND r.installation_hash <> ALL(:hashes) LIMIT 1) IS NULL
@@ -137,12 +135,12 @@ SELECT (SELECT count(*) FROM page) AS page_size,
     (SELECT count(*) FROM theirs WHERE theirs.is_unheld) + (SELECT count(*) FROM released) AS changes;
 
 -- name: erasure.delete-tokens
--- Deletes the tokens of locked installations, of which each has few. Index: installation_tokens_pkey.
+-- Deletes the few tokens of locked installations. Index: installation_tokens_pkey.
 DELETE FROM installation_tokens r
 WHERE r.scope_id = :scope AND r.installation_hash = ANY(:hashes);
 
 -- name: erasure.delete-leases-of-alias
--- Deletes a page of the leases of an alias, on any installation. Index: start_leases_of_alias.
+-- Deletes a page of an alias's leases. Index: start_leases_of_alias.
 DELETE FROM start_leases d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT l.ctid
@@ -153,7 +151,7 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
 ));
 
 -- name: erasure.delete-identities-of-alias
--- Deletes a page of the identities with an alias. Index: alias_identities_pkey.
+-- Deletes a page of an alias's identities. Index: alias_identities_pkey.
 DELETE FROM alias_identities d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT i.ctid
@@ -164,7 +162,7 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
 ));
 
 -- name: erasure.delete-identities-of-owner
--- Deletes a page of the identities of an installation or a signed-in user. Index: alias_identities_of_owner.
+-- Deletes a page of an installation's or user's identities. Index: alias_identities_of_owner.
 DELETE FROM alias_identities d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT i.ctid
@@ -175,8 +173,8 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
 ));
 
 -- name: erasure.find-events-of-activities
--- Finds a page of the events of activities; redacted events are not found again. The numeric scope keeps other indexes from being
--- used, as in the next two queries. Index: events_of_activity.
+-- Finds a page of activities' events; redacted events are not found again. The numeric scope keeps other indexes from
+-- being used, here and in the next two queries. Index: events_of_activity.
 SELECT e.event_number
 FROM events e
 WHERE e.scope_id = :scope::bigint::numeric AND hashtextextended(e.activity_id, 0) = ANY(ARRAY(
@@ -185,22 +183,22 @@ WHERE e.scope_id = :scope::bigint::numeric AND hashtextextended(e.activity_id, 0
 LIMIT :limit;
 
 -- name: erasure.find-events-of-installations
--- Finds a page of the events of installations. Runs after events.prefer-indexes. Index: events_summary.
+-- Finds a page of installations' events. Runs after events.prefer-indexes. Index: events_summary.
 SELECT e.event_number
 FROM events e
 WHERE e.scope_id = :scope::bigint::numeric AND e.installation_hash = ANY(:hashes)
 LIMIT :limit;
 
 -- name: erasure.find-events-of-subject
--- Finds a page of the events of a signed-in user. Runs after events.prefer-indexes. Index: events_summary.
+-- Finds a page of a user's events. Runs after events.prefer-indexes. Index: events_summary.
 SELECT e.event_number
 FROM events e
 WHERE e.scope_id = :scope::bigint::numeric AND (e.subject = :subject OR e.who = :who)
 LIMIT :limit;
 
 -- name: erasure.find-events-of-alias
--- Reads a page of all events, because no index finds aliases: the last number, null after the last page, and the events with the
--- alias. Reads many rows. Index: events_pkey.
+-- Reads a page of all events, because aliases have no index: the last number, null after the last page, and the events
+-- with the alias. Reads many rows. Index: events_pkey.
 SELECT max(page.event_number) AS last,
     array_agg(page.event_number) FILTER (WHERE page.aliases -> :kind ? :value) AS numbers
 FROM (
@@ -212,7 +210,7 @@ FROM (
 ) AS page;
 
 -- name: erasure.redact-events
--- Removes all personal data from events; the events remain. Index: events_pkey.
+-- Removes all personal data from events. Index: events_pkey.
 UPDATE events e
 SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL, token_fingerprint = NULL,
     who = CASE WHEN starts_with(e.who, 'user:') THEN 'erased' ELSE e.who END

@@ -1,8 +1,8 @@
--- Why senders get the tokens of an alias or an installation, or do not.
+-- Why senders get the tokens of an alias or installation, or do not get them.
 
 -- name: explain.read-page
--- One page of the activities that have an alias, those that are not closed first. Each is a lookup of its own: a join could
--- read all activities of the alias before the limit. Indexes: activity_aliases_pkey, activities_of_key.
+-- One page of an alias's activities, open ones first. They are looked up one by one. Indexes: activity_aliases_pkey,
+-- activities_of_key.
 SELECT a.*
 FROM activity_aliases al
 CROSS JOIN LATERAL (
@@ -17,7 +17,8 @@ ORDER BY al.ended, al.activity_key
 LIMIT :limit;
 
 -- name: explain.read-tokens-of-alias
--- The tokens of the first installations that have an alias. Indexes: installation_aliases_pkey, installation_tokens_pkey.
+-- The tokens of the first installations that have an alias. Indexes: installation_aliases_pkey,
+-- installation_tokens_pkey.
 SELECT r.*
 FROM (
     SELECT al.installation_hash
@@ -42,7 +43,7 @@ WHERE r.scope_id = :scope AND r.installation_hash = :installation
 ORDER BY r.kind, r.attributes_type;
 
 -- name: explain.is-known
--- Whether anything has an alias. Indexes: activity_aliases_pkey, installation_aliases_pkey.
+-- Whether any activity or installation has an alias. Indexes: activity_aliases_pkey, installation_aliases_pkey.
 SELECT EXISTS (
         SELECT FROM activity_aliases al WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value
     ) OR EXISTS (

@@ -1,4 +1,4 @@
--- Pages of an export, by immutable keys and numbers. Between pages no lock is held.
+-- Holds no lock between pages.
 
 -- name: export.read-installations
 -- Installations with their profiles and log-outs. Index: installations_in_order.
@@ -9,7 +9,7 @@ ORDER BY i.installation_hash
 LIMIT :limit;
 
 -- name: export.read-names
--- Identities, each with its last end. Index: alias_identities_pkey.
+-- Identities with their last ends. Index: alias_identities_pkey.
 SELECT i.alias, i.owner, i.ended_at
 FROM alias_identities i
 WHERE i.scope_id = :scope AND (i.alias, i.owner) > (:alias, :owner)
@@ -17,7 +17,7 @@ ORDER BY i.alias, i.owner
 LIMIT :limit;
 
 -- name: export.read-activities
--- The activities in a range of keys, each with the name that it was made for. Indexes: activities_of_key, alias_identities_pkey.
+-- The activities in a range of keys, with their names. Indexes: activities_of_key, alias_identities_pkey.
 -- Reads many rows: the range.
 SELECT r.activity_id, r.state, r.end_reason::text,
     CASE r.reason WHEN 'logged-out' THEN r.removed_at ELSE r.ended_at END AS ended_at,
@@ -42,7 +42,7 @@ WHERE r.scope_id = :scope AND r.activity_key > 0 AND r.activity_key > :after AND
 ORDER BY r.activity_key;
 
 -- name: export.read-tokens
--- The tokens of installations of a kind in a range of numbers. Index: installation_tokens_of_number.
+-- A kind's installation tokens in a range of numbers. Index: installation_tokens_of_number.
 SELECT r.installation_hash, r.attributes_type, r.token, r.observed_at
 FROM deliverable_installation_tokens r
 WHERE r.scope_id = :scope AND r.kind = :kind AND r.token_number > 0 AND r.token_number > :after

@@ -1,5 +1,5 @@
--- Reports of APNs's responses, burst guards, and releases from quarantine. Units of work find the values that they are about,
--- lock the activities that own them and then the values, decide in Swift (RegistryRules), and write.
+-- Reports of APNs's responses, burst guards, and releases from quarantine. Units of work find the values, lock the
+-- activities that own them and then the values, decide in Swift (RegistryRules), and write.
 
 -- name: feedback.lock-guards
 -- Serializes transactions that may quarantine or release. Always writes (R1). Index: quarantine_guards_pkey.
@@ -8,8 +8,9 @@ SELECT :scope, kinds.kind FROM token_kinds kinds ORDER BY kinds.kind
 ON CONFLICT (scope_id, kind) DO UPDATE SET reported_at = stored.reported_at;
 
 -- name: feedback.read-guards
--- Reads the guards, the quarantines in their window, and the current tokens of each kind if :suspects more may exceed the limit.
--- Run under the lock. Indexes: quarantine_guards_pkey, token_values_quarantined, activities_running, installation_tokens_of_number.
+-- Reads the guards and the quarantines in their window and, if :suspects more may exceed the limit, each kind's current
+-- tokens. Requires the lock. Indexes: quarantine_guards_pkey, token_values_quarantined, activities_running,
+-- installation_tokens_of_number.
 SELECT g.kind, g.tripped_at, g.reported_at, quarantined.recent,
     CASE WHEN quarantined.recent + :suspects <= 3 THEN 0
         WHEN g.kind = 'update' THEN (
@@ -38,14 +39,14 @@ WHERE g.scope_id = :scope
 ORDER BY g.kind;
 
 -- name: feedback.update-guards
--- Index: quarantine_guards_pkey.
+-- Updates burst guards. Index: quarantine_guards_pkey.
 UPDATE quarantine_guards g
 SET tripped_at = n.tripped_at, reported_at = n.reported_at
 FROM unnest(:kinds::text[], :tripped_at::timestamptz[], :reported_at::timestamptz[]) AS n (kind, tripped_at, reported_at)
 WHERE g.scope_id = :scope AND g.kind = n.kind;
 
 -- name: feedback.list-guards
--- The guards of an app that are on. Index: quarantine_guards_pkey.
+-- Lists an app's active guards. Index: quarantine_guards_pkey.
 SELECT s.environment::text, g.kind, g.tripped_at
 FROM scopes s
 JOIN quarantine_guards g ON g.scope_id = s.scope_id
@@ -53,19 +54,19 @@ WHERE s.app_id = :app AND g.tripped_at IS NOT NULL AND g.reported_at > now() - :
 ORDER BY s.environment, g.kind;
 
 -- name: feedback.find-values
--- Finds values by their digests. Index: token_values_pkey.
+-- Finds values by digest. Index: token_values_pkey.
 SELECT v.ctid AS row_position, v.*
 FROM token_values v
 WHERE v.scope_id = :scope AND v.token_digest = ANY(:digests);
 
 -- name: feedback.find-recent
--- Finds the values of some kinds that were quarantined in the window of a burst guard. Index: token_values_quarantined.
+-- Finds the values of some kinds quarantined in the burst guard's window. Index: token_values_quarantined.
 SELECT v.ctid AS row_position, v.*
 FROM token_values v
 WHERE v.scope_id = :scope AND v.quarantined_kind = ANY(:kinds) AND v.quarantined_at > now() - :window::interval;
 
 -- name: feedback.find-quarantined-page
--- Finds a page of the values that were quarantined no later than a time, oldest first. Index: token_values_quarantined.
+-- Finds a page of the values quarantined up to a time, oldest first. Index: token_values_quarantined.
 SELECT found.*
 FROM token_kinds kinds
 CROSS JOIN LATERAL (
@@ -78,7 +79,7 @@ CROSS JOIN LATERAL (
 LIMIT :limit;
 
 -- name: feedback.read-last-quarantine
--- The time of the last quarantine, null if there is none. Not a clock's time: each node of Citus has its own clock.
+-- The last quarantine's time, or null. Read from rows, because each Citus node has its own clock.
 -- Index: token_values_quarantined.
 SELECT max(latest.quarantined_at) AS quarantined_at
 FROM token_kinds kinds
@@ -91,7 +92,8 @@ CROSS JOIN LATERAL (
 ) AS latest;
 
 -- name: feedback.find-value-of-activity
--- Finds the quarantined value of an activity's token; nulls if the activity has none. Indexes: activities_pkey, token_values_pkey.
+-- Finds the quarantined value of an activity's token; nulls if not quarantined. Indexes: activities_pkey,
+-- token_values_pkey.
 SELECT v.ctid AS row_position, v.*
 FROM activities a
 LEFT JOIN token_values v
@@ -100,7 +102,7 @@ LEFT JOIN token_values v
 WHERE a.scope_id = :scope AND a.activity_id = :id;
 
 -- name: feedback.find-value-of-slot
--- Finds the quarantined value of an installation's token, unless another installation owns it; nulls if it has none.
+-- Finds the quarantined value of an installation's token; nulls if not quarantined or owned by another installation.
 -- Indexes: installation_tokens_pkey, token_values_pkey.
 SELECT v.ctid AS row_position, v.*
 FROM installation_tokens r
@@ -111,7 +113,7 @@ WHERE r.scope_id = :scope AND r.installation_hash = :installation AND r.kind = :
     AND r.token IS NOT NULL;
 
 -- name: feedback.read-owners
--- Reads, without a lock, what a delivery needs of the activities that own values: deliveries change no activity.
+-- Reads the owners of delivered values without a lock, because deliveries do not change activities.
 -- Index: activities_pkey.
 SELECT a.activity_id, a.started_at, a.expires_at, a.ended_at, a.end_reason::text,
     a.token_digest, a.token_observed_at, a.token_claimed_at
@@ -119,21 +121,20 @@ FROM activities a
 WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
 
 -- name: feedback.update-withholding
--- Finds each locked row by its place, like activities.update.
+-- Updates locked rows by ctid.
 UPDATE activities a
 SET withheld = n.withheld, revision = n.revision
 FROM unnest(:rows::activity_withholding_write[]) AS n
 WHERE a.ctid = n.row_position AND a.scope_id = :scope::bigint::numeric;
 
 -- name: feedback.insert-values
--- Remembers the deaths of unknown values. A value that another session inserted meanwhile is a unique violation: the transaction
--- starts again.
+-- Stores the deaths of unknown values, or fails with a unique violation.
 INSERT INTO token_values (scope_id, token_digest, dead_at)
 SELECT :scope, n.token_digest, n.dead_at
 FROM unnest(:rows::token_report_write[]) AS n;
 
 -- name: feedback.update-values
--- Finds each locked row by its place, like activities.update.
+-- Updates locked rows by ctid.
 UPDATE token_values v
 SET dead_at = n.dead_at, quarantined_at = n.quarantined_at, quarantined_kind = n.quarantined_kind,
     quarantine_reason = n.quarantine_reason, delivered_at = coalesce(n.delivered_at, v.delivered_at),

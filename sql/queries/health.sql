@@ -1,4 +1,4 @@
--- The condition of Postgres, from its statistics. No query reads a table of the service, but for the list of migrations.
+-- Postgres's statistics, and the list of migrations.
 
 -- name: health.read-server
 SELECT pg_postmaster_start_time() AS started_at, pg_database_size(current_database()) AS database_size,
@@ -19,7 +19,8 @@ FROM pg_stat_database d
 WHERE d.datname = current_database();
 
 -- name: health.list-tables
--- The tables of the schema, the largest first; all partitions of events are one. Reads many rows of Postgres's catalog.
+-- Lists the schema's tables, largest first, with all partitions of events as one. Reads many rows of Postgres's
+-- catalog.
 SELECT t.name, sum(t.rows)::bigint AS rows, sum(t.dead)::bigint AS dead, sum(t.size)::bigint AS size,
     max(t.vacuumed) AS vacuumed, max(t.analyzed) AS analyzed
 FROM (

@@ -1,4 +1,5 @@
--- Requests about an installation lock it first, so that a log-out sees all earlier writes, and later writes see the log-out.
+-- Requests about an installation lock it first, so that a log-out sees all earlier writes, and later writes see the
+-- log-out.
 
 -- name: installations.lock
 -- Locks installations in the order of their hashes. Index: installations_pkey.
@@ -9,7 +10,7 @@ ORDER BY i.installation_hash
 FOR UPDATE;
 
 -- name: installations.lock-slots
--- Locks the token slots of an installation. Index: installation_tokens_pkey.
+-- Locks an installation's token slots. Index: installation_tokens_pkey.
 SELECT r.ctid AS row_position, r.*
 FROM installation_tokens r
 WHERE r.scope_id = :scope AND r.installation_hash = :installation
@@ -17,9 +18,8 @@ ORDER BY NOT r.has_one_owner, r.kind, r.attributes_type
 FOR UPDATE;
 
 -- name: installations.lock-owners
--- Locks the token slots of the installations that own some values. The values are locked. A lookup for each value, as
--- installations.lock-sharers does: joined whole, by a plan from a time with few rows, all slots of the scope would be read.
--- Indexes: token_values_pkey, installation_tokens_pkey, installations_pkey.
+-- Locks the token slots that own some locked values. Values are looked up one by one. Indexes: token_values_pkey,
+-- installation_tokens_pkey, installations_pkey.
 SELECT r.*, i.subject, i.aliases
 FROM (
     SELECT its.installation_hash, its.installation_kind, its.token_digest
@@ -43,9 +43,9 @@ CROSS JOIN LATERAL (
 ) AS i;
 
 -- name: installations.lock-sharers
--- Locks the token slots that have some values of kinds that may repeat, at most :limit of a value. The values are locked. A value
--- that an installation owns was withheld from all of them when it became known.
--- Indexes: token_values_pkey, installation_tokens_of_value, installations_pkey.
+-- Locks the token slots that share some locked values, at most :limit per value. Omits values owned by an installation,
+-- because these slots are withheld already. Indexes: token_values_pkey, installation_tokens_of_value,
+-- installations_pkey.
 SELECT r.*, i.subject, i.aliases
 FROM (
     SELECT its.token_digest
@@ -68,7 +68,7 @@ CROSS JOIN LATERAL (
 ) AS i;
 
 -- name: installations.insert
--- An installation that another session inserted meanwhile is a unique violation: the transaction starts again.
+-- Inserts an installation, or fails with a unique violation.
 INSERT INTO installations (
     scope_id, installation_hash, subject, subject_observed_at, taken_over_at, full_state_at, removed_at,
     aliases, aliases_observed_at, metadata, metadata_observed_at, touched_at
@@ -79,7 +79,7 @@ VALUES (
 );
 
 -- name: installations.update
--- Index: installations_pkey.
+-- Updates an installation. Index: installations_pkey.
 UPDATE installations i
 SET subject = :subject, subject_observed_at = :subject_observed_at, taken_over_at = :taken_over_at,
     full_state_at = :full_state_at, removed_at = :removed_at, aliases = :aliases,
@@ -88,7 +88,7 @@ SET subject = :subject, subject_observed_at = :subject_observed_at, taken_over_a
 WHERE i.scope_id = :scope AND i.installation_hash = :installation;
 
 -- name: installations.delete-aliases
--- Looks each row up by its key, like activities.delete-aliases. Index: installation_aliases_pkey.
+-- Deletes alias rows, looked up one by one. Index: installation_aliases_pkey.
 DELETE FROM installation_aliases al
 WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row_position
@@ -108,7 +108,7 @@ FROM unnest(:kinds::text[], :values::text[]) AS n (kind, value)
 ON CONFLICT DO NOTHING;
 
 -- name: installations.delete-leases
--- Index: start_leases_pkey.
+-- Deletes installations' leases. Index: start_leases_pkey.
 DELETE FROM start_leases l
 WHERE l.scope_id = :scope AND l.installation_hash = ANY(:hashes);
 
@@ -123,7 +123,7 @@ VALUES (
 );
 
 -- name: installations.update-slots
--- Finds each locked row by its place, like activities.update.
+-- Updates locked rows by ctid.
 UPDATE installation_tokens r
 SET token = n.token, token_digest = n.token_digest, observed_at = n.observed_at, claimed_at = n.claimed_at,
     confirmed_at = n.confirmed_at, deleted_at = n.deleted_at, withheld = n.withheld, touched_at = :now
@@ -131,7 +131,7 @@ FROM unnest(:rows::token_slot_write[]) AS n
 WHERE r.ctid = n.row_position AND r.scope_id = :scope::bigint::numeric;
 
 -- name: installations.insert-value
--- A value that another session inserted meanwhile is a unique violation: the transaction starts again.
+-- Inserts a value, or fails with a unique violation.
 INSERT INTO token_values (
     scope_id, token_digest, installation_kind, installation_hash, installation_observed_at, start_observed_at, touched_at
 )
@@ -140,20 +140,20 @@ VALUES (
 );
 
 -- name: installations.update-value
--- Index: token_values_pkey.
+-- Updates an installation's claim on a value. Index: token_values_pkey.
 UPDATE token_values v
 SET installation_kind = :installation_kind, installation_hash = :installation,
     installation_observed_at = :installation_observed_at, start_observed_at = :start_observed_at, touched_at = :now
 WHERE v.scope_id = :scope AND v.token_digest = :digest;
 
 -- name: installations.read
--- Index: installations_pkey.
+-- Reads an installation. Index: installations_pkey.
 SELECT i.*
 FROM installations i
 WHERE i.scope_id = :scope AND i.installation_hash = :installation;
 
 -- name: installations.read-tokens
--- The tokens that are not deleted. Index: installation_tokens_pkey.
+-- Lists an installation's tokens without deleted ones. Index: installation_tokens_pkey.
 SELECT r.kind, nullif(r.attributes_type, '') AS attributes_type, substr(r.token_digest, 1, 4) AS fingerprint,
     r.observed_at, r.confirmed_at, r.withheld
 FROM installation_tokens r
@@ -161,14 +161,14 @@ WHERE r.scope_id = :scope AND r.installation_hash = :installation AND r.token IS
 ORDER BY r.kind, r.attributes_type;
 
 -- name: installations.read-running-activities
--- The installation's activities that have not ended. Index: activities_of_installation.
+-- Lists an installation's activities without an end. Index: activities_of_installation.
 SELECT a.activity_id
 FROM activities a
 WHERE a.scope_id = :scope AND a.installation_hash = :installation AND a.ended_at IS NULL
 LIMIT :limit;
 
 -- name: installations.read-running-page
--- One page of the installation's running activities that had started by a log-out. Index: activities_of_installation.
+-- One page of an installation's running activities that had started by a log-out. Index: activities_of_installation.
 SELECT a.activity_id, a.activity_key
 FROM activities a
 WHERE a.scope_id = :scope AND a.installation_hash = :installation AND a.ended_at IS NULL AND a.activity_key > :after

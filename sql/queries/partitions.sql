@@ -1,13 +1,12 @@
--- The partitions of the audit trail: one for each day on which its events may be dropped.
+-- The partitions of the audit trail, one for each day on which events expire.
 
 -- name: partitions.lock
--- Locks the changes of partitions until the end of the transaction; false if another instance has the lock.
+-- Locks changes of partitions until the transaction ends; false if another instance holds the lock.
 SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::oid::int) AS is_ours;
 
 -- name: partitions.find-missing
--- Finds the names of missing partitions for events of today and the coming days: each retention needs its own days. A day with events
--- that came before its partition stays in the default one, which is read whole.
--- Reads many rows.
+-- Finds partitions that each retention needs today and in the coming days, if missing. A day with events in the
+-- default partition stays there. Reads many rows: the default partition.
 WITH begun AS MATERIALIZED (SELECT DISTINCT e.drop_on FROM events_default e)
 SELECT wanted.name
 FROM (
@@ -20,7 +19,7 @@ WHERE to_regclass(wanted.name) IS NULL AND wanted.day NOT IN (SELECT b.drop_on F
 ORDER BY wanted.name;
 
 -- name: partitions.find-past
--- Finds the names of the partitions that may be dropped.
+-- Finds partitions that may be dropped.
 SELECT c.relname::text AS name
 FROM pg_inherits i
 JOIN pg_class c ON c.oid = i.inhrelid
@@ -29,24 +28,24 @@ WHERE i.inhparent = 'events'::regclass AND c.relname ~ '^events_[0-9]{8}$'
 ORDER BY c.relname;
 
 -- name: partitions.find-scopes
--- Finds the scopes with events that came before their partition and may be deleted. Not from the table of scopes, which has none for
--- root's events.
+-- Finds scopes with expired events in the default partition. Does not read the scopes table, because it has no scope
+-- for root keys.
 SELECT DISTINCT e.scope_id FROM events_default e WHERE e.drop_on <= current_date;
 
 -- name: partitions.read-last-past
--- Reads the greatest number of a scope's events that may be dropped; null if there are none. Index: events_pkey.
+-- The greatest number of a scope's expired events, or null. Index: events_pkey.
 SELECT max(e.event_number) AS last FROM events e WHERE e.scope_id = :scope AND e.drop_on <= current_date;
 
 -- name: partitions.record-loss
--- Stores the number up to which events of a scope are dropped, before they are. Indexes: scopes_pkey, apps_pkey.
+-- Stores the number up to which a scope's events are dropped, before they are. Indexes: scopes_pkey, apps_pkey.
 UPDATE apps a
 SET events_dropped_to = :last
 FROM scopes s
 WHERE s.scope_id = :scope AND a.app_id = s.app_id AND a.events_dropped_to < :last;
 
 -- name: partitions.delete-past
--- Deletes a page of a scope's events that came before their partition. By number: a row's place does not show Citus the scope.
--- Index: events_pkey.
+-- Deletes a page of a scope's expired events in the default partition. By number, because a ctid does not show Citus
+-- the scope. Index: events_pkey.
 DELETE FROM events_default e
 WHERE e.scope_id = :scope AND e.drop_on <= current_date AND e.event_number <= (
     SELECT max(page.event_number)

@@ -1,10 +1,11 @@
--- A plan reads facts about installations, decides in Swift (RegistryRules), locks the leases that it may take, decides again,
--- and writes them. Feedback and callers end leases early. A registration frees a lease without a write: see plan.read-activities.
+-- A plan reads facts about installations, decides in Swift (RegistryRules), locks the leases that it may take, decides
+-- again, and writes them. Feedback and callers end leases early. A registration frees a lease without a write: see
+-- plan.read-activities.
 
 -- name: plan.read-running
--- One page of the running activities of an alias, in the order of their keys, with the device token of an activity without a
--- deliverable token. Looks at :most activities of the alias, because most may have expired.
--- Indexes: activity_aliases_pkey, activities_of_key, installations_pkey, installation_tokens_pkey.
+-- One page of an alias's running activities in the order of their keys, with the device token if an activity has no
+-- deliverable token. Examines at most :most activities, because most may have expired. Indexes: activity_aliases_pkey,
+-- activities_of_key, installations_pkey, installation_tokens_pkey.
 SELECT a.activity_key, a.activity_id, a.token, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled,
     a.started_at, a.starts_at, a.token_observed_at, a.confirmed_at, a.expires_at, a.revision, a.created_at, a.reason,
     dt.token AS device_token
@@ -34,7 +35,8 @@ ORDER BY al.activity_key
 LIMIT :limit;
 
 -- name: plan.find-installations
--- One page of the installations that have one of some aliases, in the order of their hashes. Index: installation_aliases_pkey.
+-- One page of the installations that have one of some aliases, in the order of their hashes.
+-- Index: installation_aliases_pkey.
 SELECT DISTINCT named.installation_hash
 FROM unnest(:kinds::text[], :values::text[]) AS q (kind, value)
 CROSS JOIN LATERAL (
@@ -48,10 +50,11 @@ ORDER BY named.installation_hash
 LIMIT :limit;
 
 -- name: plan.read-activities
--- For each installation and alias: the newest running activity, the last registration of an activity, and whether the user
--- dismissed the newest activity and its tombstone is kept. Leaves out installations whose activity is on an earlier page.
--- A late repetition about an activity that is over by the times is no registration. Of an installation's activities that ended, and
--- of the others, the newest :most count. Indexes: installations_pkey, activities_of_installation, activities_of_key.
+-- For each installation and alias: the newest running activity, the last registration, and whether the user dismissed
+-- the newest activity and its tombstone is kept. Omits installations with an activity on an earlier page. A late
+-- repetition about an activity that is over by its times does not count as a registration. Examines an installation's
+-- newest :most ended and newest :most other activities. Indexes: installations_pkey, activities_of_installation,
+-- activities_of_key.
 SELECT q.position, i.subject, b.registered_at, b.was_dismissed,
     a.activity_key, a.activity_id, a.token, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled,
     a.started_at, a.starts_at, a.token_observed_at, a.confirmed_at, a.expires_at, a.revision, a.created_at, a.reason
@@ -105,7 +108,7 @@ LEFT JOIN LATERAL (
 ) AS dt ON true;
 
 -- name: plan.read-leases
--- The leases of an alias on some installations. Index: start_leases_pkey or start_leases_of_alias.
+-- An alias's leases on some installations. Index: start_leases_pkey or start_leases_of_alias.
 SELECT l.*
 FROM unnest(:hashes::bytea[]) AS q (installation_hash)
 CROSS JOIN LATERAL (
@@ -117,7 +120,7 @@ CROSS JOIN LATERAL (
 ) AS l;
 
 -- name: plan.lock-leases
--- Locks the leases of an alias on some installations, in the order of the hashes, which are given sorted.
+-- Locks an alias's leases on some installations, in the given order of hashes, which must be sorted.
 -- Index: start_leases_pkey or start_leases_of_alias.
 SELECT l.*
 FROM unnest(:hashes::bytea[]) AS q (installation_hash)
@@ -131,8 +134,8 @@ CROSS JOIN LATERAL (
 ) AS l;
 
 -- name: plan.lock-leases-by-id
--- Locks leases by their ids, in the order of their keys. A lease that another plan takes meanwhile has another id and is left out.
--- Indexes: start_leases_id_key, start_leases_pkey or start_leases_of_alias, installations_pkey.
+-- Locks leases by id, in the order of their keys. Omits a lease that another plan takes meanwhile, because its id
+-- changes. Indexes: start_leases_id_key, start_leases_pkey or start_leases_of_alias, installations_pkey.
 SELECT l.*,
     (SELECT i.subject FROM installations i WHERE i.scope_id = :scope AND i.installation_hash = l.installation_hash LIMIT 1)
 FROM (
@@ -156,7 +159,7 @@ CROSS JOIN LATERAL (
 ) AS l;
 
 -- name: plan.insert-leases
--- A lease that another session inserted meanwhile is a unique violation: the transaction starts again.
+-- Inserts leases, or fails with a unique violation.
 INSERT INTO start_leases (
     scope_id, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until, attempted_at,
     touched_at
@@ -166,7 +169,7 @@ SELECT :scope, n.installation_hash, n.kind, n.value, n.attributes_type, n.lease_
 FROM unnest(:rows::start_lease_write[]) AS n;
 
 -- name: plan.update-leases
--- Finds each locked row by its place, like activities.update.
+-- Updates locked rows by ctid.
 UPDATE start_leases l
 SET attributes_type = n.attributes_type, lease_id = n.lease_id, plan_id = n.plan_id, leased_at = n.leased_at,
     leased_until = n.leased_until, attempted_at = n.attempted_at, failed_at = n.failed_at, failure = n.failure,
@@ -175,7 +178,7 @@ FROM unnest(:rows::start_lease_write[]) AS n
 WHERE l.ctid = n.row_position AND l.scope_id = :scope::bigint::numeric;
 
 -- name: plan.list-leases-of-installation
--- The latest leases on an installation. Index: start_leases_pkey.
+-- Lists an installation's latest leases. Index: start_leases_pkey.
 SELECT l.ctid AS row_position, l.*
 FROM start_leases l
 WHERE l.scope_id = :scope AND l.installation_hash = :installation
@@ -183,7 +186,7 @@ ORDER BY l.leased_at DESC
 LIMIT :limit;
 
 -- name: plan.list-leases-of-alias
--- The leases of an alias on the first installations. Index: start_leases_of_alias.
+-- Lists an alias's leases on the first installations. Index: start_leases_of_alias.
 SELECT l.ctid AS row_position, l.*
 FROM start_leases l
 WHERE l.scope_id = :scope AND l.kind = :kind AND l.value = :value

@@ -1,9 +1,9 @@
--- A purge of a page of stale tokens of one kind, in one transaction. It concerns claims so far: a later observation by a client
--- brings a token back. An activity's value counts as dead as of its last claim, an installation's token as deleted as of its last
--- observation; so a purge does not affect another holder of an equal value with a later claim.
+-- A purge covers only the claims so far: a later observation by a client restores the token. An activity's value counts
+-- as dead since its last claim, an installation's token as deleted since its last observation, so another holder with a
+-- later claim is not affected.
 
 -- name: purge.find-activities
--- Finds the activities of some keys. Each key is a lookup of its own. Index: activities_of_key.
+-- Finds activities by key, one by one. Index: activities_of_key.
 SELECT a.activity_id
 FROM unnest(:keys::bigint[]) AS named (key)
 CROSS JOIN LATERAL (
@@ -14,27 +14,27 @@ CROSS JOIN LATERAL (
 ) AS a;
 
 -- name: purge.withhold-tokens
--- Finds each locked row by its place, like activities.update.
+-- Withholds locked rows by ctid.
 UPDATE installation_tokens r
 SET withheld = 'purged'
 WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(:positions);
 
 -- name: purge.update-values
--- Records the death of the values that locked activities own. Finds each locked row by its place, like activities.update.
+-- Records the death of the values of locked activities, by ctid.
 UPDATE token_values v
 SET dead_at = greatest(v.dead_at, n.claimed_at), purged_at = greatest(v.dead_at, n.claimed_at)
 FROM unnest(:positions::tid[], :claimed_at::timestamptz[]) AS n (row_position, claimed_at)
 WHERE v.ctid = n.row_position AND v.scope_id = :scope::bigint::numeric;
 
 -- name: purge.update-activities
--- Index: activities_pkey.
+-- Withholds the tokens of locked activities. Index: activities_pkey.
 UPDATE activities a
 SET withheld = CASE WHEN a.withheld IN ('taken-over', 'kind-conflict') THEN a.withheld ELSE 'purged' END,
     revision = a.revision + 1, touched_at = statement_timestamp()
 WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids) AND a.token_digest IS NOT NULL;
 
 -- name: purge.find-installations
--- Finds the installations of some tokens. Each is a lookup of its own. Index: installation_tokens_of_number.
+-- Finds the installations of some tokens, one by one. Index: installation_tokens_of_number.
 SELECT r.installation_hash
 FROM unnest(:numbers::bigint[]) AS named (number)
 CROSS JOIN LATERAL (
@@ -57,7 +57,7 @@ CROSS JOIN LATERAL (
 ) AS r;
 
 -- name: purge.insert-token-events
--- Writes an event for each of some locked tokens of installations, like sweep.insert-events. Index: installations_pkey.
+-- Writes an event for each locked token, like sweep.insert-events. Index: installations_pkey.
 INSERT INTO events (
     scope_id, drop_on, type, who, installation_hash, subject, aliases, token_fingerprint, token_kind, attributes_type
 )
@@ -77,7 +77,7 @@ WITH given AS MATERIALIZED (
 SELECT * FROM given;
 
 -- name: purge.delete-tokens
--- Finds each locked row by its place, like activities.update.
+-- Deletes locked tokens by ctid.
 UPDATE installation_tokens r
 SET token = NULL, withheld = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
     purged_at = greatest(r.deleted_at, r.observed_at), touched_at = statement_timestamp()

@@ -1,9 +1,10 @@
--- Resolve answers from the views of deliverable rows, which alone decide what senders see. Rows of an alias are read in the order of
--- the alias's index, with a lookup each (LIMIT 1): joined whole, a crowd would be read before its first page.
+-- Resolve reads the views of deliverable rows, which alone decide what senders see. Rows of an alias are read in the
+-- order of its index and looked up one by one (LIMIT 1), because a join would read a very large alias before its first
+-- page.
 
 -- name: resolve.read-page
--- A page of an alias's rows in the order of the activities' keys. A withheld activity is null, so that a page of many withheld ones
--- ends. Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
+-- One page of an alias's rows in the order of activity keys. A withheld activity is null, so that a page of many
+-- withheld ones ends. Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
 SELECT al.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
     c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
 FROM (
@@ -23,10 +24,10 @@ LEFT JOIN LATERAL (
 ORDER BY al.activity_key;
 
 -- name: resolve.read-pages
--- The first rows of many aliases. They arrive alias by alias, because lateral joins run in that order; so :most leaves out the last
--- aliases. Within an alias they are unsorted: sorting such wide rows costs more than sorting a few numbers afterwards. OFFSET 0
--- keeps the planner from caching activities that no other alias asks for.
--- Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
+-- The first rows of many aliases. Lateral joins return them alias by alias, so :most cuts only the last aliases. Within
+-- an alias they are unsorted, because sorting wide rows costs more than sorting keys afterwards. OFFSET 0 keeps the
+-- planner from caching activities of other aliases. Indexes: activity_aliases_pkey, activities_of_key,
+-- installations_pkey.
 SELECT q.position, c.*
 FROM unnest(:kinds::text[], :values::text[]) WITH ORDINALITY AS q (kind, value, position)
 CROSS JOIN LATERAL (
@@ -51,7 +52,7 @@ CROSS JOIN LATERAL (
 LIMIT :most;
 
 -- name: resolve.find-key
--- The key of a later row of an alias, :skipped rows after the next: the end of a range. Index: activity_aliases_pkey.
+-- The key :skipped rows after an alias's next row: the end of a range. Index: activity_aliases_pkey.
 SELECT al.activity_key
 FROM activity_aliases al
 WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value AND NOT al.ended AND al.activity_key > :after
@@ -59,7 +60,7 @@ ORDER BY al.activity_key
 LIMIT 1 OFFSET :skipped;
 
 -- name: resolve.read-range
--- The activities of an alias's rows up to a key. Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
+-- An alias's activities up to a key. Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
 SELECT c.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
     c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
 FROM activity_aliases al
@@ -74,8 +75,9 @@ WHERE al.scope_id = :scope AND al.kind = :kind AND al.value = :value AND NOT al.
 ORDER BY al.activity_key;
 
 -- name: resolve.read-dense-range
--- The same for ranges in which most activities are the alias's: all are read in order, and the others are left out. IS TRUE keeps
--- the alias's rows a hashed set. Indexes: activities_of_key, activity_aliases_pkey, installations_pkey.
+-- Like resolve.read-range, but for ranges in which most activities have the alias: reads all in order and omits the
+-- others. IS TRUE keeps the alias's rows a hashed set. Indexes: activities_of_key, activity_aliases_pkey,
+-- installations_pkey.
 SELECT c.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
     c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
 FROM deliverable_activities c
@@ -89,7 +91,7 @@ WHERE c.scope_id = :scope AND c.activity_key > 0 AND c.activity_key > :after AND
 ORDER BY c.activity_key;
 
 -- name: resolve.read-activity
--- An activity, running or not; its token only while senders get it. Indexes: activities_pkey, installations_pkey.
+-- An activity in any state; its token only if deliverable. Indexes: activities_pkey, installations_pkey.
 SELECT a.activity_id, a.end_reason::text, CASE a.reason WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END AS ended_at,
     coalesce(a.token_observed_at, a.last_observed_at) AS observed_at, a.confirmed_at, a.expires_at, a.revision, a.state,
     nullif(a.reason, 'no-token') AS reason, CASE WHEN a.reason IS NULL THEN a.token END AS token, a.installation_hash,
@@ -98,7 +100,7 @@ FROM explained_activities a
 WHERE a.scope_id = :scope AND a.activity_id = :id;
 
 -- name: resolve.read-channels
--- The channels of some aliases, each with its alias's position. Index: channels_pkey.
+-- The channels of some aliases, with each alias's position. Index: channels_pkey.
 SELECT q.position, c.channel_id, c.message_storage_policy
 FROM unnest(:kinds::text[], :values::text[]) WITH ORDINALITY AS q (kind, value, position)
 CROSS JOIN LATERAL (
@@ -109,9 +111,9 @@ CROSS JOIN LATERAL (
 ) AS c;
 
 -- name: resolve.read-tokens
--- A page of an alias's tokens of a kind, of one attributes type or of all, in the order of (installation's hash, attributes type),
--- which never change. By the tokens' own numbers, each page would sort the whole crowd. OFFSET 0 keeps the planner from joining the
--- crowd before it takes the page. Indexes: installation_aliases_pkey, installation_tokens_pkey.
+-- One page of an alias's tokens of a kind, optionally of one attributes type, in the immutable order of (installation
+-- hash, attributes type). By token number, each page would sort all the alias's tokens. OFFSET 0 keeps the planner from
+-- joining all of them before the page. Indexes: installation_aliases_pkey, installation_tokens_pkey.
 SELECT c.token, c.installation_hash, c.attributes_type, c.observed_at, c.confirmed_at
 FROM installation_aliases al
 CROSS JOIN LATERAL (

@@ -1,8 +1,8 @@
--- Tokens that look dead. The time of the last confirmation has no index, which would make every refresh expensive. So tokens are
--- read in ranges of their immutable numbers, as many per call as time allows. Quarantined tokens are found by an index.
+-- The last confirmation has no index, because that would make every refresh expensive. Stale tokens are therefore
+-- searched in ranges of their immutable numbers, as many per call as time allows. Quarantined tokens have an index.
 
 -- name: stale.read-page
--- One page of the stale tokens of a kind in a range, for some of the reasons. Each value is a lookup of its own.
+-- One page of a kind's stale tokens in a range, for some reasons. Values are looked up one by one.
 -- Indexes: activities_of_key, installation_tokens_of_number, token_values_pkey. Reads many rows: the range.
 SELECT s.number, s.is_unconfirmed, s.is_expired, s.is_quarantined, substr(s.token_digest, 1, 4) AS fingerprint,
     s.observed_at, s.confirmed_at, now() AS now, s.activity_id, s.installation_hash, s.attributes_type, s.expires_at,
@@ -28,8 +28,8 @@ LEFT JOIN LATERAL (
 ORDER BY s.number;
 
 -- name: stale.count
--- The numbers of stale tokens of a kind in a range, by their reasons.
--- Indexes: activities_of_key, installation_tokens_of_number. Reads many rows: the range.
+-- Counts a kind's stale tokens in a range, by reason. Indexes: activities_of_key, installation_tokens_of_number.
+-- Reads many rows: the range.
 SELECT r.unconfirmed_since <= now() - :unconfirmed_for::interval AS is_unconfirmed,
     coalesce(r.expires_at <= now(), false) AS is_expired, r.is_quarantined, count(*) AS count
 FROM purgeable_tokens r
@@ -41,10 +41,9 @@ WHERE r.scope_id = :scope AND r.kind = :kind AND r.number > 0 AND r.number > :af
 GROUP BY 1, 2, 3;
 
 -- name: stale.read-quarantined-page
--- One page of the quarantined tokens of a kind, and the number of all that follow. The few quarantined values lead, and the tokens
--- of each are lookups of their own.
--- Indexes: token_values_quarantined, activities_pkey, installation_tokens_pkey, installation_tokens_of_value.
--- Reads many rows: all quarantined ones, which the burst guard keeps few.
+-- One page of a kind's quarantined tokens, and the number of all that follow. Begins with the few quarantined values
+-- and looks up their tokens. Indexes: token_values_quarantined, activities_pkey, installation_tokens_pkey,
+-- installation_tokens_of_value. Reads many rows: all quarantined ones, which the burst guard limits.
 SELECT r.number, false AS is_unconfirmed, false AS is_expired, true AS is_quarantined,
     substr(v.token_digest, 1, 4) AS fingerprint, r.observed_at, r.confirmed_at, now() AS now, r.activity_id,
     r.installation_hash, r.attributes_type, r.expires_at, v.quarantined_at, v.quarantine_reason, count(*) OVER () AS count
@@ -70,8 +69,8 @@ ORDER BY r.number
 LIMIT :limit;
 
 -- name: stale.find-among
--- Finds the tokens that are stale among some, which may have changed before they were locked.
--- Indexes: activities_of_key, installation_tokens_of_number.
+-- Finds the tokens among some that are still stale after they were locked. Indexes: activities_of_key,
+-- installation_tokens_of_number.
 SELECT r.number
 FROM unnest(:numbers::bigint[]) AS named (number)
 CROSS JOIN LATERAL (

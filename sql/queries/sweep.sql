@@ -1,6 +1,5 @@
--- The sweep, in pages that are small transactions. A row that a caller has locked is left for the next page, so the sweep waits for no
--- caller, and any number of instances may share the work. Only a tombstone's values are waited for: left behind, no query would find
--- them.
+-- The sweep skips rows locked by callers, so it does not wait for them, and any number of instances may share the work.
+-- It waits only for a tombstone's values, because no later query would find values left behind.
 
 -- name: sweep.lock-expired
 -- Locks a page of expired activities without a recorded expiry. Index: activities_running.
@@ -12,7 +11,7 @@ LIMIT :limit
 FOR UPDATE SKIP LOCKED;
 
 -- name: sweep.count-overdue
--- Counts expired activities without a recorded expiry up to a limit, and reads the time since the first one expired.
+-- Counts expired activities without a recorded expiry up to a limit, and reads the time since the first expiry.
 -- Reads many rows. Index: activities_running.
 SELECT count(*) AS count, now() - min(o.expires_at) AS age
 FROM (
@@ -24,15 +23,14 @@ FROM (
 ) AS o;
 
 -- name: sweep.record-expiry
--- Records the expiry of locked activities, and deletes the tokens' bytes. Index: activities_pkey.
+-- Records the expiry of locked activities, and deletes their token bytes. Index: activities_pkey.
 UPDATE activities a
 SET token = NULL, expiry_recorded_at = now(), revision = a.revision + 1
 WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
 
 -- name: sweep.close-aliases
--- Moves the alias rows of locked activities to those that resolve does not read. Every writer of an activity's alias rows locks the
--- activity, so they keep their places. Looks each row up by its key, like activities.delete-aliases.
--- Indexes: activities_pkey, activity_aliases_pkey.
+-- Moves locked activities' alias rows out of resolve's sight. Their ctids are stable, because every writer of these
+-- rows locks the activity first. Rows are looked up one by one. Indexes: activities_pkey, activity_aliases_pkey.
 UPDATE activity_aliases al
 SET ended = true
 WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
@@ -51,8 +49,8 @@ WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
 ));
 
 -- name: sweep.insert-events
--- Writes an event for each of some locked activities. The rows are read before any is inserted: Citus restricts a query within an
--- insertion into a table with a sequence. Index: activities_pkey.
+-- Writes an event for each locked activity. Reads the rows before the insert, because Citus restricts a query inside an
+-- insert into a table with a sequence. Index: activities_pkey.
 INSERT INTO events (
     scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -66,7 +64,7 @@ WITH given AS MATERIALIZED (
 SELECT * FROM given;
 
 -- name: sweep.lock-tombstones
--- Locks a page of tombstones past their retention. A late request moves touched_at, and so keeps its tombstone.
+-- Locks a page of tombstones past their retention. A late request updates touched_at and so keeps its tombstone.
 -- Index: activities_over.
 SELECT a.activity_id
 FROM activities a
@@ -77,7 +75,7 @@ LIMIT :limit
 FOR UPDATE SKIP LOCKED;
 
 -- name: sweep.delete-values
--- Deletes a page of the values of locked activities, and returns its size. Values that installations claim as well stay with them.
+-- Deletes a page of locked activities' values, and returns its size. Keeps values that installations claim too.
 -- Indexes: activities_pkey, token_values_of_activity, token_values_pkey.
 WITH page AS MATERIALIZED (
     SELECT v.token_digest
@@ -110,7 +108,7 @@ WITH page AS MATERIALIZED (
 SELECT count(*) AS count FROM page;
 
 -- name: sweep.delete-aliases
--- Deletes the alias rows of locked activities, like sweep.close-aliases. Indexes: activities_pkey, activity_aliases_pkey.
+-- Deletes locked activities' alias rows, like sweep.close-aliases. Indexes: activities_pkey, activity_aliases_pkey.
 DELETE FROM activity_aliases al
 WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row_position
@@ -134,7 +132,8 @@ DELETE FROM activities a
 WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
 
 -- name: sweep.delete-unclaimed-values
--- Deletes deaths of values that were never registered: an earlier claim is past its lifetime by now. Index: token_values_unclaimed.
+-- Deletes deaths of values that were never registered, because an earlier claim is past its lifetime.
+-- Index: token_values_unclaimed.
 DELETE FROM token_values t
 WHERE t.scope_id = :scope AND t.token_digest = ANY(ARRAY(
     SELECT v.token_digest
@@ -147,9 +146,9 @@ WHERE t.scope_id = :scope AND t.token_digest = ANY(ARRAY(
 ));
 
 -- name: sweep.delete-unheld-values
--- Deletes values that installations claimed, if no request touched them for as long as events are kept and no installation holds them.
--- Held ones are examined again after that time. It is read from the locked row, so a value that is being registered stays.
--- Indexes: token_values_of_installations, installation_tokens_of_value, installation_tokens_pkey.
+-- Deletes values that installations claimed, if no installation holds them and no request touched them for the
+-- retention of events. Held values are examined again after that time. Checks the locked row, so a value that is being
+-- registered stays. Indexes: token_values_of_installations, installation_tokens_of_value, installation_tokens_pkey.
 WITH old AS MATERIALIZED (
     SELECT v.ctid AS row_position, EXISTS (
             SELECT FROM installation_tokens r
@@ -177,7 +176,7 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS count FROM old;
 
 -- name: sweep.delete-identities
--- Deletes identities known only by an alias under which nothing can run any more. Index: alias_identities_touched.
+-- Deletes identities of name-only activities that can no longer run. Index: alias_identities_touched.
 DELETE FROM alias_identities d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT i.ctid
@@ -190,7 +189,8 @@ WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
 ));
 
 -- name: sweep.delete-removed-tokens
--- Deletes tombstones of tokens of installations: earlier observations no longer arrive. Index: installation_tokens_removed.
+-- Deletes tombstones of installations' tokens, because earlier observations no longer arrive.
+-- Index: installation_tokens_removed.
 DELETE FROM installation_tokens r
 WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(ARRAY(
     SELECT s.ctid
@@ -202,9 +202,9 @@ WHERE r.scope_id = :scope::bigint::numeric AND r.ctid = ANY(ARRAY(
 ));
 
 -- name: sweep.lock-empty-installations
--- Examines a page of installations in the order of their hashes, and locks the empty ones that were silent for as long as events are
--- kept. After the last hash it continues with the first: a page from anywhere finds its share, however many silent installations
--- still hold something. Reads many rows. Indexes: installations_in_order, installation_tokens_pkey, activities_of_installation.
+-- Examines a page of installations in the order of their hashes, and locks the empty ones without requests for the
+-- retention of events. After the last hash it continues with the first, so every start yields a full page.
+-- Reads many rows. Indexes: installations_in_order, installation_tokens_pkey, activities_of_installation.
 WITH page AS MATERIALIZED (
     (SELECT i.installation_hash FROM installations i
     WHERE i.scope_id = :scope AND i.installation_hash > '' AND i.installation_hash >= :start
@@ -233,8 +233,8 @@ CROSS JOIN LATERAL (
 ) AS i;
 
 -- name: sweep.delete-installation-aliases
--- Deletes the alias rows of locked installations. Each installation is a lookup of its own (OFFSET 0): by a plan from a time when the
--- table was small, all rows of the scope would be read. Index: installation_aliases_of_installation.
+-- Deletes locked installations' alias rows. Installations are looked up one by one (OFFSET 0).
+-- Index: installation_aliases_of_installation.
 DELETE FROM installation_aliases d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row_position
@@ -253,7 +253,7 @@ DELETE FROM installations i
 WHERE i.scope_id = :scope AND i.installation_hash = ANY(:hashes);
 
 -- name: sweep.delete-leases
--- Deletes leases whose attempts are more than a day old, so that no rule counts them. Index: start_leases_over.
+-- Deletes leases with attempts more than a day old, because no rule counts them. Index: start_leases_over.
 DELETE FROM start_leases d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT l.ctid

@@ -1,15 +1,12 @@
 import Foundation
 
-/// A type whose Swift array has a Postgres type: an array of that type, except that `[UInt8]` is bytea.
+/// An element type whose Swift array has a Postgres type: normally an array of that type, but bytea for `[UInt8]`.
 ///
-/// A conforming type needs no members besides those of `PostgresEncodable` and `PostgresDecodable`.
-///
-/// The encoding is inlinable: in other modules, the generic lookup of an array's type would cost more than the
-/// encoding.
+/// Encoding is inlinable, because the generic lookup of an array's type in another module costs more than the encoding.
 public protocol PostgresArrayElement: Sendable {
-    /// The type of a Swift array of these elements.
+    /// The Postgres type of a Swift array of this type.
     static var postgresArrayType: PostgresType { get }
-    /// Appends the binary format of the whole array.
+    /// Appends the whole array in binary format.
     static func encode(array: [Self], into buffer: inout [UInt8])
     /// - Throws: ``PostgresError/Code/decoding`` if the column's type or its bytes do not fit.
     static func decodeArray(_ bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) -> [Self]
@@ -19,7 +16,7 @@ extension Array: PostgresEncodable where Element: PostgresArrayElement {
     /// bytea for `[UInt8]`.
     public static var postgresType: PostgresType { Element.postgresArrayType }
 
-    /// Appends the array as its elements' type writes it.
+    /// Appends the array in its elements' format.
     @inlinable
     public func encode(into buffer: inout [UInt8]) {
         Element.encode(array: self, into: &buffer)
@@ -27,7 +24,7 @@ extension Array: PostgresEncodable where Element: PostgresArrayElement {
 }
 
 extension Array: PostgresDecodable where Element: PostgresArrayElement {
-    /// Reads the array as its elements' type reads it.
+    /// Reads the array in its elements' format.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self = try Element.decodeArray(bytes, type: type)
     }
@@ -37,19 +34,19 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
     /// text[] for types that the driver does not know.
     public static var postgresArrayType: PostgresType { postgresType.array }
 
-    /// The format of `array_recv`: dimensions, a NULL flag, the element type, then length and bytes of each element.
+    /// The format of `array_recv`: dimensions, a NULL flag, the element type, then each element's length and bytes.
     @inlinable
     public static func encode(array: [Self], into buffer: inout [UInt8]) {
         buffer.append(bigEndian: Int32(array.isEmpty ? 0 : 1))
-        // A closure, because a key path is created on each call if the type is not known.
+        // A closure, because a generic key path is created again on each call.
         buffer.append(bigEndian: Int32(array.contains { $0.isPostgresNull } ? 1 : 0))
         buffer.append(bigEndian: postgresType.rawValue)
         guard !array.isEmpty else { return }
         buffer.append(bigEndian: Int32(array.count))
-        buffer.append(bigEndian: Int32(1))  // The lower bound.
+        buffer.append(bigEndian: Int32(1))  // lower bound
         for element in array {
             let start = buffer.count
-            buffer.append(bigEndian: Int32(-1))  // The length of NULL, until there is another.
+            buffer.append(bigEndian: Int32(-1))  // the length of NULL, replaced below
             guard !element.isPostgresNull else { continue }
             element.encode(into: &buffer)
             buffer.replace(at: start, bigEndian: Int32(buffer.count - start - 4))
@@ -99,12 +96,12 @@ extension UInt8: PostgresArrayElement {
     /// bytea, not an array type.
     public static var postgresArrayType: PostgresType { .bytea }
 
-    /// Appends the bytes as they are.
+    /// Appends the bytes unchanged.
     public static func encode(array: [UInt8], into buffer: inout [UInt8]) {
         buffer.append(contentsOf: array)
     }
 
-    /// Takes the bytes of a bytea as they are.
+    /// Reads a bytea.
     public static func decodeArray(
         _ bytes: UnsafeRawBufferPointer,
         type: PostgresType
@@ -114,7 +111,7 @@ extension UInt8: PostgresArrayElement {
     }
 }
 
-/// `[[UInt8]]` is bytea[]; deeper arrays have no Postgres type here.
+/// `[[UInt8]]` is bytea[]; deeper arrays are not supported.
 extension Array: PostgresArrayElement where Element == UInt8 {}
 
 extension Optional: PostgresArrayElement

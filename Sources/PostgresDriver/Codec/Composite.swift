@@ -1,9 +1,9 @@
-/// A value that is bound as a row of a composite type, in an array: `unnest(:rows::activity_write[])`.
+/// A value bound as a row of a composite type, in an array: `unnest(:rows::activity_write[])`.
 ///
-/// Such an array costs Postgres less than an array per column. The query names the type; its number, which differs
-/// between databases, is not needed: Postgres accepts every number for a type that was made after `initdb`.
+/// Postgres processes such an array faster than an array per column. The query names the type. Its OID differs between
+/// databases and is not needed, because Postgres accepts any OID for a type created after `initdb`.
 public protocol PostgresComposite: PostgresArrayElement {
-    /// Appends all columns of the type, in their order.
+    /// Appends all columns in the order of the type.
     func encode(into row: inout CompositeWriter)
 }
 
@@ -14,19 +14,19 @@ public struct CompositeWriter {
 
     @usableFromInline init() {}
 
-    /// Appends the next column: its type, its length and its bytes.
+    /// Appends the next column: type, length and bytes.
     @inlinable
     public mutating func append<Value: PostgresEncodable>(_ value: Value) {
         columns += 1
         bytes.append(bigEndian: Value.postgresType.rawValue)
-        bytes.append(bigEndian: Int32(-1))  // The length of NULL, until there is another.
+        bytes.append(bigEndian: Int32(-1))  // the length of NULL, replaced below
         guard !value.isPostgresNull else { return }
         let start = bytes.count
         value.encode(into: &bytes)
         bytes.replace(at: start - 4, bigEndian: Int32(bytes.count - start))
     }
 
-    /// Appends the length of the row, the number of its columns, and the columns.
+    /// Appends the row's length, its number of columns, and the columns.
     @inlinable
     mutating func append<Row: PostgresComposite>(row: Row) {
         let start = bytes.count
@@ -42,7 +42,7 @@ extension PostgresComposite {
     /// record[], in place of the type that the query names.
     public static var postgresArrayType: PostgresType { .recordArray }
 
-    /// The format of `array_recv`, as for other elements.
+    /// The format of `array_recv`.
     @inlinable
     public static func encode(array: [Self], into buffer: inout [UInt8]) {
         buffer.append(bigEndian: Int32(array.isEmpty ? 0 : 1))
@@ -50,13 +50,13 @@ extension PostgresComposite {
         buffer.append(bigEndian: PostgresType.record.rawValue)
         guard !array.isEmpty else { return }
         buffer.append(bigEndian: Int32(array.count))
-        buffer.append(bigEndian: Int32(1))  // The lower bound.
+        buffer.append(bigEndian: Int32(1))  // lower bound
         var writer = CompositeWriter()
         for element in array { writer.append(row: element) }
         buffer += writer.bytes
     }
 
-    /// Always throws, because such values are only bound.
+    /// Always throws, because composites are never read.
     public static func decodeArray(
         _ bytes: UnsafeRawBufferPointer,
         type: PostgresType

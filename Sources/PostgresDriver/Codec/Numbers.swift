@@ -2,21 +2,21 @@ extension Bool: PostgresEncodable, PostgresDecodable {
     /// bool.
     public static var postgresType: PostgresType { .bool }
 
-    /// Appends one byte, 1 or 0.
+    /// Appends 1 or 0.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(self ? 1 : 0)
     }
 
-    /// Any byte but 0 is true.
+    /// Every byte except 0 is true.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         guard type == .bool else { throw .mismatch(type, Self.self) }
         self = try WireReader.only(UInt8.self, in: bytes) != 0
     }
 }
 
-/// Bound with their own width, read from int2, int4 and int8 if the value fits.
+/// Bound in their own width; read from int2, int4 and int8 if the value fits.
 extension FixedWidthInteger where Self: PostgresEncodable & PostgresDecodable {
-    /// Appends the integer in its own width, the most significant byte first.
+    /// Appends the integer in its own width.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: self)
     }
@@ -56,7 +56,7 @@ extension Int: PostgresEncodable, PostgresDecodable {
     /// int8 on every platform.
     public static var postgresType: PostgresType { .int8 }
 
-    /// Appends 8 bytes, the most significant first.
+    /// Appends 8 bytes.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: Int64(self))
     }
@@ -66,7 +66,7 @@ extension Double: PostgresEncodable, PostgresDecodable {
     /// float8.
     public static var postgresType: PostgresType { .float8 }
 
-    /// Appends the 8 bytes of IEEE 754, the most significant first.
+    /// Appends 8 bytes of IEEE 754.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: bitPattern)
     }

@@ -1,45 +1,45 @@
-/// A type whose values can be bound to a statement, in Postgres's binary format.
+/// A type that can be bound to a statement, in Postgres's binary format.
 public protocol PostgresEncodable: Sendable {
-    /// The type that the parameter is declared as.
+    /// The declared type of the parameter.
     static var postgresType: PostgresType { get }
-    /// Whether the value is NULL; false unless the type says otherwise.
+    /// Whether the value is NULL; false by default.
     var isPostgresNull: Bool { get }
-    /// The value is not NULL.
+    /// Appends the value, which is not NULL.
     func encode(into buffer: inout [UInt8])
 }
 
 extension PostgresEncodable {
-    /// False: no value of the type is NULL.
+    /// False by default.
     @inlinable
     public var isPostgresNull: Bool { false }
 }
 
-/// A type whose values can be read from a column, in Postgres's binary format.
+/// A type that can be read from a column, in Postgres's binary format.
 public protocol PostgresDecodable: SendableMetatype {
-    /// The value is not NULL.
+    /// Reads a value that is not NULL.
     ///
-    /// - Throws: ``PostgresError/Code/decoding`` if the column's type or its bytes do not fit.
+    /// - Throws: ``PostgresError/Code/decoding`` if the column's type or bytes do not fit.
     init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError)
-    /// - Throws: ``PostgresError/Code/decoding`` unless the type has a value for NULL; only `Optional` has.
+    /// - Throws: ``PostgresError/Code/decoding`` unless the type can represent NULL, as only `Optional` does.
     init(postgresNull type: PostgresType) throws(PostgresError)
 }
 
 extension PostgresDecodable {
-    /// Throws `decoding`, as the type has no value for NULL.
+    /// Throws `decoding` by default.
     public init(postgresNull type: PostgresType) throws(PostgresError) {
         throw PostgresError(.decoding, "NULL does not fit \(Self.self)")
     }
 }
 
 extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
-    /// The type of the wrapped values.
+    /// The wrapped type's.
     public static var postgresType: PostgresType { Wrapped.postgresType }
 
-    /// True for nil, and for a wrapped NULL.
+    /// True for nil and for a wrapped NULL.
     @inlinable
     public var isPostgresNull: Bool { self?.isPostgresNull ?? true }
 
-    /// Nil is bound as NULL, without bytes.
+    /// Appends nothing for nil.
     @inlinable
     public func encode(into buffer: inout [UInt8]) {
         self?.encode(into: &buffer)
@@ -47,7 +47,7 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
 }
 
 extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
-    /// Reads a value that is not NULL as the wrapped type does.
+    /// Reads the wrapped value.
     @inlinable
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self = .some(try Wrapped(postgres: bytes, type: type))

@@ -1,4 +1,4 @@
-/// A Postgres type, by its object identifier.
+/// A Postgres type, identified by OID.
 public struct PostgresType: RawRepresentable, Hashable, Sendable {
     /// The OID in `pg_type`.
     public let rawValue: UInt32
@@ -8,7 +8,7 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    // The numbers are those of src/include/catalog/pg_type.dat.
+    // OIDs from src/include/catalog/pg_type.dat.
 
     /// `boolean`
     public static let bool = PostgresType(rawValue: 16)
@@ -61,7 +61,7 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
         PostgresType(rawValue: Self.arrays[self] ?? 1009)
     }
 
-    /// Enums, domains and other types created after `initdb`: FirstNormalObjectId is 16384.
+    /// Enums, domains and other types created after `initdb` (FirstNormalObjectId).
     var isUserDefined: Bool { rawValue >= 16384 }
 
     var isArray: Bool { Self.arrayOIDs.contains(rawValue) || isUserDefined }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Bound as text; read from the text types, enums and other types of the schema whose binary format is their text.
+/// Bound as text. Read from text types, and from enums and other user-defined types with a textual binary format.
 extension String: PostgresEncodable, PostgresDecodable {
     /// text.
     public static var postgresType: PostgresType { .text }
 
-    /// Appends the text in UTF-8, without a terminator.
+    /// Appends UTF-8 without a terminator.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(contentsOf: utf8)
     }
@@ -24,12 +24,12 @@ extension String: PostgresEncodable, PostgresDecodable {
     }
 }
 
-/// A JSON text in UTF-8 for a jsonb column. The server checks and normalises it; the driver does not parse it.
+/// JSON text in UTF-8 for a jsonb column. The server validates and normalises it; the driver does not parse it.
 public struct JSONB: Hashable, Sendable, PostgresEncodable, PostgresDecodable {
     /// The JSON text in UTF-8.
     public let bytes: [UInt8]
 
-    /// Wraps a JSON text in UTF-8.
+    /// Wraps JSON text in UTF-8.
     public init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
@@ -40,16 +40,16 @@ public struct JSONB: Hashable, Sendable, PostgresEncodable, PostgresDecodable {
     /// jsonb.
     public static var postgresType: PostgresType { .jsonb }
 
-    /// The version of jsonb's binary format (`jsonb_recv` in the server accepts no other).
+    /// The only version of the binary format that `jsonb_recv` accepts.
     private static let version: UInt8 = 1
 
-    /// Appends the version of the format and the JSON text.
+    /// Appends the format version and the text.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(Self.version)
         buffer.append(contentsOf: bytes)
     }
 
-    /// Reads the JSON text of a json or jsonb column.
+    /// Reads a json or jsonb column.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         switch type {
         case .json: self.bytes = Array(bytes)

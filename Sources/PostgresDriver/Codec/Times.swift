@@ -1,17 +1,17 @@
 import Foundation
 
-/// timestamptz: microseconds since 2000-01-01 00:00 UTC, rounded to the nearest one.
+/// timestamptz: microseconds since 2000-01-01 00:00 UTC, rounded.
 ///
-/// Dates from `distantFuture` on are `infinity`, those up to `distantPast` (and not-a-number) are `-infinity`.
+/// Dates from `distantFuture` on are `infinity`. Dates up to `distantPast`, and NaN, are `-infinity`.
 extension Date: PostgresEncodable, PostgresDecodable {
     /// timestamptz.
     public static var postgresType: PostgresType { .timestamptz }
 
-    /// From Postgres's epoch, 2000-01-01, to Foundation's, 2001-01-01: 366 days.
+    /// 366 days: Postgres's epoch is 2000-01-01, Foundation's is 2001-01-01.
     private static let secondsBetweenEpochs: Int64 = 31_622_400
     private static let microsecondsPerSecond: Int64 = 1_000_000
 
-    /// Appends the microseconds since 2000 as an int8.
+    /// Appends the microseconds since 2000 as int8.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: microsecondsSince2000)
     }
@@ -19,13 +19,13 @@ extension Date: PostgresEncodable, PostgresDecodable {
     private var microsecondsSince2000: Int64 {
         guard self > .distantPast else { return .min }
         guard self < .distantFuture else { return .max }
-        // Whole seconds and the fraction apart: both steps are exact, so only one rounding happens.
+        // Separating whole seconds and fraction is exact, so only one rounding happens.
         let whole = timeIntervalSinceReferenceDate.rounded(.down)
         let fraction = (timeIntervalSinceReferenceDate - whole) * Double(Self.microsecondsPerSecond)
         return (Int64(whole) + Self.secondsBetweenEpochs) * Self.microsecondsPerSecond + Int64(fraction.rounded())
     }
 
-    /// Reads a timestamptz; `infinity` is `distantFuture`, `-infinity` is `distantPast`.
+    /// Reads a timestamptz; the infinities are `distantFuture` and `distantPast`.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         guard type == .timestamptz else { throw .mismatch(type, Self.self) }
         switch try WireReader.only(Int64.self, in: bytes) {
@@ -37,7 +37,7 @@ extension Date: PostgresEncodable, PostgresDecodable {
 
     private init(microsecondsSince2000 microseconds: Int64) {
         let offset = Self.secondsBetweenEpochs * Self.microsecondsPerSecond
-        // Saturating: the wire could contain dates outside of Postgres's range.
+        // Saturates, because the wire can contain dates outside Postgres's range.
         let since2001 = max(microseconds, .min + offset) - offset
         let (seconds, fraction) = since2001.quotientAndRemainder(dividingBy: Self.microsecondsPerSecond)
         let part = Double(fraction) / Double(Self.microsecondsPerSecond)
@@ -45,23 +45,23 @@ extension Date: PostgresEncodable, PostgresDecodable {
     }
 }
 
-/// interval: bound as microseconds alone, rounded to the nearest one; a day counts as 24 hours.
+/// interval: bound as rounded microseconds. A day counts as 24 hours.
 ///
-/// Decoding fails for intervals with months, which have no fixed length.
+/// Decoding fails for intervals with months, because their length varies.
 extension Duration: PostgresEncodable, PostgresDecodable {
     /// interval.
     public static var postgresType: PostgresType { .interval }
 
     private static let attosecondsPerMicrosecond: Int64 = 1_000_000_000_000
 
-    /// Appends the microseconds as an int8, then no days and no months.
+    /// Appends microseconds as int8, then zero days and months.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: roundedMicroseconds)
         buffer.append(bigEndian: Int32(0))
         buffer.append(bigEndian: Int32(0))
     }
 
-    /// The nearest microsecond; beyond 292,000 years the limit.
+    /// Saturates at about 292,000 years.
     private var roundedMicroseconds: Int64 {
         let (seconds, attoseconds) = components
         let half = Self.attosecondsPerMicrosecond / 2 * (attoseconds < 0 ? -1 : 1)

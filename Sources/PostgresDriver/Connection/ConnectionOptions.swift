@@ -1,9 +1,7 @@
 import CLibpq
 import Foundation
 
-/// The keywords and values for one attempt to connect, in libpq's order of application.
 struct ConnectionOptions {
-    /// By keyword.
     typealias Values = [String: String]
 
     struct Host: Equatable, Sendable {
@@ -12,7 +10,7 @@ struct ConnectionOptions {
         var port: String?
     }
 
-    /// libpq lets later keywords win: these come before the caller's string, so they are defaults only.
+    /// Defaults: they precede the caller's string, and libpq applies the last value of a keyword.
     private static let defaults = [
         ("keepalives_idle", "30"), ("keepalives_interval", "10"), ("keepalives_count", "3"),
         ("tcp_user_timeout", "15000"),
@@ -20,9 +18,9 @@ struct ConnectionOptions {
 
     let connectionString: String
     let applicationName: String
-    /// In order; empty if the string names none, until libpq names them.
+    /// In order; empty if the connection string names none and libpq has not yet resolved them.
     private(set) var hosts: [Host]
-    /// The time of the last host; nil is all the remaining time.
+    /// The last host's time limit; nil for all the remaining time.
     private(set) var timeOfLast: Duration?
     private var isChanged = false
 
@@ -33,14 +31,14 @@ struct ConnectionOptions {
         hosts = Self.hosts(in: try Self.parse(connectionString))
     }
 
-    /// Reads the hosts of the service file or the environment from a connection that has just begun.
+    /// Reads the hosts that libpq found in a service file or the environment.
     mutating func learnHosts(of connection: OpaquePointer) {
         guard hosts.isEmpty, let options = PQconninfo(connection) else { return }
         defer { PQconninfoFree(options) }
         hosts = Self.hosts(in: Self.values(of: options))
     }
 
-    /// The options without an unresponsive host, continuing with the next one; nil if none is left.
+    /// A copy that continues after an unresponsive host and omits it; nil if it was the only host.
     func skipping(_ index: Int) -> ConnectionOptions? {
         guard hosts.count > 1, hosts.indices.contains(index) else { return nil }
         var copy = self
@@ -50,7 +48,7 @@ struct ConnectionOptions {
         return copy
     }
 
-    /// The options with one host after all others, and a time for it; they are tried in order.
+    /// A copy that tries `host` last, for at most `time`.
     func trying(last host: Host?, for time: Duration) -> ConnectionOptions {
         guard let host, hosts.count > 1, hosts.contains(host) else { return self }
         var copy = self
@@ -60,7 +58,7 @@ struct ConnectionOptions {
         return copy
     }
 
-    /// Keywords and values; libpq takes the connection string as the value of `dbname`.
+    /// libpq accepts a connection string as the value of `dbname`.
     var keywords: [(String, String)] {
         var list = Self.defaults
         list.append(("fallback_application_name", applicationName))

@@ -1,13 +1,11 @@
-/// A libpq connection string for display, and its faults.
 package enum ConnectionString {
     private static let secrets: Set = ["password", "sslpassword", "oauth_client_secret", "scram_client_key"]
 
-    /// The settings of the string as `keyword=value` pairs, with `***` in place of each secret. A string that libpq cannot read
-    /// is hidden whole.
+    /// `keyword=value` pairs with `***` in place of secrets, or only `***` if libpq cannot parse the string.
     package static func masked(_ connectionString: String) -> String {
         let hidden = "***"
         guard let options = try? ConnectionOptions.parse(connectionString) else { return hidden }
-        // In a URI, a password with an unescaped `@` or `/` is read as part of these.
+        // libpq reads a URI's password with an unescaped `@` or `/` as part of these.
         let places = ["host", "port", "dbname"].compactMap { options[$0] }
         guard !places.contains(where: { $0.contains("@") }) else { return hidden }
         return options.sorted { $0.key < $1.key }
@@ -20,8 +18,8 @@ extension ConnectionString {
     private static let encoding =
         "In a URI, percent-encode special characters of the user and password: % is %25, / is %2F, : is %3A, @ is %40."
 
-    /// The reason that libpq cannot use a connection string, and the remedy, to follow "the connection string". Contains no
-    /// part of a password. Nil if there is none.
+    /// Why libpq cannot use a connection string, and the remedy, phrased to follow "the connection string". Contains no
+    /// part of a password.
     package static func fault(in text: String) -> String? {
         if let fault = faultOfBeginning(text) { return fault }
         let options: ConnectionOptions.Values
@@ -40,7 +38,7 @@ extension ConnectionString {
         guard ports.allSatisfy({ Int($0).map { (1...65_535).contains($0) } ?? false }) else {
             return "has a port that is not a number from 1 to 65535. \(encoding)"
         }
-        // An @ at the beginning is a socket's.
+        // A leading @ denotes an abstract Unix socket.
         let host = options["host"]?.dropFirst() ?? ""
         return isURI(text) && host.contains("@") ? "has an @ in its host. \(encoding)" : nil
     }
@@ -49,7 +47,6 @@ extension ConnectionString {
         text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
     }
 
-    /// Recognizes the forms of other drivers and tools.
     private static func faultOfBeginning(_ text: String) -> String? {
         if text.hasPrefix("psql ") { return "begins with psql. Give only the URI after it, without quotation marks." }
         if text.lowercased().hasPrefix("jdbc:") { return "begins with jdbc:, which libpq does not know. Remove it." }
@@ -61,7 +58,7 @@ extension ConnectionString {
         return "begins with \(scheme)://, which libpq does not know. Begin it with postgresql://."
     }
 
-    /// - Parameter message: libpq's, with `"…"` in place of its quotations.
+    /// - Parameter message: libpq's message with `"…"` in place of quotations.
     private static func fault(libpq message: String, in text: String) -> String {
         let message = message.replacing("connection string: ", with: "")
         let forms =
@@ -79,7 +76,8 @@ extension ConnectionString {
         return "cannot be read by libpq: \(message). \(encoding)"
     }
 
-    /// The first unknown parameter, unless it may be a part of a password: there is none before it, and in a URI no host after it.
+    /// The first unknown parameter; nil if it may be part of a password. It is safe to show if no password precedes it
+    /// and, in a URI, no host follows.
     private static func unknownParameter(in text: String) -> String? {
         var parameters = text[...]
         if isURI(text) {

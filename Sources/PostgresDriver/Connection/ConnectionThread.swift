@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs the jobs of one connection's actor on a thread of its own, so that libpq may block it.
+/// Runs a connection actor's jobs on a dedicated thread, so that libpq may block.
 final class ConnectionThread: SerialExecutor {
     private let queue = JobQueue()
 
@@ -19,16 +19,16 @@ final class ConnectionThread: SerialExecutor {
     }
 }
 
-/// The jobs that wait for the thread. The thread holds the queue only, so that it can outlive its executor and end.
+/// The waiting jobs. The thread holds only the queue, so the executor can be released and the thread ends.
 private final class JobQueue: @unchecked Sendable {
-    // Guarded by the condition.
+    // Guarded by `condition`.
     private var jobs: [(job: UnownedJob, executor: ConnectionThread)] = []
     private var isStopped = false
     private let condition = NSCondition()
 
     func append(_ job: UnownedJob, on executor: ConnectionThread) {
         condition.withLock { jobs.append((job, executor)) }
-        // After the unlock: the thread would otherwise wake and wait for the lock.
+        // After the unlock, because the thread would otherwise wake up and wait for the lock.
         condition.signal()
     }
 
@@ -39,7 +39,7 @@ private final class JobQueue: @unchecked Sendable {
 
     func run() {
         Self.blockBrokenPipeSignal()
-        // Each entry keeps the executor alive until its job is over; the last one may release it here.
+        // Each entry retains its executor until the job is done; the last release may happen here.
         while let (job, executor) = next() {
             job.runSynchronously(on: executor.asUnownedSerialExecutor())
         }
@@ -52,7 +52,7 @@ private final class JobQueue: @unchecked Sendable {
         }
     }
 
-    /// A write to a closed socket returns EPIPE; the signal would end the program.
+    /// SIGPIPE would end the program. With the signal blocked, a write to a closed socket returns EPIPE.
     private static func blockBrokenPipeSignal() {
         var signals = sigset_t()
         sigemptyset(&signals)

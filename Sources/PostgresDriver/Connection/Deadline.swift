@@ -1,4 +1,4 @@
-/// The instant at which a caller stops waiting, on the clock that also runs while the machine sleeps.
+/// An instant on the continuous clock, which also advances while the machine sleeps.
 struct Deadline: Sendable, Comparable {
     let instant: ContinuousClock.Instant
 
@@ -10,17 +10,17 @@ struct Deadline: Sendable, Comparable {
 
     var isPassed: Bool { instant <= .now }
 
-    /// When waiting for a connection ends: a statement sent with a moment left gets no answer in time, and costs the
-    /// connection.
+    /// When to stop waiting for a connection. A statement sent shortly before the deadline would time out, and its
+    /// connection would be lost.
     var endOfWaiting: ContinuousClock.Instant { instant.advanced(by: .zero - min(.milliseconds(250), remaining / 4)) }
 
     var remaining: Duration { ContinuousClock.now.duration(to: instant) }
 
-    /// The time left for poll(2), rounded up so that a wait never ends too early; 0 once passed.
+    /// The timeout for poll(2), rounded up; 0 once the deadline has passed.
     var remainingMilliseconds: Int32 {
         let (seconds, attoseconds) = remaining.components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        // After a shorter wait poll is called again.
+        // Bounded; the caller polls again.
         return Int32(min(seconds, 3600) * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 import Logging
 
 extension LibpqConnection {
-    /// libpq tries the hosts in order, and one that does not answer costs its share of the time.
+    /// Tries the hosts in order. An unresponsive host uses up only its share of the time.
     ///
     /// - Throws: ``PostgresError/Code/connectionFailed`` or ``PostgresError/Code/misuse``.
     static func connect(
@@ -31,9 +31,8 @@ extension LibpqConnection {
     }
 
     private enum Attempt {
-        /// The host at this index accepted it.
         case established(Int)
-        /// The host at this index accepted no connection in its share of the time.
+        /// The index of a host that did not respond in its share of the time.
         case unresponsive(Int)
     }
 
@@ -48,7 +47,7 @@ extension LibpqConnection {
         return LibpqConnection(started: pointer, logger: logger)
     }
 
-    /// Follows libpq's state machine: docs, "PQconnectStartParams". Its connect_timeout does not apply here.
+    /// See libpq's PQconnectStartParams. Its connect_timeout does not apply.
     private func establish(_ options: ConnectionOptions, until deadline: Deadline) throws(PostgresError) -> Attempt {
         let pointer = try open()
         guard PQstatus(pointer) != CONNECTION_BAD else { throw connectFailure(pointer) }
@@ -78,7 +77,7 @@ extension LibpqConnection {
         // PQERRORS_VERBOSE prints the severity, a colon, two spaces and the SQLSTATE.
         let sqlState = message.matches(of: #/: {2}([0-9A-Z]{5}):/#).last.map { String($0.1) }
         close()
-        // libpq checks most values of a connection string only now, and before it asks a server.
+        // libpq checks most values of a connection string only here, before it contacts a server.
         if sqlState == nil, message.hasPrefix("invalid ") || message.hasPrefix("could not match ") {
             return PostgresError(.misuse, "connection string: \(message)")
         }
@@ -111,13 +110,12 @@ private struct Share {
 }
 
 extension ConnectionOptions.Host {
-    /// Compares libpq's host and port; a port missing from the string matches any.
+    /// Compares libpq's host and port. A port missing from the string matches every port.
     fileprivate func isCalled(_ name: [String?]) -> Bool {
         (host ?? address ?? "") == name[0] && (port == nil || port == name[1])
     }
 }
 
-/// Lends C strings, terminated by a null pointer.
 private func withCStrings<Result>(
     _ strings: [String],
     _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result

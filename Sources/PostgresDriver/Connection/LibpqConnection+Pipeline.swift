@@ -3,14 +3,13 @@ import Foundation
 
 struct RoundTrip {
     let deadline: Deadline
-    /// Whether the round trip can commit: then a connection lost on the way leaves the outcome unknown.
+    /// If true, a connection lost during the round trip leaves the outcome unknown.
     let canCommit: Bool
     let site: CallSite
 
     var outcomeIfLost: PostgresError.Outcome { canCommit ? .unknown : .nothingTookEffect }
 }
 
-/// A part of a round trip with an answer of the server, in order.
 private enum Step {
     case prepare(PreparedStatements.Key, name: String)
     case execute
@@ -19,7 +18,7 @@ private enum Step {
 }
 
 extension LibpqConnection {
-    /// Runs statements in one round trip, up to one sync: outside of `BEGIN` that is one transaction.
+    /// Runs statements in one round trip with one sync. Outside `BEGIN` this is one transaction.
     ///
     /// - Throws: the error of the first failed statement, after the server has confirmed the end of the round trip.
     func run(_ statements: [SQL], _ roundTrip: RoundTrip) throws(PostgresError) -> [PostgresResult] {
@@ -35,7 +34,7 @@ extension LibpqConnection {
         return results
     }
 
-    /// Rejects an answer of a server that was given up during the question.
+    /// Rejects an answer if the pool gave up the server meanwhile.
     func checkGeneration(_ roundTrip: RoundTrip) throws(PostgresError) {
         guard generation?.isOver == true else { return }
         close()
@@ -61,7 +60,7 @@ extension LibpqConnection {
         return try queue(statements, on: pointer, roundTrip)
     }
 
-    /// Rejects a commit that is on this server only.
+    /// Rejects a commit that only this server has.
     func checkReplication(_ roundTrip: RoundTrip) throws(PostgresError) {
         guard takeUnreplicatedCommit() else { return }
         throw PostgresError(.commitNotReplicated, outcome: .unknown, at: roundTrip.site)
@@ -69,7 +68,7 @@ extension LibpqConnection {
 }
 
 extension LibpqConnection {
-    /// libpq sends as much as the socket takes at once, and the rest while the answers are read.
+    /// libpq sends as much as the socket accepts, and the rest while answers are read.
     private func queue(
         _ sqls: [SQL],
         on pointer: OpaquePointer,
@@ -89,7 +88,6 @@ extension LibpqConnection {
         return steps
     }
 
-    /// Queues the preparation of an unknown statement; nil if that fails.
     private func sendPrepare(
         _ sql: SQL,
         on pointer: OpaquePointer,
@@ -104,7 +102,7 @@ extension LibpqConnection {
         return PQsendPrepare(pointer, name, sql.text, Int32(key.types.count), key.types) == 1 ? name : nil
     }
 
-    /// Drops left-over statements after a sync of their own, so that they cannot undo the caller's work.
+    /// Deallocates left-over statements after their own sync, so that a failure cannot undo the caller's work.
     private func sendDeallocations(on pointer: OpaquePointer, _ steps: inout [Step]) -> Bool {
         guard !isInBody, !statements.leftOver.isEmpty else { return true }
         for name in statements.leftOver {
@@ -122,8 +120,8 @@ extension SQL {
         guard !parameters.isEmpty else {
             return PQsendQueryPrepared(pointer, name, 0, nil, nil, nil, 1) == 1
         }
-        // One buffer contains all values, so that all their addresses stay valid together. An empty value is not NULL
-        // and needs an address, too: hence the last byte.
+        // One buffer holds all values, so that their addresses stay valid together. The last byte gives an empty value
+        // at the end an address; a null address would mean NULL.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(parameters.reduce(1) { $0 + ($1.bytes?.count ?? 0) })
         for parameter in parameters { bytes.append(contentsOf: parameter.bytes ?? []) }
@@ -145,7 +143,7 @@ extension SQL {
 }
 
 extension LibpqConnection {
-    /// Reads the answers up to the last sync. It returns nothing earlier because rows can arrive before their commit.
+    /// Reads all answers up to the last sync, because rows can arrive before their commit.
     ///
     /// - Returns: the results, and the error of the first failed statement.
     private func receive(
@@ -167,7 +165,7 @@ extension LibpqConnection {
                 case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
                 case (_, PGRES_FATAL_ERROR):
                     failure = PostgresError(report: result.pointer, canCommit: roundTrip.canCommit, at: roundTrip.site)
-                    // The commit itself failed, as deferred constraints do: the end of the round trip follows.
+                    // The commit failed, for example in a deferred constraint. The sync result follows.
                     if case .sync = step { isAnswered = false }
                 default: throw protocolViolation(roundTrip)
                 }
@@ -176,7 +174,7 @@ extension LibpqConnection {
         return (results, failure)
     }
 
-    /// Reads the next result, and the end mark that follows each but a sync.
+    /// Also reads the end mark, which a sync lacks.
     private func answer(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> ResultStorage {
         guard let result = try nextResult(on: pointer, roundTrip) else { throw protocolViolation(roundTrip) }
         if isLast(result, on: pointer) { throw lost(pointer, result, roundTrip) }
@@ -186,7 +184,7 @@ extension LibpqConnection {
         return result
     }
 
-    /// The server announced the end of the connection, or is gone.
+    /// Whether the server announced the end of the connection or is gone.
     func isLast(_ result: ResultStorage, on pointer: OpaquePointer) -> Bool {
         PQstatus(pointer) == CONNECTION_BAD
             || PQresultStatus(result.pointer) == PGRES_FATAL_ERROR
@@ -194,7 +192,7 @@ extension LibpqConnection {
     }
 
     func nextResult(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> ResultStorage? {
-        // After the end of the stream libpq still parses the bytes it has read; it cannot block any more.
+        // At the end of the stream, libpq parses the bytes already read and cannot block any more.
         var isEnded = false
         while !isEnded, PQisBusy(pointer) == 1 {
             isEnded = try !progress(on: pointer, roundTrip)
@@ -202,10 +200,10 @@ extension LibpqConnection {
         return PQgetResult(pointer).map(ResultStorage.init)
     }
 
-    /// False once the stream has ended.
+    /// Returns false once the stream has ended.
     func progress(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> Bool {
         let unsent = PQflush(pointer)
-        // Even if sending failed, the server's last message may be readable.
+        // If sending failed, the server's last message may still be readable.
         let events = unsent == 1 ? POLLIN | POLLOUT : POLLIN
         try wait(for: events, until: roundTrip.deadline, outcome: roundTrip.outcomeIfLost)
         return PQconsumeInput(pointer) == 1
@@ -213,7 +211,7 @@ extension LibpqConnection {
 }
 
 extension LibpqConnection {
-    /// The error for a broken connection, from the server's last message if there is one; closes the connection.
+    /// Closes the connection. Uses the server's last message if available.
     func lost(_ pointer: OpaquePointer, _ result: ResultStorage?, _ roundTrip: RoundTrip) -> PostgresError {
         defer { close() }
         if let result, PostgresError.field("C", of: result.pointer) != nil {
@@ -222,7 +220,6 @@ extension LibpqConnection {
         return PostgresError(.connectionLost, outcome: roundTrip.outcomeIfLost, at: roundTrip.site)
     }
 
-    /// The error for an unexpected answer; closes the connection.
     func protocolViolation(_ roundTrip: RoundTrip) -> PostgresError {
         close()
         return PostgresError(
@@ -233,7 +230,7 @@ extension LibpqConnection {
         )
     }
 
-    /// Closes the connection, if necessary, after a failure whose round trip has ended in order.
+    /// Closes the connection if a failure made it unusable, although its round trip ended in order.
     func closingIfNeeded(after failure: PostgresError) -> PostgresError {
         if failure.code == .connectionLost || failure.hasStalePreparedStatements { close() }
         if failure.sqlState == SQLState.readOnlyTransaction { markUnusable() }

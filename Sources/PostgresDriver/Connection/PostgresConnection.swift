@@ -4,9 +4,9 @@ actor PostgresConnection {
     struct Loan<Value: Sendable>: Sendable {
         let result: Result<Value, any Error>
         let isReusable: Bool
-        /// The connection was dead before anything was sent; the closure did not run.
+        /// The connection was dead before use; the closure did not run.
         let wasDead: Bool
-        /// The server, if its answer did not come and no other connection got one meanwhile.
+        /// Set if the server answered neither this connection nor another one meanwhile.
         var silentServer: SilentServer?
 
         static var dead: Self {
@@ -15,13 +15,13 @@ actor PostgresConnection {
         }
     }
 
-    /// A server that was silent on all of its connections during a wait.
+    /// A server that was silent on all its connections during a wait.
     struct SilentServer: Sendable {
         /// Nil if libpq chooses the host itself.
         let host: ConnectionOptions.Host?
     }
 
-    /// The server of a connection, and one before it that did not answer in its share of the time.
+    /// `skipped` did not respond in its share of the time.
     struct Opened: Sendable {
         let server: ConnectionOptions.Host?
         let skipped: ConnectionOptions.Host?
@@ -31,19 +31,17 @@ actor PostgresConnection {
     private let generation: PoolGeneration
     private var link: LibpqConnection?
     private var planLifetime: Duration?
-    /// The earliest possible time of the oldest plan.
+    /// No plan is older than this time.
     private var plannedAt = ContinuousClock.now
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     init(_ generation: PoolGeneration) { self.generation = generation }
 
-    /// Connects, applies the settings and runs the configuration's own check.
-    ///
     /// - Parameters:
-    ///   - host: of several servers, the one to try after all others.
-    ///   - time: the limit for that one.
-    /// - Throws: ``PostgresError/Code/connectionFailed``, ``PostgresError/Code/misuse``, or the check's error.
+    ///   - host: the host to try last.
+    ///   - time: the time limit for that host.
+    /// - Throws: ``PostgresError/Code/connectionFailed``, ``PostgresError/Code/misuse``, or the error of `onConnect`.
     func open(
         _ configuration: PostgresConfiguration,
         tryingLast host: ConnectionOptions.Host? = nil,
@@ -79,9 +77,6 @@ actor PostgresConnection {
         return Opened(server: link.server, skipped: link.skipped)
     }
 
-    /// Runs a closure on the connection's own thread.
-    ///
-    /// - Parameter isIdempotent: whether the closure only reads.
     func lend<Value: Sendable>(
         isIdempotent: Bool,
         until deadline: Deadline,
@@ -99,7 +94,6 @@ actor PostgresConnection {
         return Loan(result: result, isReusable: false, wasDead: false, silentServer: silent)
     }
 
-    /// Discards plans that are too old; the next run of each statement plans it for the current tables.
     private func renewPlans(_ link: LibpqConnection, until deadline: Deadline) throws {
         let now = ContinuousClock.now
         guard let planLifetime, now - plannedAt >= planLifetime else { return }

@@ -1,10 +1,10 @@
-/// The statements prepared on one connection, by text and parameter types; the least recently used ones leave first.
+/// Evicts the least recently used statement.
 struct PreparedStatements {
-    /// The same text with other parameter types is another statement to the server.
+    /// To the server, a text with other parameter types is another statement.
     struct Key: Hashable {
         let text: String
         let types: [UInt32]
-        /// Retained, so that no other identity can get its address.
+        /// Retained, so that its address is not reused by another identity.
         private let identity: SQL.Identity?
 
         init(_ sql: SQL) {
@@ -18,7 +18,6 @@ struct PreparedStatements {
             return left.text == right.text && left.types == right.types
         }
 
-        /// An identity stands for its text, which is long.
         func hash(into hasher: inout Hasher) {
             if let identity {
                 hasher.combine(ObjectIdentifier(identity))
@@ -38,7 +37,7 @@ struct PreparedStatements {
     private var entries: [Key: Entry] = [:]
     private var uses: UInt64 = 0
     private var names: UInt64 = 0
-    /// Statements that left the cache, but that the server still holds.
+    /// Evicted statements that the server still holds.
     private(set) var leftOver: [String] = []
 
     init(capacity: Int = 256) {
@@ -63,7 +62,6 @@ struct PreparedStatements {
         entries[key] = Entry(name: name, lastUse: uses)
     }
 
-    /// The least recently used statements above the capacity become left over until deallocated.
     mutating func trim() {
         let surplus = entries.count - capacity
         guard surplus > 0 else { return }

@@ -1,4 +1,4 @@
-/// The pause before the pool connects again after failures: 50 ms, doubled each time up to one second.
+/// The pause after failed connects: 50 ms, doubled up to one second.
 struct Backoff {
     private static let first = Duration.milliseconds(50)
     private static let longest = Duration.seconds(1)
@@ -14,7 +14,6 @@ struct Backoff {
         pause = min(pause * 2, Self.longest)
     }
 
-    /// After a failure only one attempt at a time is made, until one succeeds.
     func allowsConnecting(now: ContinuousClock.Instant, connecting: Int) -> Bool {
         error == nil || (now >= end && connecting == 0)
     }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The connections opened between two moments at which the pool gave up all of its connections.
+/// The connections opened between two moments at which the pool gave up all connections.
 ///
-/// Connections that are lent at such a moment check it here: a later answer cannot be trusted because another server
-/// may have taken over. A frozen primary that thaws answers old questions with old rows.
+/// A lent connection checks its generation after each answer. A frozen primary that resumes answers old questions with
+/// old rows, although another server may have taken over.
 final class PoolGeneration: Sendable {
     let number: Int
     private let isGivenUp = Atomic(false)

@@ -1,12 +1,12 @@
-/// Which work may take the last connections of a pool.
+/// Which work may use the reserved connections.
 package enum PoolPriority: Sendable, Hashable {
-    /// Short work with many waiting callers: it may take every connection.
+    /// Short work with many waiting callers: may use every connection.
     case hot
-    /// All other work: it leaves the pool's reserve alone.
+    /// All other work: leaves the reserve free.
     case usual
 }
 
-/// A connection and its generation: after a failover, those of an older one are not used again.
+/// A connection and its generation. After a failover, connections of older generations are not reused.
 struct PoolLease<Connection> {
     let connection: Connection
     let generation: PoolGeneration
@@ -15,13 +15,12 @@ struct PoolLease<Connection> {
 
 extension PoolLease: Sendable where Connection: Sendable {}
 
-/// The connections and their holders, the waiting callers, and the time of the next connect: a value without clock,
-/// lock or socket.
+/// Connections, holders, waiting callers and the time of the next connect, as a value without clock, lock or socket.
 ///
-/// Usual work never has more than all connections but the reserve; work that waits at that limit does not delay hot
-/// work. Otherwise the order is that of arrival.
+/// Usual work never uses the reserve, and its callers that wait at that limit do not delay hot work. Otherwise callers
+/// are served in order of arrival.
 ///
-/// Every method returns the effects that its caller must perform outside of the lock.
+/// Every method returns effects that the caller must perform outside the lock.
 struct PoolState<Connection, Waiter> {
     typealias Instant = ContinuousClock.Instant
 
@@ -29,16 +28,15 @@ struct PoolState<Connection, Waiter> {
         case lend(PoolLease<Connection>, to: Waiter)
         case fail(Waiter, any Error)
         case connect(PoolGeneration)
-        /// Close a connection, then call `closed()`.
+        /// Close the connection, then call `closed()`.
         case close(Connection)
-        /// Call `refuseOverdue` at that time.
+        /// Call `refuseOverdue` at this time.
         case wake(at: Instant)
     }
 
     private struct Pending {
         let id: UInt64
         let waiter: Waiter
-        /// The number of earlier arrivals.
         let arrival: Int
         let deadline: Instant
     }
@@ -50,8 +48,8 @@ struct PoolState<Connection, Waiter> {
     private var hot: [Pending] = []
     private var usual: [Pending] = []
     private var arrivals = 0
-    /// The time of the next `refuseOverdue`. One timer for all waiting callers: a cancelled sleep of each would keep
-    /// its memory until its time.
+    /// The time of the next `refuseOverdue`. All callers share one timer, because a cancelled sleep keeps its memory
+    /// until its time.
     private var nextWake: Instant?
     private var busyWithUsual = 0
     private var connecting = 0
@@ -65,8 +63,8 @@ struct PoolState<Connection, Waiter> {
     var retries = 0
 
     /// - Parameters:
-    ///   - reserve: connections kept for hot work; at least one is for all.
-    ///   - maximumWaiting: the most waiting callers of each priority.
+    ///   - reserve: connections kept for hot work; at least one connection is left for all work.
+    ///   - maximumWaiting: maximum waiting callers per priority.
     init(maximumConnections: Int, reserve: Int = 0, maximumWaiting: Int) {
         self.maximumConnections = maximumConnections
         self.maximumWaiting = maximumWaiting
@@ -83,7 +81,7 @@ struct PoolState<Connection, Waiter> {
 }
 
 extension PoolState {
-    /// Lends an idle connection at once, if no caller waits for it.
+    /// Lends an idle connection at once if no caller of this priority waits.
     mutating func takeIdle(_ priority: PoolPriority = .usual) -> PoolLease<Connection>? {
         guard !isClosed, !isWaitedFor(priority), priority == .hot || usualRoom > 0 else { return nil }
         return lendIdle(priority)
@@ -106,8 +104,6 @@ extension PoolState {
         return serve(now: now) + wake(at: deadline)
     }
 
-    /// Refuses callers whose deadlines have passed.
-    ///
     /// - Parameter planned: the planned time of this call.
     mutating func refuseOverdue(planned: Instant, now: Instant) -> [Effect] {
         let refusals = fail(Self.outOfTime) { $0.deadline <= now }
@@ -118,7 +114,7 @@ extension PoolState {
         return refusals + wake(at: next)
     }
 
-    /// Has no effect on a caller that was served.
+    /// Has no effect on a caller already served.
     mutating func remove(_ id: UInt64, because error: any Error) -> [Effect] {
         if let index = hot.firstIndex(where: { $0.id == id }) { return [.fail(hot.remove(at: index).waiter, error)] }
         guard let index = usual.firstIndex(where: { $0.id == id }) else { return [] }
@@ -140,7 +136,7 @@ extension PoolState {
     private func refusal(_ priority: PoolPriority, now: Instant) -> (any Error)? {
         if isClosed { return PostgresError(.poolClosed) }
         if live == 0, let error = backoff.error, now < backoff.end || connecting > 0 { return error }
-        // Callers whose connection is being opened do not count as waiting.
+        // Callers with a connection being opened do not count as waiting.
         let coming = idle.count + connecting + (backoff.error == nil ? freeSlots : 0)
         let (waiting, served) = priority == .hot ? (hot.count, coming) : (usual.count, min(coming, usualRoom))
         guard waiting + 1 - served > maximumWaiting else { return nil }
@@ -167,14 +163,13 @@ extension PoolState {
         return lease
     }
 
-    /// The next caller's priority: the earliest arrival among those that may have a connection.
+    /// The earliest arrival among callers that may have a connection.
     private var next: PoolPriority? {
         let usual = usualRoom > 0 ? usual.first : nil
         guard let first = hot.first else { return usual == nil ? nil : .usual }
         return usual.map { $0.arrival < first.arrival } == true ? .usual : .hot
     }
 
-    /// Gives idle connections to the first callers, and opens new ones for the rest as far as allowed.
     private mutating func serve(now: Instant) -> [Effect] {
         var effects: [Effect] = []
         while let next, let lease = lendIdle(next) {
@@ -212,9 +207,9 @@ extension PoolState {
         return serve(now: now)
     }
 
-    /// Without any other connection, all waiting callers fail at once.
+    /// Fails all waiting callers unless another connection is open.
     ///
-    /// - Parameter jitter: between 0.5 and 1, a factor of the pause before the next try.
+    /// - Parameter jitter: a factor for the pause before the next attempt, from 0.5 to 1.
     mutating func connectFailed(_ error: any Error, now: Instant, jitter: Double) -> [Effect] {
         connecting -= 1
         failures += 1
@@ -222,7 +217,7 @@ extension PoolState {
         return live == 0 ? failAll(error) : []
     }
 
-    /// After a demotion or a silent server: closes idle connections, and lent ones on their return.
+    /// After a demotion or a silent server: closes idle connections now, and lent ones when returned.
     mutating func startGeneration(after old: PoolGeneration) -> [Effect] {
         guard old.number == generation.number else { return [] }
         generation.end()
@@ -244,7 +239,6 @@ extension PoolState {
         return leases.map { .close($0.connection) }
     }
 
-    /// Refuses new and waiting callers; lent connections are closed on their return.
     mutating func shutDown() -> [Effect] {
         isClosed = true
         return closeIdle() + failAll(PostgresError(.poolClosed))

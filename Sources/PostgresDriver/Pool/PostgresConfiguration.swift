@@ -1,43 +1,39 @@
-/// The plans that prepared statements are run by, as Postgres's `plan_cache_mode` has it.
 package enum PlanCacheMode: String, Sendable, CaseIterable {
-    /// No statement is planned for its parameters.
+    /// Plans never depend on parameter values.
     case forceGenericPlan = "force_generic_plan"
-    /// Postgres compares the costs of both, and may plan at each execution.
+    /// Postgres compares the costs of generic and custom plans, and may plan at each execution.
     case auto
 }
 
-/// The server's address and the pool's behaviour. Its description leaves out the connection string.
+/// The description omits the connection string.
 package struct PostgresConfiguration: Sendable {
-    /// A `postgresql://` URI or a `keyword=value` string, passed to libpq unchanged: with several hosts,
-    /// `target_session_attrs`, `sslmode`, a password and all else that libpq accepts.
+    /// A `postgresql://` URI or `keyword=value` string, passed to libpq unchanged, including multiple hosts.
     package var connectionString: String
     /// Shown in `pg_stat_activity`, unless the connection string overrides it.
     package var applicationName: String
     package var maximumConnections: Int
-    /// Connections kept for hot work; all other work has the rest, and at least one.
+    /// Connections kept for hot work. At least one connection is left for other work.
     package var reservedConnections: Int
-    /// The most waiting callers of each priority; more fail at once.
+    /// Maximum waiting callers per priority; further callers fail at once.
     package var maximumWaiting: Int
-    /// The default limit of one `withSession`, with queueing, statements and retries.
+    /// The default limit of a `withSession` call, including queueing and retries.
     package var requestTimeout: Duration
-    /// The limit of one attempt to connect, for all hosts together, with the settings and `onConnect`.
+    /// The limit of one connection attempt, including all hosts, the settings and `onConnect`.
     package var connectTimeout: Duration
-    /// `statement_timeout`; zero and below switch it off.
+    /// `statement_timeout`; zero or less disables it.
     package var statementTimeout: Duration
-    /// `lock_timeout`; zero and below switch it off.
+    /// `lock_timeout`; zero or less disables it.
     package var lockTimeout: Duration
-    /// `idle_in_transaction_session_timeout`; zero and below switch it off. It bounds the time for which a frozen instance holds
-    /// row locks.
+    /// `idle_in_transaction_session_timeout`; zero or less disables it. Bounds how long a frozen instance holds row
+    /// locks.
     package var idleInTransactionTimeout: Duration
-    /// Nil keeps the server's `plan_cache_mode`.
     package var planCacheMode: PlanCacheMode?
-    /// The age at which the plans of prepared statements are discarded and made again; nil keeps them. Postgres itself
-    /// does that only after a table was analyzed: a plan from a time with an empty table may read all of it for a
-    /// minute.
+    /// The age at which plans of prepared statements are discarded; nil keeps them. Postgres renews a plan only after
+    /// an ANALYZE, so a plan made while a table was empty may read the whole table for a minute.
     package var planLifetime: Duration?
-    /// Further settings by name, applied to each new connection; they override those above.
+    /// Further settings by name. They override the settings above.
     package var settings: [String: String]
-    /// Runs once on each new connection; an error closes the connection, and is thrown to callers.
+    /// Runs once per new connection. If it throws, the connection is closed and callers get the error.
     package var onConnect: (@Sendable (borrowing PostgresSession) throws -> Void)?
 
     package init(
@@ -72,7 +68,7 @@ package struct PostgresConfiguration: Sendable {
         self.onConnect = onConnect
     }
 
-    /// Applies all settings in one round trip; not as startup options, which poolers reject.
+    /// Applies all settings in one round trip. Not startup options, because poolers reject them.
     var settingsStatement: SQL {
         var all = [
             "statement_timeout": Self.milliseconds(statementTimeout),
@@ -90,18 +86,16 @@ package struct PostgresConfiguration: Sendable {
     private static func milliseconds(_ duration: Duration) -> String {
         guard duration > .zero else { return "0" }
         let (seconds, attoseconds) = duration.components
-        // The settings are 32-bit numbers, and 0 would mean off.
+        // The settings are 32-bit numbers, and 0 would disable them.
         return String(max(1, min(seconds, 2_000_000) * 1000 + attoseconds / 1_000_000_000_000_000))
     }
 }
 
 extension PostgresConfiguration: CustomStringConvertible, CustomReflectable {
-    /// Contains nothing secret.
     package var description: String {
         "PostgresConfiguration(\(applicationName), at most \(maximumConnections) connections)"
     }
 
-    /// Dumps do not show the connection string either.
     package var customMirror: Mirror {
         Mirror(self, children: ["applicationName": applicationName, "maximumConnections": maximumConnections])
     }

@@ -1,16 +1,15 @@
 import Logging
 import Synchronization
 
-/// Connections to one Postgres, opened when needed and lent to one caller at a time, in the order of requests; some may
-/// be reserved for hot work.
+/// Connections to one Postgres, opened on demand and lent to one caller at a time, in order of arrival. Some may be
+/// reserved for hot work.
 ///
-/// After a failed connect, callers fail at once while no other connection is open, until the next attempt: the first
-/// caller after 50 ms to 1 s makes it.
+/// After a failed connect, callers fail at once while no other connection is open. The first caller after 50 ms to 1 s
+/// tries again.
 package final class PostgresPool: Sendable {
     typealias Lease = PoolLease<PostgresConnection>
     typealias State = PoolState<PostgresConnection, CheckedContinuation<Lease, any Error>>
 
-    /// Current counts, and totals since the creation of the pool.
     package struct Statistics: Sendable, Hashable {
         package var open: Int { idle + busy }
         package let idle: Int
@@ -21,13 +20,14 @@ package final class PostgresPool: Sendable {
         package let retries: Int
     }
 
-    /// The server that last did not answer, and the time for its next try.
+    /// The last unresponsive server, and the time limit for trying it again.
     private struct Unresponsive {
-        /// Tried after all others until it answers again.
+        /// Tried last until it answers again.
         var host: ConnectionOptions.Host?
         var connectTime = Duration.zero
 
-        /// A frozen server accepts connections and stays silent. During a wait for it, another may become the primary.
+        /// A frozen server accepts connections but stays silent, while another server may become the primary. The wait
+        /// is therefore short.
         var time: Duration { max(.milliseconds(500), connectTime * 4) }
     }
 
@@ -50,14 +50,12 @@ package final class PostgresPool: Sendable {
         )
     }
 
-    /// Another pool for the same database.
     package func copy(maximumConnections: Int) -> PostgresPool {
         var configuration = configuration
         (configuration.maximumConnections, configuration.reservedConnections) = (maximumConnections, 0)
         return PostgresPool(configuration: configuration, logger: logger)
     }
 
-    /// The default limit for queueing, statements and retries together.
     package var requestTimeout: Duration { configuration.requestTimeout }
     package var maximumConnections: Int { max(1, configuration.maximumConnections) }
 
@@ -74,15 +72,15 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// Lends a connection to a closure, which runs on the connection's own thread.
+    /// Lends a connection to a closure, which runs on the connection's thread.
     ///
-    /// A retried closure starts again, with nothing of its former work in the database: keep its other effects out. One
-    /// that commits several times is only retried (except by `.idempotentRead`) while nothing is committed.
+    /// A retry starts the closure again, after a rollback of its earlier work, so avoid other side effects. Except with
+    /// `.idempotentRead`, a closure is retried only while it has committed nothing.
     /// - Parameters:
-    ///   - priority: whether it may have a connection of the reserve.
-    ///   - timeout: for queueing, statements and retries together; nil is the configuration's `requestTimeout`.
-    /// - Throws: the closure's error, or ``PostgresError``; `CancellationError` if the task is cancelled while it waits
-    ///   for a connection or for a retry. A running statement is not cancelled.
+    ///   - priority: whether the closure may use a reserved connection.
+    ///   - timeout: for queueing, statements and retries together; defaults to the configuration's `requestTimeout`.
+    /// - Throws: the closure's error or ``PostgresError``; `CancellationError` if the task is cancelled while it waits
+    ///   for a connection or a retry. Cancellation does not interrupt a running statement.
     package func withSession<Value: Sendable>(
         _ retry: RetryPolicy = .ifSafe,
         priority: PoolPriority = .usual,
@@ -101,7 +99,7 @@ package final class PostgresPool: Sendable {
             } catch let error as PostgresError {
                 let duration = start.duration(to: .now)
                 guard let pause = schedule.pause(after: error, duration: duration, jitter: .random(in: 0.5...1)) else {
-                    // If the time ended before a retry, the earlier error names the cause.
+                    // If the time ran out before the retry, the earlier error names the cause.
                     let isLate = error.code == .deadlineExceeded && error.outcome == .nothingTookEffect
                     throw (isLate ? former ?? error : error).located(at: CallSite(file: file, line: line))
                 }
@@ -112,7 +110,6 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// Refuses new callers, waits for lent sessions and closes all connections.
     package func shutdown() async {
         perform(state.withLock { $0.shutDown() })
         await withCheckedContinuation { continuation in
@@ -148,7 +145,7 @@ extension PostgresPool {
         perform(state.withLock { $0.release(lease, isReusable: loan.isReusable, now: .now) })
     }
 
-    /// Gives up all connections to a silent server: each would cost a caller all of its time.
+    /// Gives up all connections to a silent server, because each would use up a caller's time.
     private func giveUp(_ generation: PoolGeneration, because silent: PostgresConnection.SilentServer) {
         unresponsive.withLock { $0.host = silent.host }
         logger.warning(
@@ -168,7 +165,7 @@ extension PostgresPool {
                     $0.enqueue(continuation, id: ticket, priority, until: deadline.endOfWaiting, now: .now)
                 }
                 perform(effects)
-                // The cancellation may have come before the ticket was in the queue, and had no effect.
+                // A cancellation before `enqueue` had no effect.
                 if Task.isCancelled { giveUp(ticket, because: CancellationError()) }
             }
         } onCancel: {

@@ -1,9 +1,9 @@
-/// The failures after which `withSession` retries its closure, within the caller's time.
+/// When `withSession` retries its closure, within the caller's time.
 package enum RetryPolicy: Sendable {
     case never
-    /// Only if it is certain that nothing took effect: ``PostgresError/isSafeToRetry``.
+    /// Only if nothing took effect: ``PostgresError/isSafeToRetry``.
     case ifSafe
-    /// For closures that may run twice: all temporary failures, and a lost connection once.
+    /// For closures that may run twice: after all temporary failures, and once after a lost connection.
     case idempotentRead
 }
 
@@ -21,19 +21,19 @@ struct RetrySchedule {
         self.deadline = deadline
     }
 
-    /// Nil for no retry.
+    /// Nil if the work is not retried.
     ///
-    /// - Parameter duration: the time that the failed try took.
+    /// - Parameter duration: how long the failed attempt took.
     mutating func pause(after error: PostgresError, duration: Duration, jitter: Double) -> Duration? {
         guard isWorthwhile(error), deadline.remaining > pause else { return nil }
-        // A second statement timeout would exceed the time, and replace the clear error by an unclear one.
+        // A second statement timeout would exceed the deadline and hide the clear first error.
         guard error.sqlState != SQLState.queryCanceled || deadline.remaining > duration else { return nil }
         defer { pause = min(pause * 2, Self.longestPause) }
         return pause * jitter
     }
 
     private mutating func isWorthwhile(_ error: PostgresError) -> Bool {
-        // A failed connect is not retried here: the pool has its own pause, and callers shall fail fast meanwhile.
+        // Failed connects are not retried here, because the pool has its own pause and callers must fail fast.
         guard [.server, .connectionLost].contains(error.code) else { return false }
         switch policy {
         case .never: return false

@@ -1,20 +1,20 @@
 import CLibpq
 import Foundation
 
-/// A value that is read from the columns of one row by their names.
+/// A value read from a row's columns by name.
 package protocol DecodableRow {
     /// - Throws: ``PostgresError/Code/decoding`` if a column is missing, or its type or value does not fit.
     init(row: NamedRow) throws
 }
 
-/// One row of a result, whose columns are read by name: `title = try row["title"]`.
+/// A row with columns read by name: `title = try row["title"]`.
 package struct NamedRow {
     fileprivate let row: PostgresRow
     fileprivate let names: ColumnNames
 
-    /// Inlinable: in other modules, the generic read of a column would cost more than its decoding.
+    /// Inlinable, because a generic read in another module costs more than the decoding.
     ///
-    /// - Throws: ``PostgresError/Code/decoding`` if there is no such column, or its type or value does not fit.
+    /// - Throws: ``PostgresError/Code/decoding`` if the column is missing, or its type or value does not fit.
     @inlinable
     package subscript<Value: PostgresDecodable>(name: StaticString) -> Value {
         get throws(PostgresError) {
@@ -42,7 +42,7 @@ package struct NamedRow {
 @available(*, unavailable)
 extension NamedRow: Sendable {}
 
-/// The columns of one result. Rows that are read in the order of the columns cost one comparison of names per column.
+/// A result's column names. Reading columns in order costs one comparison each.
 private final class ColumnNames {
     private let result: OpaquePointer
     private let count: Int32
@@ -65,7 +65,6 @@ private final class ColumnNames {
 }
 
 extension PostgresResult {
-    /// Reads a value from each row by the names of its columns.
     package func decode<Value>(_ read: (NamedRow) throws -> Value) throws -> [Value] {
         let names = ColumnNames(storage)
         var values: [Value] = []
@@ -74,7 +73,6 @@ extension PostgresResult {
         return values
     }
 
-    /// Reads a value from each row by the names of its columns.
     package func decode<Row: DecodableRow>(_ type: Row.Type = Row.self) throws -> [Row] {
         try decode(Row.init(row:))
     }

@@ -12,21 +12,21 @@ final class ResultStorage {
     }
 }
 
-/// The result of a statement. It lives inside the closure that ran the statement: decode there and return the values.
+/// A statement's result. It is valid only inside the closure that ran the statement: decode there and return values.
 public struct PostgresResult {
     let storage: ResultStorage
     let site: CallSite
 
-    /// The number of rows that were returned.
+    /// The number of returned rows.
     public var count: Int { Int(PQntuples(storage.pointer)) }
 
     /// Whether no row was returned.
     public var isEmpty: Bool { count == 0 }
 
-    /// Rows written or, for a query, returned; 0 for other statements.
+    /// Rows written or returned; 0 for other statements.
     public var affectedRows: Int { Int(String(cString: PQcmdTuples(storage.pointer))) ?? 0 }
 
-    /// Other indexes than 0 to `count - 1` are a programming error.
+    /// Requires an index from 0 to `count - 1`.
     public subscript(index: Int) -> PostgresRow {
         precondition(index >= 0 && index < count, "there are \(count) rows, no row \(index)")
         return PostgresRow(storage: storage, index: Int32(index), site: site)
@@ -40,7 +40,7 @@ public struct PostgresResult {
         return values
     }
 
-    /// Decodes all columns of each row, in order, as ``PostgresRow`` does.
+    /// Decodes all columns of each row, in order.
     public func decode<each Column: PostgresDecodable>(
         _ types: repeat (each Column).Type
     ) throws(PostgresError) -> [(repeat each Column)] {

@@ -28,13 +28,13 @@ public struct PostgresRow {
         return (repeat try column(each types))
     }
 
-    /// - Throws: ``PostgresError/Code/decoding`` if there are others, or its type or value does not fit.
+    /// - Throws: ``PostgresError/Code/decoding`` if the row has other columns, or the type or value does not fit.
     public func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
         guard count == 1 else { throw PostgresError(.decoding, "1 type for \(count) columns", at: site) }
         return try column(0, as: type)
     }
 
-    /// - Throws: ``PostgresError/Code/decoding`` if there is no such column, or its type or value does not fit.
+    /// - Throws: ``PostgresError/Code/decoding`` if the column is missing, or its type or value does not fit.
     func column<Value: PostgresDecodable>(_ column: Int, as: Value.Type) throws(PostgresError) -> Value {
         guard column >= 0, column < count else { throw PostgresError(.decoding, "no column \(column)", at: site) }
         let field = field(column)
@@ -57,7 +57,6 @@ public struct PostgresRow {
         )
     }
 
-    /// The error of a field with the column's name.
     func fault(_ error: PostgresError, in field: PostgresField) -> PostgresError {
         let name = PQfname(storage.pointer, Int32(field.column)).map { String(cString: $0) } ?? ""
         return PostgresError(.decoding, "column \(field.column) (\(name)): \(error.message ?? "")", at: site)
@@ -67,7 +66,6 @@ public struct PostgresRow {
 @available(*, unavailable)
 extension PostgresRow: Sendable {}
 
-/// A value of a row as it was sent.
 @usableFromInline
 struct PostgresField {
     let column: Int

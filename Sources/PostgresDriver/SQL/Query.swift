@@ -1,18 +1,17 @@
-/// A statement of fixed text with named parameters, from a file of queries.
+/// A fixed statement with named parameters, from a query file.
 ///
 /// ```swift
 /// extension Query { static let lockActivities: Query = "activities.lock" }
 /// let results = try session.pipeline([Query.lockActivities(["scope": scope.id, "ids": ids])])
 /// ```
-/// The server infers the type of each parameter, and each value must have the binary format of that type: `Int` that
-/// of bigint, `String` that of text. Where the server would infer another type, the query casts from the type that
-/// Swift binds: `:environment::text::apns_environment`.
+/// The server infers each parameter's type, and the value must have that type's binary format: `Int` for bigint,
+/// `String` for text. If the server would infer another type, the query casts from the bound type:
+/// `:environment::text::apns_environment`.
 package struct Query: Sendable {
-    /// The subject and the task, such as `resolve.page`.
     package let name: String
     /// The names of `$1`, `$2`, … in order.
     package let parameters: [String]
-    /// The text as it is sent, with `$1`, `$2`, … in place of the names.
+    /// The text sent to the server, with `$1`, `$2`, … in place of names.
     package var text: String { identity.text }
     private let identity: SQL.Identity
 
@@ -22,7 +21,7 @@ package struct Query: Sendable {
         identity = SQL.Identity(text: text, pieces: [text], types: [])
     }
 
-    /// Binds a value to each parameter. A name that is missing, unknown or repeated is a programming error.
+    /// A missing, unknown or repeated name is a programming error.
     package func callAsFunction(_ values: QueryValues = [:]) -> SQL {
         let given = values.elements
         var bound: [PostgresParameter] = []
@@ -38,7 +37,6 @@ package struct Query: Sendable {
         return SQL(identity, bound)
     }
 
-    /// The first fault of names that are bound; nil if there is none.
     func bindingFault(of names: [String]) -> String? {
         for (index, name) in names.enumerated() {
             if names[..<index].contains(name) { return "the query \(self.name) is given its parameter \(name) twice" }
@@ -48,7 +46,7 @@ package struct Query: Sendable {
     }
 }
 
-/// The values of a query's parameters by name, as a dictionary literal. The order of the query's text is the fastest.
+/// Parameter values by name, as a dictionary literal. Fastest in the order of the query's text.
 package struct QueryValues: Sendable, ExpressibleByDictionaryLiteral {
     let elements: [(String, any PostgresEncodable)]
 

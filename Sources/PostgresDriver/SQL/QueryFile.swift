@@ -1,8 +1,6 @@
 extension Query {
-    /// Reads a file of queries.
-    ///
-    /// A query begins with the line `-- name: subject.verb-object` and ends with a semicolon. Comments are dropped, and
-    /// `:name` becomes `$1`, `$2`, …, the same name the same number.
+    /// A query begins with the line `-- name: subject.verb-object` and ends with a semicolon. Comments are removed.
+    /// Each `:name` becomes `$1`, `$2`, …; a repeated name keeps its number.
     ///
     /// - Parameters:
     ///   - file: the content of `SUBJECT.sql`.
@@ -41,7 +39,6 @@ extension Query {
     }
 }
 
-/// Takes the comments and the names of parameters out of a query.
 private struct QueryReader {
     private var rest: ArraySlice<UInt8>
     private(set) var text: [UInt8] = []
@@ -49,7 +46,6 @@ private struct QueryReader {
 
     init(_ body: String) { rest = Array(body.utf8)[...] }
 
-    /// Reads the query, and returns its fault or nil.
     mutating func read() -> String? {
         var semicolons = 0
         while let byte = rest.first {
@@ -80,7 +76,7 @@ private struct QueryReader {
         rest.removeFirst(count)
     }
 
-    /// With the spaces before it, and with its line if nothing else is there.
+    /// Also drops the spaces before it, and the line if otherwise empty.
     private mutating func dropComment() {
         rest = rest.drop { $0 != UInt8(ascii: "\n") }
         while text.last == UInt8(ascii: " ") { text.removeLast() }

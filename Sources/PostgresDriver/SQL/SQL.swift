@@ -1,25 +1,25 @@
-/// A statement written as a string literal whose interpolations become bound parameters.
+/// A statement literal with interpolations as bound parameters.
 ///
 /// ```swift
-/// let statement: SQL = "SELECT name FROM app WHERE id = \(id)"  // text: … WHERE id = $1
+/// let statement: SQL = "SELECT name FROM app WHERE id = \(id)" // text: … WHERE id = $1
 /// ```
-/// `\(unescaped:)` puts text into the statement as it is; `\(sql:)` inserts another statement with its parameters.
-/// The text is the key of the prepared statement, so it must not hold values that vary.
+/// `\(unescaped:)` inserts text unchanged; `\(sql:)` inserts another statement with its parameters. The text is the key
+/// of the prepared statement, so it must not contain varying values.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// Contains `$1`, `$2`, … for the parameters.
     public let text: String
     /// The values of `$1`, `$2`, … in order.
     public let parameters: [PostgresParameter]
-    /// The text around the parameters: one piece more than parameters.
+    /// The text around the parameters, one more than parameters.
     let pieces: [String]
     /// Nil for a statement that is compared by its text.
     let identity: Identity?
 
-    /// The shared part of all statements of a query, which are prepared once, whatever the values are.
+    /// The shared part of a query's statements, which are prepared once.
     final class Identity: Sendable {
         let text: String
         let pieces: [String]
-        /// Empty if the server infers them.
+        /// Empty if the server infers the types.
         let types: [UInt32]
 
         init(text: String, pieces: [String], types: [UInt32]) {
@@ -53,23 +53,23 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         self.init(pieces: [value], parameters: [])
     }
 
-    /// Makes a statement whose interpolated values are its parameters.
+    /// Makes a statement with the interpolated values as parameters.
     public init(stringInterpolation: StringInterpolation) {
         self.init(pieces: stringInterpolation.pieces, parameters: stringInterpolation.parameters)
     }
 
-    /// Collects the pieces and the parameters of a literal.
+    /// Collects a literal's pieces and parameters.
     public struct StringInterpolation: StringInterpolationProtocol {
         var pieces = [""]
         var parameters: [PostgresParameter] = []
 
-        /// Makes an empty collection with room for the literal's interpolations.
+        /// Reserves room for the interpolations.
         public init(literalCapacity: Int, interpolationCount: Int) {
             pieces.reserveCapacity(interpolationCount + 1)
             parameters.reserveCapacity(interpolationCount)
         }
 
-        /// Appends a piece of the literal to the statement's text.
+        /// Appends a piece of the text.
         public mutating func appendLiteral(_ literal: String) {
             pieces[pieces.count - 1] += literal
         }
@@ -80,18 +80,18 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
             pieces.append("")
         }
 
-        /// The compiler warns about optionals without this method.
+        /// Without this method the compiler warns about optionals.
         public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
             parameters.append(PostgresParameter(value))
             pieces.append("")
         }
 
-        /// Inserts text unchanged: for identifiers and keywords of our own, never for input.
+        /// Inserts text unchanged. Use it for identifiers and keywords, never for input.
         public mutating func appendInterpolation(unescaped text: String) {
             pieces[pieces.count - 1] += text
         }
 
-        /// Inserts another statement; its parameters are renumbered after the previous ones.
+        /// Inserts another statement and renumbers its parameters.
         public mutating func appendInterpolation(sql: SQL) {
             precondition(sql.pieces.count == sql.parameters.count + 1, "a query is no part of another statement")
             pieces[pieces.count - 1] += sql.pieces[0]
@@ -101,9 +101,9 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     }
 }
 
-/// A value that is bound to a statement, in Postgres's binary format.
+/// A bound value in Postgres's binary format.
 public struct PostgresParameter: Sendable, Hashable {
-    /// The declared type of the parameter.
+    /// The parameter's declared type.
     public let type: PostgresType
     /// Nil is NULL.
     @usableFromInline

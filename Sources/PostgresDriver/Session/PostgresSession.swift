@@ -1,36 +1,33 @@
-/// One connection, lent to a synchronous closure that runs on the connection's own thread.
+/// One connection, lent to a synchronous closure that runs on the connection's thread.
 ///
-/// It can be neither copied nor stored, so it does not outlive the closure, and no transaction can idle across an
-/// `await`. Calls block until the server has answered or the caller's deadline passes; then the connection is closed.
+/// It cannot be copied or stored, so it does not outlive the closure, and transactions cannot idle across an `await`.
+/// Calls block until the server answers or the deadline passes; the connection is then closed.
 ///
-/// Every method throws ``PostgresError``. Its `isSafeToRetry` applies to the whole closure: it is false after an
-/// earlier commit of the closure.
+/// Every method throws ``PostgresError``. Its `isSafeToRetry` applies to the whole closure: it is false after the
+/// closure has committed.
 package struct PostgresSession: ~Copyable {
     let link: LibpqConnection
     let deadline: Deadline
-    /// Whether the caller's work may be done twice, as reads may.
+    /// Whether the caller's work may run twice, as reads may.
     var isIdempotent = false
     package var isRenewable: Bool { !link.isInBody && link.isReusable }
 
-    /// The same connection for another unit of work with its own time, as if newly lent: earlier commits do not affect
-    /// whether a retry is safe. Only while it is renewable.
+    /// The connection for another unit of work with its own deadline, as if newly lent: earlier commits do not affect
+    /// whether a retry is safe. Requires `isRenewable`.
     package func renewed(timeout: Duration) -> PostgresSession {
         precondition(!link.isInBody, "a transaction is open")
         link.beginWork()
         return PostgresSession(link: link, deadline: .after(timeout), isIdempotent: isIdempotent)
     }
 
-    /// Whether the server forwards statements to others; see ``noteDistribution()``.
     package var isDistributed: Bool { link.isDistributed }
 
-    /// Marks a server that forwards statements to others: from now on ``pipeline(_:file:line:)`` sends BEGIN and
-    /// COMMIT.
+    /// Marks a server that forwards statements: ``pipeline(_:file:line:)`` then sends BEGIN and COMMIT.
     ///
-    /// One Postgres takes a round trip for one transaction. Citus requires BEGIN: without it, the node with the rows
-    /// would commit each statement separately.
+    /// Plain Postgres runs a round trip as one transaction. Without BEGIN, a Citus worker commits each statement
+    /// separately.
     package func noteDistribution() { link.isDistributed = true }
 
-    /// Runs one statement in its own transaction.
     package func execute(
         _ sql: SQL,
         file: String = #fileID,
@@ -39,7 +36,6 @@ package struct PostgresSession: ~Copyable {
         try pipeline([sql], file: file, line: line)[0]
     }
 
-    /// Runs one query in its own transaction.
     package func run(
         _ query: Query,
         _ values: QueryValues = [:],
@@ -49,12 +45,11 @@ package struct PostgresSession: ~Copyable {
         try execute(query(values), file: file, line: line)
     }
 
-    /// Runs statements in one round trip and one transaction: all of them take effect, or none.
+    /// Runs statements in one round trip and one transaction.
     ///
-    /// Reads (``RetryPolicy/idempotentRead``) need no transaction, and get none from a distributed server.
+    /// Reads (``RetryPolicy/idempotentRead``) on a distributed server get no transaction, because they need none.
     ///
-    /// - Returns: one result per statement, read after the server has confirmed the commit.
-    /// - Throws: the error of the first failed statement.
+    /// - Returns: one result per statement, after the server has confirmed the commit.
     package func pipeline(
         _ statements: [SQL],
         file: String = #fileID,
@@ -73,7 +68,6 @@ package struct PostgresSession: ~Copyable {
         }
     }
 
-    /// Runs statements between BEGIN and COMMIT, all in one round trip.
     private func block(_ statements: [SQL], at site: CallSite) throws(PostgresError) -> [PostgresResult] {
         do {
             return try transaction(file: site.file, line: site.line) { transaction in
@@ -84,26 +78,26 @@ package struct PostgresSession: ~Copyable {
         }
     }
 
-    /// Runs a text of several statements without parameters, for migrations.
+    /// Runs several statements without parameters, for migrations.
     ///
-    /// The server runs it as one transaction unless it contains transaction commands of its own; because it may, its
-    /// errors are never safe to retry.
+    /// The server runs them as one transaction unless the script contains transaction commands. Its errors are
+    /// therefore never safe to retry.
     package func simple(
         _ script: String,
         file: String = #fileID,
         line: Int = #line
     ) throws(PostgresError) {
         try unit(at: CallSite(file: file, line: line)) { link, roundTrip throws(PostgresError) in
-            // A part of the script may be committed even if the rest fails.
+            // Part of the script may be committed even if the rest fails.
             link.mayHaveCommitted = true
             try link.runScript(script, roundTrip)
         }
     }
 
-    /// Runs the body in an explicit transaction: COMMIT after it returns, ROLLBACK if it throws.
+    /// Runs the body in a transaction: COMMIT after it returns, ROLLBACK if it throws.
     ///
-    /// BEGIN travels with the body's first statements. If a statement fails and the body returns nevertheless, the
-    /// transaction is rolled back and that statement's error is thrown.
+    /// BEGIN is sent with the body's first statements. If a statement fails and the body returns nevertheless, the
+    /// transaction is rolled back and the statement's error is thrown.
     /// - Throws: the body's error, or ``PostgresError`` from BEGIN and COMMIT.
     package func transaction<Value>(
         file: String = #fileID,
@@ -126,7 +120,7 @@ package struct PostgresSession: ~Copyable {
         }
     }
 
-    /// Runs one unit of work and records its commit, so that a later error does not count as safe to retry.
+    /// Runs one unit of work and records its commit, so that later errors are not safe to retry.
     private func unit<Value>(
         at site: CallSite,
         _ work: (LibpqConnection, RoundTrip) throws(PostgresError) -> Value
@@ -150,7 +144,6 @@ package struct PostgresSession: ~Copyable {
 }
 
 extension PostgresError {
-    /// The error for the whole closure: a retry would repeat earlier commits.
     fileprivate func seen(after link: LibpqConnection) -> PostgresError {
         var copy = self
         copy.isSafeToRetry = isSafeToRetry && !link.mayHaveCommitted

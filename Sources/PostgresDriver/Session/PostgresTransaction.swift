@@ -6,13 +6,13 @@ final class TransactionProgress {
     }
 
     var stage = Stage.notBegun
-    /// The server's first error: the transaction cannot commit any more.
+    /// The first error; the transaction can no longer commit.
     var failure: PostgresError?
 }
 
 /// An explicit transaction, lent to the body of ``PostgresSession/transaction(file:line:_:)``.
 ///
-/// Until COMMIT is sent, every error of the connection is safe to retry: the server rolls back.
+/// Until COMMIT is sent, connection errors are safe to retry, because the server rolls back.
 package struct PostgresTransaction: ~Copyable {
     let link: LibpqConnection
     let deadline: Deadline
@@ -36,7 +36,7 @@ package struct PostgresTransaction: ~Copyable {
         try execute(query(values), file: file, line: line)
     }
 
-    /// - Parameter finishing: send COMMIT in the same round trip; nothing can run in the transaction after that.
+    /// - Parameter finishing: sends COMMIT in this round trip; the transaction then accepts no more statements.
     /// - Throws: the error of the first failed statement, or of COMMIT.
     package func pipeline(
         _ statements: [SQL],
@@ -56,7 +56,7 @@ package struct PostgresTransaction: ~Copyable {
         }
     }
 
-    /// For several statements without parameters and without transaction commands.
+    /// The script must not contain transaction commands.
     package func simple(_ script: String, file: String = #fileID, line: Int = #line) throws(PostgresError) {
         let site = CallSite(file: file, line: line)
         if progress.stage == .notBegun { _ = try pipeline([], file: file, line: line) }
@@ -66,21 +66,19 @@ package struct PostgresTransaction: ~Copyable {
         }
     }
 
-    /// Runs after the body has returned.
     func commit(at site: CallSite) throws(PostgresError) {
         if let failure = progress.failure { throw failure }
         guard progress.stage == .open else { return }
         _ = try pipeline([], finishing: true, file: site.file, line: site.line)
     }
 
-    /// Runs after the body has thrown; if it fails, the connection is closed, with the same effect.
+    /// Runs after the body throws. If it fails, closes the connection, with the same effect.
     func rollBack() {
         guard link.isInTransaction else { return }
         let roundTrip = RoundTrip(deadline: deadline, canCommit: false, site: .unknown)
         if (try? link.run(["ROLLBACK"], roundTrip)) == nil { link.close() }
     }
 
-    /// Runs a step unless the transaction is over, and records the first failure.
     private func guarded<Value>(
         at site: CallSite,
         _ step: () throws(PostgresError) -> Value

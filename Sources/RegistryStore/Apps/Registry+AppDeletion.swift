@@ -4,10 +4,10 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Deletes the app and all of its rows. It is unknown at once; its rows follow in small transactions. A sweep
-    /// deletes the rest after an interruption: see ``finishDeletions()``.
+    /// The app becomes unknown at once; its rows follow in small transactions. After an interruption a sweep continues:
+    /// see ``finishDeletions()``.
     ///
-    /// - Returns: false if there is no such app.
+    /// - Returns: false if the app is unknown.
     package func deleteApp(_ bundleID: BundleID, by who: UTF8Text) async throws -> Bool {
         let id = try await write { session in
             try session.run("apps.delete", ["bundle_id": bundleID.rawValue]).decode { try $0["app_id"] as Int64 }.first
@@ -18,9 +18,6 @@ extension Registry {
         return true
     }
 
-    /// Deletes rows left by deleted apps.
-    ///
-    /// - Returns: the number of these apps.
     package func finishDeletions() async throws -> Int {
         let unfinished = try await read { try $0.run("apps.list-deleted").decode { try $0["app_id"] as Int64 } }
         for app in unfinished { try await deleteRows(ofApp: app) }
@@ -61,18 +58,16 @@ extension Registry {
     }
 }
 
-/// The tables with rows of scopes, and the statements that delete these in pages.
 enum AppTables {
     static let indexed = [
         "alias_identities", "installation_tokens", "installation_aliases", "installations",
         "channels", "channel_quotas", "quarantine_guards", "events", "counts",
     ]
 
-    /// The tables whose keys do not begin with the scope: no index finds all rows of a scope, so they are read once, some
-    /// pages at a time.
+    /// Tables without an index on all rows of a scope. They are read once, in ranges of pages.
     static let scanned = ["activity_aliases", "token_values", "activities", "erasures", "start_leases"]
 
-    /// Pages of 8 KiB that a statement reads: 16 MiB, which is quick on any disk.
+    /// Pages of 8 KiB per statement: 16 MiB.
     static let pagesPerStatement = 2048
 
     static func delete(_ scope: Int64, from table: String) -> SQL {

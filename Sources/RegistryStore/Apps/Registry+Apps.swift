@@ -36,8 +36,7 @@ extension Registry {
         }
     }
 
-    /// Nil if there is no such app.
-    ///
+    /// - Returns: nil if the app is unknown.
     /// - Throws: `invalidRequest` if tombstones would not outlive activities by an hour.
     package func change(_ changes: AppChanges, of bundleID: BundleID, by who: UTF8Text) async throws -> App? {
         if let retention = changes.eventRetention { try await makeEventPartition(of: bundleID, retention: retention) }
@@ -51,7 +50,7 @@ extension Registry {
 }
 
 extension AppChanges {
-    /// The values of a query that writes an app. A missing one is the default's, or null without defaults.
+    /// The parameters of a query that writes an app. A missing value comes from `defaults`, or is null without them.
     fileprivate func values(for bundleID: BundleID, else defaults: AppSettings? = nil) -> QueryValues {
         [
             "bundle_id": bundleID.rawValue, "name": name,
@@ -76,7 +75,6 @@ extension App {
         return names.map { byName[$0] }
     }
 
-    /// Writes an event in each of the app's scopes.
     fileprivate static func event(_ type: String, _ bundleID: BundleID, by who: UTF8Text) -> SQL {
         Query("apps.insert-events")(["type": type, "who": who, "bundle_id": bundleID.rawValue])
     }

@@ -2,13 +2,11 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// APNs's limit of distinct channels of an app in one environment.
+    /// APNs's limit of distinct channels per app and environment.
     package static let channelQuota = 10_000
 
-    /// Sets the channel of an alias.
-    ///
-    /// - Parameter quota: for tests, less than Apple's.
-    /// - Returns: whether the alias had none before.
+    /// - Parameter quota: less than APNs's limit in tests.
+    /// - Returns: whether the alias had no channel before.
     /// - Throws: `channelQuota`.
     package func put(
         _ channel: BroadcastChannel,
@@ -49,7 +47,7 @@ extension Registry {
         }
     }
 
-    /// The channel itself continues to exist in APNs.
+    /// Does not delete the channel in APNs.
     package func deleteChannel(of alias: Alias, in scope: Scope, by who: UTF8Text) async throws {
         let key = Self.key(of: alias, in: scope)
         try await write { session in

@@ -3,10 +3,8 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Stores a key, with an audit event.
-    ///
     /// - Parameters:
-    ///   - digest: the SHA-256 of its secret.
+    ///   - digest: the SHA-256 of the key's secret.
     ///   - app: nil for root keys.
     /// - Throws: `unknownApp` if the app was deleted meanwhile.
     package func createKey(
@@ -29,16 +27,14 @@ extension Registry {
             ])
             let keys = try results[2].decode(StoredKey.self)
             if let stored = keys.first(where: { $0.digest == digest }) { return stored.record }
-            // Root keys have no app that could be deleted.
             guard app != nil else { throw UnforeseenRefusal() }
             throw try Refusal.problem(results[3])
         }
     }
 
-    /// Root keys belong to no app.
     private static let noApp: Int64 = 0
 
-    /// Normally none or one; more only by a collision of 71 random bits. Concurrent callers share a statement.
+    /// Several keys share an id only if 71 random bits collide. Concurrent callers share a statement.
     package func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] { try await keyLookups.submit(id) }
 
     /// Includes revoked and expired keys, oldest first.
@@ -53,7 +49,7 @@ extension Registry {
     /// Writes an audit event the first time.
     ///
     /// - Parameter app: 0 for root keys.
-    /// - Returns: false if there is no such key.
+    /// - Returns: false if the key is unknown.
     package func revokeKey(_ id: APIKeyID, ofApp app: Int64, by who: UTF8Text) async throws -> Bool {
         let key: QueryValues = ["app": app, "id": id.rawValue]
         return try await write { session in
@@ -63,7 +59,7 @@ extension Registry {
         }
     }
 
-    /// A later stored time stays.
+    /// Keeps the stored time if it is later.
     package func noteUse(of key: APIKeyRecord, at time: Date) async throws {
         let use: QueryValues = ["time": time, "app": key.appID, "id": key.id.rawValue]
         _ = try await write { try $0.run("keys.record-use", use).affectedRows }

@@ -2,52 +2,49 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The stored facts about one activity; tokens appear as fingerprints.
 package struct ActivityLife: Sendable {
     package struct RetiredToken: Sendable, Hashable {
-        /// The first 4 bytes of the token's SHA-256.
         package let fingerprint: [UInt8]
-        /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
+        /// The device's clock when the system delivered the token, or the time of receipt if the request has no time.
         package let observedAt: Date
-        /// Such as `rotated`.
         package let reason: String
     }
 
     package let explanation: AliasExplanation.Activity
-    /// The `sub` of the signed-in user who registered it first; nil when none did.
+    /// The `sub` of the first signed-in user who registered it.
     package let subject: UTF8Text?
-    /// JSON as it was stored: `{"kind": ["value", …]}`.
+    /// The stored JSON: `{"kind": ["value", …]}`.
     package let aliases: [UInt8]?
     package let metadata: [UInt8]?
     package private(set) var facts = ActivityFacts()
-    /// Counts the changes visible to senders, from 1.
+    /// Counts changes that senders can see, from 1.
     package let revision: Int64
     package let createdAt: Date
-    /// The latest observation of it, full states included; nil when only an end is known.
+    /// Includes full states; nil if only an end is known.
     package let lastObservedAt: Date?
-    /// Nil if no request ended it, though its installation may have logged out.
+    /// Nil if no request ended it, although its installation may have logged out.
     package let endedAt: Date?
-    /// As of when APNs said that its token is dead, or an admin purged it.
+    /// The time from which APNs reported its token dead, or at which an admin purged it.
     package let deadAt: Date?
-    /// APNs's reason in the report by which its token was quarantined, such as `BadDeviceToken`.
+    /// APNs's reason for the quarantine, for example `BadDeviceToken`.
     package let quarantineReason: String?
-    /// The last full state of its installation or its last log-out.
+    /// The later of its installation's last full state and last log-out.
     package let fullStateAt: Date?
     package let loggedOutAt: Date?
-    /// The latest first.
+    /// Latest first.
     package internal(set) var retired: [RetiredToken] = []
-    /// The newest first.
+    /// Newest first.
     package internal(set) var events: [AuditEvent] = []
     package internal(set) var hasMoreEvents = false
 }
 
 extension Registry {
-    /// Bounds the number of earlier tokens read and shown: of an activity with more, those shown need not be the latest.
+    /// If an activity has more former tokens than the first number, the tokens shown need not be the latest.
     private static let (mostSearched, mostRetired) = (10_000, 100)
 
-    /// Nil if the activity is not known.
+    /// Nil if the activity is unknown.
     ///
-    /// - Parameter limit: the number of its events.
+    /// - Parameter limit: the maximum number of events.
     package func life(of id: ActivityID, events limit: Int, in scope: Scope) async throws -> ActivityLife? {
         let key: QueryValues = ["scope": scope.id, "id": id]
         let found = try await read { session in

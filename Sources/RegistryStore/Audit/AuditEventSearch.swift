@@ -1,15 +1,13 @@
 import PostgresDriver
 import RegistryCore
 
-/// The query for each combination of filters.
 struct AuditEventSearch {
     let filter: EventFilter
     let scope: Scope
 
-    /// Those that nearly every request writes: the index of types leaves them out.
+    /// Types that nearly every request writes. The index of types omits them.
     static let commonTypes: Set<UTF8Text> = ["registered", "rotated", "ended", "expired", "dismissed"]
 
-    /// The page that an index finds; nil if no index finds it.
     func indexedPage(before number: Int64, limit: Int) -> SQL? {
         let (installation, subject, type) = (filter.installation, filter.subject, filter.type)
         let values = values(before: number, limit: limit)

@@ -1,7 +1,7 @@
 import RegistryCore
 
-/// The actors in the audit trail: an API key by its id, a part of the service by a word such as `sweep`, and a
-/// signed-in user with a prefix, so that a subject cannot imitate either.
+/// The actors in the audit trail: an API key's id, a word such as `sweep` for a part of the service, or a user's
+/// subject with a prefix, so that a subject cannot imitate the others.
 package enum AuditName {
     package static let userPrefix: UTF8Text = "user:"
     package static func user(_ subject: UTF8Text) -> UTF8Text { "\(userPrefix)\(subject)" }

@@ -1,9 +1,9 @@
 import PostgresDriver
 import RegistryCore
 
-/// The next range of the rows with tokens of a kind, in the order of their immutable numbers.
+/// A range of a kind's token rows, in the order of their immutable numbers.
 struct NumberRange: DecodableRow {
-    /// Nil if there are no more rows.
+    /// Nil after the last row.
     let last: Int64?
     let count: Int
     let firstOfAll: Int64?

@@ -2,7 +2,7 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The limit of a call's search of the audit trail; the call then returns its results so far.
+/// Limits one call's search of the audit trail. The call then returns its results so far.
 struct SearchBudget: Sendable {
     /// No new range begins after this time.
     static let time = Duration.milliseconds(400)
@@ -17,9 +17,9 @@ struct SearchBudget: Sendable {
 extension Registry {
     private static let eventRangeSize = 20_000
 
-    /// One page of the audit trail, newest first.
+    /// Newest first.
     ///
-    /// - Parameter number: of the last event of the page before; nil for the first page.
+    /// - Parameter number: the last event of the previous page.
     package func events(
         _ filter: EventFilter = EventFilter(),
         before number: Int64? = nil,
@@ -33,7 +33,7 @@ extension Registry {
                     let found = try session.pipeline([Query.preferIndexes(), Query("events.limit-time")(), page])[2]
                     return Self.page(try found.decode(), limit: limit)
                 } catch let error as PostgresError where error.sqlState == "57014" {
-                    // Very many events: ranges find them part by part, with the same cursors.
+                    // Too many events for one statement. Search by ranges, with the same cursors.
                 }
             }
             return try Self.read(search, before: number, limit: limit, session)
@@ -61,7 +61,7 @@ extension Registry {
             let page = search.page(from: first, before: upper, limit: limit + 1 - found.count)
             found += try session.execute(page).decode(AuditEvent.self)
             if found.count > limit { return Self.page(found, limit: limit) }
-            // Transactions that overlap put events out of order, but not by an hour.
+            // Overlapping transactions write events out of order, but not by an hour.
             let isBefore = search.filter.since.map { latest < $0.addingTimeInterval(-3600) } ?? false
             if isBefore || range.count < eventRangeSize { return AuditPage(items: found) }
             upper = first

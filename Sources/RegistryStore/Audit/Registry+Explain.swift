@@ -3,9 +3,9 @@ import PostgresDriver
 import RegistryCore
 
 package struct ExplainPosition: Sendable, Hashable {
-    /// Closed activities come after the others.
+    /// Closed activities follow the others.
     package let isClosed: Bool
-    /// The internal key of the page's last activity; 0 before the first page.
+    /// The key of the previous page's last activity; 0 before the first page.
     package let key: Int64
 
     package init(isClosed: Bool, key: Int64) {
@@ -19,7 +19,7 @@ package struct ExplainPosition: Sendable, Hashable {
 extension Registry {
     private static let explainedInstallations = 50
 
-    /// Notes, tokens of installations and leases are on the first page.
+    /// The first page includes notes, tokens of installations and leases.
     package func explain(
         _ alias: Alias,
         after position: ExplainPosition = .start,
@@ -32,7 +32,7 @@ extension Registry {
         let page = Query("explain.read-page")(
             here + ["is_closed": position.isClosed, "after": position.key, "limit": limit]
         )
-        // A UUID is written in capitals by Swift, and in small letters by most servers.
+        // Swift prints UUIDs in upper case, most servers in lower case.
         let spellings = [alias.value.string.lowercased(), alias.value.string.uppercased()].map { UTF8Text($0) }
             .filter { $0 != alias.value }
         let rest =

@@ -4,11 +4,11 @@ import RegistryCore
 
 package struct ListedInstallation: Sendable, Hashable {
     package let installation: InstallationHash
-    /// Nil if it belongs to no user.
+    /// Nil without a signed-in user.
     package let subject: UTF8Text?
-    /// When anything was last heard of it, on the server's clock.
+    /// The last request about it, by the server's clock.
     package let touchedAt: Date
-    /// The greatest time of its full states and log-outs; nil when there was none.
+    /// The later of its last full state and last log-out.
     package let fullStateAt: Date?
     package let loggedOutAt: Date?
 }
@@ -31,7 +31,7 @@ extension Registry {
 
     /// Most recently active first.
     ///
-    /// - Parameter last: the last one of the previous page, and its time; nil for the first page.
+    /// - Parameter last: the last installation of the previous page, and its time.
     package func installations(
         after last: (touchedAt: Date, installation: InstallationHash)? = nil,
         limit: Int,
@@ -46,7 +46,7 @@ extension Registry {
 
     /// In the order of their aliases.
     ///
-    /// - Parameter alias: the last one of the previous page; nil for the first page.
+    /// - Parameter alias: the last alias of the previous page.
     package func channels(after alias: Alias? = nil, limit: Int, in scope: Scope) async throws -> [ListedChannel] {
         let values: QueryValues = [
             "scope": scope.id, "kind": alias?.kind ?? "", "value": alias?.value ?? "", "limit": limit,

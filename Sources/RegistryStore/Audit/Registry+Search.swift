@@ -5,13 +5,11 @@ import RegistryCore
 package enum ActivitySearch: Sendable, Hashable {
     case id(UTF8Text)
     case alias(kind: UTF8Text?, value: UTF8Text)
-    /// The first bytes of the SHA-256 of its token: at least one byte.
+    /// The first bytes of its token's SHA-256, at least one.
     case fingerprint([UInt8])
-    /// The first bytes of the hash of its installation; finds activities that have not ended.
+    /// The first bytes of its installation's hash. Finds activities that have not ended.
     case installation([UInt8])
-    /// Activities that are neither ended nor expired, the latest first.
     case running
-    /// Activities that have ended or expired, the latest first.
     case over
 }
 
@@ -24,7 +22,6 @@ extension Registry {
         try await read { session in
             var known: Set<Int64> = []
             return try session.pipeline(searches.map { $0.query(limit: limit, in: scope) }).flatMap { result in
-                // Those that are not closed first, the newest of them first.
                 try result.decode(AliasExplanation.Activity.self).sorted { one, other in
                     one.isClosed == other.isClosed ? one.key > other.key : other.isClosed
                 }
@@ -32,7 +29,7 @@ extension Registry {
         }
     }
 
-    /// Installations whose hash begins with some bytes, or that hold a start or device token whose SHA-256 does.
+    /// Installations with a hash, or a token's SHA-256, that begins with `prefix`.
     package func findInstallations(
         beginningWith prefix: [UInt8],
         limit: Int,
@@ -41,7 +38,6 @@ extension Registry {
         try await findInstallations("audit.find-installations", ["scope": scope.id, "limit": limit] + .digests(prefix))
     }
 
-    /// Installations whose start and device tokens are found under an alias.
     package func findInstallations(under alias: Alias, limit: Int, in scope: Scope) async throws -> [InstallationHash] {
         try await findInstallations(
             .findInstallationsOfAlias,
@@ -71,7 +67,7 @@ extension ActivitySearch {
 }
 
 extension QueryValues {
-    /// The range of the digests that begin with some bytes; digests have 32 bytes.
+    /// The range of 32-byte digests that begin with `prefix`.
     fileprivate static func digests(_ prefix: [UInt8]) -> QueryValues {
         ["first": prefix, "last": prefix + [UInt8](repeating: 0xFF, count: max(0, 32 - prefix.count))]
     }

@@ -3,7 +3,7 @@ import PostgresDriver
 import RegistryCore
 
 package struct StalePosition: Sendable, Hashable {
-    /// The index of the kind in ``TokenKind/all``.
+    /// The kind's index in ``TokenKind/all``.
     package let part: Int
     package let number: Int64
 
@@ -19,9 +19,7 @@ extension Registry {
     private static let sampleSize = 10
     private static let purgePageSize = 1000
 
-    /// In the order of kinds and immutable numbers.
-    ///
-    /// - Parameter searchTime: how long to search before the page is returned; nil for the default.
+    /// - Parameter searchTime: the time limit; nil for the default.
     package func staleTokens(
         _ filter: StaleFilter = StaleFilter(),
         after position: StalePosition = .start,
@@ -47,7 +45,7 @@ extension Registry {
 
     /// The number of tokens that a purge would drop, and a sample.
     ///
-    /// - Parameter searchTime: how long to count, and then to search for the sample; nil for the default.
+    /// - Parameter searchTime: the time limit for the count, and again for the sample; nil for the default.
     package func countStaleTokens(
         _ filter: StaleFilter = StaleFilter(),
         searchTime: Duration? = nil,
@@ -71,10 +69,7 @@ extension Registry {
         return counts
     }
 
-    /// Drops the tokens that look dead, a thousand per transaction. It ends no activity: a later observation by a
-    /// client brings a token back.
-    ///
-    /// - Returns: the number of dropped tokens.
+    /// A thousand per transaction. Ends no activity: a later observation by a client restores the token.
     package func purgeStaleTokens(
         _ filter: StaleFilter = StaleFilter(),
         in scope: Scope,
@@ -94,12 +89,10 @@ extension Registry {
     }
 }
 
-/// Walks through all tokens that may be stale, kind by kind, within a time limit.
 private struct StaleSearch {
     let filter: StaleFilter
     let scope: Scope
     var position: StalePosition
-    /// Nil at the end of the walk.
     private(set) var next: StalePosition?
     private let budget: SearchBudget
 
@@ -110,7 +103,7 @@ private struct StaleSearch {
         self.position = position
     }
 
-    /// Calls the closure with the bounds of range after range, until it returns false, time is up or nothing is left.
+    /// Calls `visit` with the bounds of each range, until it returns false, the time is up or the last range is done.
     mutating func readPages(
         _ session: borrowing PostgresSession,
         _ visit: (StaleStatements, Int64, Int64) throws -> Bool

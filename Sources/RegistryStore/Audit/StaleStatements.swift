@@ -1,13 +1,11 @@
 import PostgresDriver
 import RegistryCore
 
-/// The queries for tokens of one kind that look dead. Quarantined tokens are found at once, others in ranges of numbers.
+/// The queries for stale tokens of one kind. Quarantined tokens have an index; others are read in ranges of numbers.
 struct StaleStatements {
     let kind: TokenKind
     let filter: StaleFilter
     let scope: Scope
-
-    /// For purges.
 
     static let rangeSize = 50_000
     var isIndexed: Bool { reasons == [.quarantined] }
@@ -29,14 +27,14 @@ struct StaleStatements {
         return Query("stale.read-page")(values + conditions + ["after": position, "through": last, "limit": limit])
     }
 
-    /// The page of quarantined tokens contains their number.
+    /// The page of quarantined tokens contains their total.
     func counts(after position: Int64, through last: Int64) -> SQL {
         isIndexed
             ? page(after: position, through: last, limit: 1)
             : Query("stale.count")(values + conditions + ["after": position, "through": last])
     }
 
-    /// The ones that are still stale: they may have changed before they were locked.
+    /// The tokens that are still stale; they may have changed before they were locked.
     func remaining(_ numbers: [Int64]) -> SQL { Query("stale.find-among")(values + conditions + ["numbers": numbers]) }
 
     func token(_ row: NamedRow) throws -> StaleToken {
@@ -57,7 +55,6 @@ struct StaleStatements {
         )
     }
 
-    /// The reasons that are asked for and hold.
     func reasons(_ row: NamedRow) throws -> [StaleReason] {
         let holds: [StaleReason: Bool] = [
             .unconfirmed: try row["is_unconfirmed"], .expired: try row["is_expired"],

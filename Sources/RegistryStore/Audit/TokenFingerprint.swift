@@ -3,7 +3,7 @@ import Foundation
 import RegistryCore
 
 package enum TokenFingerprint {
-    /// The first 4 bytes of the SHA-256 of a token's bytes, in lower-case hex, as the audit trail has it.
+    /// The first 4 bytes of the token's SHA-256, in lower-case hex.
     package static func text(of token: [UInt8]) -> String {
         Hexadecimal.encode(Array(SHA256.hash(data: Data(token)).prefix(4)))
     }

@@ -1,7 +1,7 @@
 import RegistryCore
 
 extension Change {
-    /// Nil for an event that changes nothing for senders.
+    /// Nil for an event without effect for senders.
     init?(_ event: ChangeEvent) {
         guard let meaning = Meaning(event) else { return nil }
         self.init(
@@ -63,12 +63,12 @@ extension Change {
             switch event.type {
             case "logged-out": self.init("unavailable", reason: "logged-out")
             case "taken-over", "installation-changed": self.init("aliases")
-            // The activity, or another record of a phone, was erased meanwhile.
+            // The activity or installation was erased meanwhile.
             default: return nil
             }
         }
 
-        /// The reason why a token is withheld, by the type of the event.
+        /// Reasons by event type.
         private static let withheld = [
             "dropped": "unregistered", "quarantined": "quarantined", "taken-over": "taken-over", "purged": "purged",
             "deleted": "deleted",

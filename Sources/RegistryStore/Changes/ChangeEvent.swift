@@ -2,7 +2,6 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// An event as the change feed reads it.
 struct ChangeEvent: DecodableRow {
     let number: Int64
     let recordedAt: Date

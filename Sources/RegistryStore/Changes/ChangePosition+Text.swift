@@ -1,12 +1,12 @@
 import RegistryCore
 
 extension ChangePosition {
-    /// The first byte: another layout has another one.
+    /// The first byte. Change it with the layout.
     private static let version: UInt8 = 1
-    /// Bounds the transactions of a snapshot; a server has far fewer connections.
+    /// Bounds the running transactions of a snapshot, far above a server's connections.
     private static let mostRunning = 20_000
 
-    /// Base64url of numbers, seven bits a byte. It grants no right, so it is not signed.
+    /// Base64url of varints (seven bits per byte). Not signed, because a position grants no right.
     package var text: String {
         var bytes = [Self.version]
         func append(_ number: UInt64) {
@@ -118,7 +118,7 @@ extension ChangePosition {
             return nil
         }
 
-        /// A number that may be added to.
+        /// Bounded, so that additions cannot overflow.
         mutating func signed() -> Int64? { number().flatMap { $0 < 1 << 62 ? Int64($0) : nil } }
         mutating func number32() -> UInt32? { number().flatMap { UInt32(exactly: $0) } }
     }

@@ -3,19 +3,19 @@ import RegistryCore
 
 /// The position in the change feed up to which a caller knows all changes.
 ///
-/// Transactions commit in another order than they draw event numbers, so a number is no position. A snapshot is: a row
-/// visible now and not visible then is new. The number below which no new row can appear bounds the reads.
+/// Transactions commit in another order than they draw event numbers, so a number cannot be a position. A snapshot can:
+/// a row visible now but not to the snapshot is new. `low`, below which no new row can appear, bounds the reads.
 package struct ChangePosition: Sendable, Hashable {
-    /// The position's database; it differs from any other, from a restored one and from a promoted standby.
+    /// Identifies the database. A restored database and a promoted standby have other identities.
     struct Database: Sendable, Hashable {
         let system: UInt64
         let oid: UInt32
-        /// The table of events; a restored dump creates a new one.
+        /// The events table's OID; restoring a dump creates another table.
         let table: UInt32
         let timeline: UInt32
     }
 
-    /// A snapshot, with the last event number that had been drawn before it was taken. Both outlast a crash.
+    /// A snapshot, and the last event number drawn before it. Both are durable.
     struct Moment: Sendable, Hashable {
         let snapshot: TransactionSnapshot
         let number: Int64
@@ -24,17 +24,16 @@ package struct ChangePosition: Sendable, Hashable {
     }
 
     let database: Database
-    /// The caller knows all changes that this moment sees.
+    /// The caller knows all changes visible at this moment.
     var since: Moment
-    /// Every event that `since` does not see has a greater number.
+    /// Every event not visible in `since` has a greater number.
     var low: Int64
-    /// An earlier moment from which the next bound follows; nil if no number was drawn since the bound.
+    /// An earlier moment that yields the next bound; nil if no number was drawn since the bound.
     var mark: Mark?
-    /// Set while the pages between two snapshots are read: the later snapshot, and the last number told.
     var page: Page?
 
-    /// A number, and the id of a transaction begun after the number was drawn. Any later id draws a greater number; so
-    /// once all ids up to it are over, no new event has this number or a smaller one.
+    /// A number, and a transaction id assigned after the number was drawn. Later ids draw greater numbers, so once all
+    /// transactions up to this id are over, every new event has a greater number.
     struct Mark: Sendable, Hashable {
         let transaction: UInt64
         let number: Int64
@@ -50,8 +49,8 @@ package struct ChangePosition: Sendable, Hashable {
     /// The position from now on.
     ///
     /// - Parameters:
-    ///   - mark: of a moment before now.
-    ///   - fallback: how many numbers further back than now the bound is while the mark is not reached.
+    ///   - mark: from an earlier moment.
+    ///   - fallback: how far below the current number the bound is until the mark is reached.
     init(database: Database, now: Moment, mark: Mark, fallback: Int64) {
         let isReached = now.snapshot.oldest > mark.transaction
         self.init(
@@ -84,7 +83,7 @@ package struct ChangePosition: Sendable, Hashable {
 
     var needsMark: Bool { mark == nil && page == nil && since.number > low }
 
-    /// The position after a page of the events before a moment, up to a number.
+    /// The position after a page of the events before `upper`, up to a number.
     func moved(within upper: Moment, to last: Int64) -> ChangePosition {
         var moved = self
         moved.page = Page(upper: upper, last: last)

@@ -2,22 +2,22 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The parts of transactions that workers of Citus have yet to end.
+/// The parts of transactions that Citus workers have yet to end.
 ///
-/// A writing transaction is prepared on its worker, ends on the coordinator, and only then on the worker: until then, a
-/// snapshot of the coordinator counts rows as committed that no session can read yet.
+/// A writing transaction is prepared on its worker and ends on the coordinator first, then on the worker. Meanwhile a
+/// coordinator snapshot counts rows as committed that sessions cannot read yet.
 enum PreparedTransactions {
-    /// Waits until workers have ended all transactions that the coordinator had ended at the call. This is short unless
-    /// a node is away.
+    /// Waits until workers have ended all transactions that the coordinator had ended at the call. Short unless a node
+    /// is down.
     ///
-    /// - Throws: `unavailable`: a position must not move past untold changes.
+    /// - Throws: `unavailable`, because a position must not skip changes.
     static func wait(_ session: borrowing PostgresSession) throws {
         var waiting: Set<String>?
         for look in 0..<mostLooks {
             if look > 0 { Thread.sleep(forTimeInterval: pause) }
             let (names, isWhole) = try session.execute(all)[0].decode([String].self, Bool.self)
             guard isWhole else { break }
-            // A snapshot taken earlier does not count later prepared transactions as over.
+            // Transactions prepared later are not part of an earlier snapshot.
             let left = waiting?.intersection(names) ?? Set(names)
             guard !left.isEmpty else { return }
             waiting = left
@@ -30,11 +30,10 @@ enum PreparedTransactions {
         throw problem
     }
 
-    /// How often workers are asked, and after which pause, in seconds: for a second or two.
+    /// How often to ask, and the pause in seconds: one or two seconds in total.
     private static let mostLooks = 100
     private static let pause = 0.01
 
-    /// The names of those that are prepared in this database, and whether all workers answered.
     private static let all: SQL = """
         SELECT coalesce(array_agg(part.gid) FILTER (WHERE part.gid <> ''), '{}'), coalesce(bool_and(answer.success), true)
         FROM run_command_on_workers($$

@@ -9,13 +9,13 @@ package struct ChangePage: Sendable {
 }
 
 extension Registry {
-    /// The most event numbers that a page reads, however few of them belong to the scope.
+    /// Maximum event numbers per page, including other scopes' events.
     static let mostChangeNumbers: Int64 = 1_000_000
 
     package func presentChangePosition() async throws -> ChangePosition {
         let mark = try await read { session in try Self.mark(Self.moment(session).moment, session) }
         var (database, now) = try await read(Self.moment)
-        // Most transactions last some milliseconds. If one lasts long, more is read later, and nothing is lost.
+        // Most transactions take milliseconds. A longer one only makes later reads larger; no change is lost.
         for _ in 0..<8 where now.snapshot.oldest <= mark.transaction {
             try await Task.sleep(for: .milliseconds(10))
             (database, now) = try await read(Self.moment)
@@ -23,8 +23,8 @@ extension Registry {
         return ChangePosition(database: database, now: now, mark: mark, fallback: Self.mostChangeNumbers / 2)
     }
 
-    /// - Parameter limit: the most events that are read; some are no changes.
-    /// - Throws: `feedExpired`, `feedReset`: the caller lists anew; `unavailable`.
+    /// - Parameter limit: maximum events to read; some are not changes.
+    /// - Throws: `feedExpired` or `feedReset`, which require a new listing; `unavailable`.
     package func changes(after position: ChangePosition, limit: Int, in scope: Scope) async throws -> ChangePage {
         try await read { session in
             let (database, moment) = try Self.moment(session)
@@ -38,13 +38,13 @@ extension Registry {
             let page = Query("changes.read-page")([
                 "scope": scope.id,
                 "after": start,
-                // The last part may see numbers drawn since.
+                // The last part may include numbers drawn since.
                 "through": end < upper.number ? end : .max,
                 "since": position.since.snapshot.text,
                 "until": upper.snapshot.text,
                 "limit": limit,
             ])
-            // Read after the page, to report events that the page lacks because they were dropped.
+            // Read after the page, to detect events dropped before it.
             let results = try session.pipeline([page, Query("changes.read-last-dropped")(["app": scope.app.id])])
             let events = try results[0].decode(ChangeEvent.self)
             let dropped = try results[1].decode { try $0["events_dropped_to"] as Int64 }.first ?? 0
@@ -84,8 +84,8 @@ extension Registry {
         return ChangePosition.Mark(transaction: transaction, number: moment.number)
     }
 
-    /// The present moment, after its flush. Otherwise Postgres could reuse its numbers after a crash, and the events of
-    /// other transactions would count as told.
+    /// Flushes to disk. Otherwise Postgres could reuse its numbers after a crash, and events of other transactions
+    /// would be skipped.
     static func moment(
         _ session: borrowing PostgresSession
     ) throws -> (database: ChangePosition.Database, moment: ChangePosition.Moment) {
@@ -118,7 +118,7 @@ extension Registry {
 }
 
 extension ChangePosition {
-    /// - Throws: `feedReset` for a position of another database or of its future; `feedExpired` if events after it may
+    /// - Throws: `feedReset` for a position of another database or of the future; `feedExpired` if later events may
     ///   have been dropped.
     fileprivate func check(against database: Database, _ now: Moment, retention: Duration) throws(Problem) {
         let last = page?.upper ?? since

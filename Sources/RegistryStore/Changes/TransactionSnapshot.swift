@@ -1,12 +1,12 @@
 import RegistryCore
 
-/// The transactions that a snapshot of Postgres sees: Postgres's `pg_snapshot`, `xmin:xmax:running,…`.
+/// Postgres's `pg_snapshot`: `xmin:xmax:running,…`.
 struct TransactionSnapshot: Sendable, Hashable {
-    /// All transactions before it are over.
+    /// All earlier transactions are over.
     let oldest: UInt64
-    /// No transaction from it on was over. Some of them may have been running: Postgres does not list those.
+    /// This and later transactions were not over; Postgres does not list those that were running.
     let next: UInt64
-    /// The running transactions between the two, in ascending order.
+    /// Running transactions from `oldest` to `next`, ascending.
     let running: [UInt64]
 
     init?(oldest: UInt64, next: UInt64, running: [UInt64]) {

@@ -2,18 +2,16 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The counts of activities and tokens of an app in one environment, made in one minute.
 package struct Counts: Sendable, Hashable {
     package enum TokenState: String, Sendable, Hashable, CaseIterable {
-        /// Handed out.
         case current
-        /// Reported as bad, and not claimed by a client since.
+        /// Reported as bad and not claimed by a client since.
         case quarantined
-        /// Dead, taken over, or of an installation that logged out.
+        /// Dead, taken over, or of a logged-out installation.
         case withheld
     }
 
-    /// Activities or tokens that are counted together. Update tokens count only for active activities.
+    /// Activities or tokens counted together. Update tokens count only for active activities.
     package enum Group: Sendable, Hashable {
         case activities(ActivityState)
         case tokens(TokenKind, TokenState)
@@ -22,7 +20,6 @@ package struct Counts: Sendable, Hashable {
             ActivityState.allCases.map(Group.activities)
             + TokenKind.all.flatMap { kind in TokenState.allCases.map { .tokens(kind, $0) } }
 
-        /// The names in the database.
         fileprivate var names: (kind: String, state: String) {
             switch self {
             case .activities(let state): ("activity", state.rawValue)
@@ -38,22 +35,18 @@ package struct Counts: Sendable, Hashable {
 
     /// The start of the minute, by Postgres's clock.
     package let countedAt: Date
-    /// Whether some counts are extrapolated from a sample.
     package let isEstimated: Bool
-    /// A count for each age of ``RegistryStatistics/emptyAges``. Empty groups are missing.
+    /// Counts by age, as in ``RegistryStatistics/emptyAges``. Empty groups are missing.
     private let ages: [Group: [Int]]
 
-    /// The count of a group, of all ages.
     package subscript(group: Group) -> Int { ages[group]?.reduce(0, +) ?? 0 }
 
-    /// The sums of some groups, by age.
     func ages(of groups: Group...) -> [RegistryStatistics.AgeGroup] {
         RegistryStatistics.emptyAges.enumerated().map { index, age in
             .init(upTo: age.upTo, count: groups.map { ages[$0]?.dropFirst(index).first ?? 0 }.reduce(0, +))
         }
     }
 
-    /// The current tokens of each kind.
     package var tokens: [RegistryStatistics.Tokens] {
         TokenKind.all.map { kind in
             .init(kind: kind, count: self[.tokens(kind, .current)], ages: ages(of: .tokens(kind, .current)))
@@ -72,7 +65,7 @@ extension Counts: DecodableRow {
 }
 
 extension Counts {
-    /// Leaves out unknown groups, because a later version may store more.
+    /// Skips unknown groups, because a later version may store more.
     static func ages(stored json: JSONB) throws -> [Group: [Int]] {
         guard let value = JSONValue(stored: json.bytes) else { throw UnreadableRow(detail: "counts are not JSON") }
         var ages: [Group: [Int]] = [:]

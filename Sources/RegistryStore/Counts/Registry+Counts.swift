@@ -2,10 +2,8 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// The counts of this minute, made and stored now unless they already are. If several instances count at once, the counts
-    /// of one are stored, and all return these.
-    ///
-    /// - Throws: `unavailable`.
+    /// The counts of this minute, computed and stored if missing. If several instances count at once, all return the
+    /// counts stored first.
     @discardableResult
     package func counts(in scope: Scope) async throws -> Counts {
         try await write { session in
@@ -21,15 +19,15 @@ extension Registry {
                 "scope": scope.id, "is_estimated": count.isEstimated, "ages": Counts.json(count.ages),
             ]
             _ = try session.pipeline([Query("counts.insert")(counts), Query("counts.thin-out")(latest)])
-            // Another instance's counts, if it was first.
+            // Another instance's counts if it was first.
             return try session.run(.readLatestCounts, latest).decode(Counts.self)[0]
         }
     }
 }
 
 private struct Count {
-    /// The approximate limit of rows read of a table. A row costs two lookups by key, about 16 microseconds together, so a
-    /// table takes at most half a second. Counts are a few percent off.
+    /// Approximate limit of rows read per table. A row costs two lookups, about 16 microseconds, so a table takes at
+    /// most half a second. Counts are off by a few percent.
     private static let sampleSize = 30_000
 
     let scope: Scope

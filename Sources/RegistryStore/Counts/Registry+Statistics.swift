@@ -3,8 +3,6 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// The counts of this minute, and of events and tokens over the last time.
-    ///
     /// - Parameter window: how far back events are counted, within ``RegistryStatistics/windows``.
     package func statistics(over window: Duration, in scope: Scope) async throws -> RegistryStatistics {
         let counts = try await counts(in: scope)
@@ -28,9 +26,8 @@ extension RegistryStatistics {
         tokens = counts.tokens
     }
 
-    /// The approximate limit of rows of `events` in a sample.
     private static let sampleSize = 100_000
-    /// The limit of rare events that are counted one by one.
+    /// Up to this number, rare events are counted exactly.
     private static let mostRareEvents = 200_000
 
     private struct Events: DecodableRow {
@@ -43,7 +40,7 @@ extension RegistryStatistics {
         }
     }
 
-    /// Events of rare types are found by an index of their own, unless they are many.
+    /// An index finds events of rare types, unless they are too many.
     fileprivate mutating func countEvents(in scope: Scope, _ session: borrowing PostgresSession) throws {
         let start = computedAt.addingTimeInterval(-Double(window.components.seconds))
         let values: QueryValues = ["step": step, "scope": scope.id, "since": start]
@@ -64,7 +61,7 @@ extension RegistryStatistics {
     }
 
     fileprivate mutating func readTokenCounts(in scope: Scope, _ session: borrowing PostgresSession) throws {
-        // A column of a chart may begin before its window, and shows what was counted shortly before it.
+        // A chart's column may begin before the window, and shows the latest earlier count.
         let start = computedAt.addingTimeInterval(-Double((window + step + Self.tokenCountValidity).components.seconds))
         let stored = try session.run("counts.read-since", ["scope": scope.id, "since": start]).decode(Counts.self)
         tokenCounts = stored.map { counts in

@@ -3,12 +3,9 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// Scopes that are read in one round trip. Few, because Citus takes 25 milliseconds for each.
+    /// Scopes per round trip, kept low because Citus takes 25 milliseconds for each.
     private static let scopesPerRead = 20
 
-    /// The latest counts of all apps together, with the sweep's lag, the active guards and the number of events.
-    ///
-    /// - Throws: `unavailable`.
     package func totals() async throws -> Totals {
         var (totals, scopes) = try await read { session in
             let results = try session.pipeline([
@@ -42,7 +39,6 @@ extension Registry {
 private struct CountedScope: DecodableRow {
     let id: Int64
     let environment: APNSEnvironment
-    /// The app's age.
     let age: Duration
 
     init(row: NamedRow) throws {

@@ -1,16 +1,16 @@
 import Foundation
 import PostgresDriver
 
-/// A sample of a table's pages, so that counting a large table takes no longer than counting a small one.
+/// A sample of a table's pages, so that counting a large table takes no longer than a small one.
 struct TableSample {
     private let size: Int
-    /// The part of the table that is read: all of a table up to the sample's size, else a half, a quarter, an eighth and so
-    /// on, so that the same pages are read for a while.
+    /// 100 up to the sample's size, otherwise 50, 25, 12.5 and so on. The steps keep the sampled pages stable for a
+    /// while.
     let percent: Double
 
     /// - Parameters:
     ///   - size: the approximate limit of rows.
-    ///   - scope: counts only the shard with its rows, if the table is distributed.
+    ///   - scope: if the table is distributed, only this scope's shard counts.
     init(_ table: String, size: Int, of scope: Scope, _ session: borrowing PostgresSession) throws {
         let rows = try TableSizes.rows(of: table, holding: scope.id, session)
         self.size = size
@@ -19,7 +19,7 @@ struct TableSample {
 
     /// Groups of rows with their counts, extrapolated to the whole table, and whether the counts are estimates.
     ///
-    /// - Parameter query: counts a part of the table, `:percent`.
+    /// - Parameter query: must read only the part `:percent` of the table.
     func count<Group: DecodableRow>(
         _ query: Query,
         _ values: QueryValues,
@@ -31,7 +31,7 @@ struct TableSample {
         let groups = try run(percent)
         guard percent < 100 else { return (groups, false) }
         let scale = 100 / percent
-        // A sample says little about an app with few rows, and its index finds them fast.
+        // A sample is inaccurate for an app with few rows, and its index finds them fast.
         guard Double(groups.map(\.count).reduce(0, +)) * scale > Double(size) else { return (try run(100), false) }
         return (groups.map { ($0.0, Int((Double($0.count) * scale).rounded())) }, true)
     }

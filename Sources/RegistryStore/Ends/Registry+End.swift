@@ -4,9 +4,9 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// Ends an activity, known or not. Ending twice is not an error.
+    /// Ending twice, or an unknown activity, is not an error.
     ///
-    /// - Parameter claimant: becomes the owner of the tombstone of an unknown activity.
+    /// - Parameter claimant: becomes the owner of an unknown activity's tombstone.
     /// - Throws: `clockSkew`, `notYours`.
     package func end(
         _ id: ActivityID,
@@ -32,7 +32,8 @@ extension Registry {
         }
     }
 
-    /// Ends all running activities that have the alias, a thousand per transaction. Always writes if there was one (R1).
+    /// Ends all running activities that have the alias, a thousand per transaction. If the alias has activities, always
+    /// writes (R1).
     ///
     /// - Returns: the number of activities that were running.
     package func endAll(under alias: Alias, in scope: Scope, by who: UTF8Text) async throws -> Int {
@@ -56,20 +57,17 @@ extension Registry {
     }
 }
 
-/// Ends activities by one request.
 struct EndUnit {
     let scope: Scope
     let reason: EndReason
-    /// Nil for the time of receipt.
     let observedAt: Timestamp?
     let who: UTF8Text
     let claimant: Claimant
 
     private static let pageSize = 1000
 
-    /// Ends locked activities. Erased ones are over already, and get no other tombstone, which would name them.
+    /// Ends locked activities. Skips erased activities, which are over: another tombstone would name them.
     ///
-    /// - Returns: the number of activities that were running.
     /// - Throws: `clockSkew`, `notYours`.
     func apply(
         to ids: [ActivityID],
@@ -96,8 +94,8 @@ struct EndUnit {
         return running
     }
 
-    /// - Returns: the number of running activities of the page, whether anything was written, and the key of its last activity;
-    ///   nil for the last page.
+    /// - Returns: how many activities of the page were running, whether anything was written, and the key of its last
+    ///   activity, or nil for the last page.
     fileprivate func endPage(
         under alias: Alias,
         after key: Int64,

@@ -2,12 +2,11 @@ import PostgresDriver
 import RegistryCore
 
 package enum ErasureSubject: Sendable, Hashable {
-    /// All activities and installations that bear the alias, and its channel.
+    /// All activities and installations that have the alias, and its channel.
     case alias(Alias)
     case installation(InstallationHash)
     case subject(UTF8Text)
 
-    /// The name whose digest is remembered.
     var name: UTF8Text {
         switch self {
         case .alias(let alias): "alias:\(alias.kind):\(alias.value)"
@@ -16,7 +15,7 @@ package enum ErasureSubject: Sendable, Hashable {
         }
     }
 
-    /// Finds a page of the activities to erase; erased ones are not found again.
+    /// A page of the activities to erase. Erased ones are not found again.
     func findActivities(limit: Int, in scope: Scope) -> SQL {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         return switch self {
@@ -27,7 +26,6 @@ package enum ErasureSubject: Sendable, Hashable {
         }
     }
 
-    /// Finds a page of the installations to erase; erased ones are not found again.
     func findInstallations(limit: Int, in scope: Scope) -> SQL {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         return switch self {
@@ -37,7 +35,7 @@ package enum ErasureSubject: Sendable, Hashable {
         }
     }
 
-    /// Deletes a page of the identities to erase; nil if the subject has none besides those of activities.
+    /// Deletes a page of identities; nil if the subject has only identities of activities.
     func deleteIdentities(limit: Int, in scope: Scope) -> SQL? {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         let delete = { Query("erasure.delete-identities-of-owner")(page + ["owner": ($0 as ActivityOwner).stored]) }
@@ -50,8 +48,8 @@ package enum ErasureSubject: Sendable, Hashable {
         }
     }
 
-    /// Finds a page of the events that name the subject itself without an erased activity or installation; redacted ones
-    /// are not found again. Nil for an alias, which has no index there.
+    /// A page of events that name the subject without an erased activity or installation. Redacted ones are not found
+    /// again. Nil for an alias, which has no index.
     func findEvents(limit: Int, in scope: Scope) -> SQL? {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         return switch self {

@@ -2,25 +2,22 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The number of deleted or redacted rows. Each call counts only its own work: a repetition after an interruption
-/// counts the rest.
+/// Deleted or redacted rows. Each call counts only its own work; a repetition counts the rest.
 package struct ErasureCounts: Sendable, Hashable {
     package var activities = 0
     /// Rows of installations, their tokens, channels and identities.
     package var records = 0
-    /// Redacted audit events stay, without personal data.
+    /// Redacted audit events, which stay without personal data.
     package var events = 0
 }
 
 extension Registry {
-    /// Deletes all data about an alias, an installation or a signed-in user, and removes them from the audit trail.
-    /// Earlier observations do not come back.
+    /// Also redacts the audit trail. Earlier observations do not restore the data.
     ///
-    /// It may be repeated, and must be after a failure: finished work stays done, and the repetition does the rest. All
-    /// of it runs in small transactions, however often a token was rotated; from the first one about an activity or an
-    /// installation on, all of its tokens are withheld.
+    /// Runs in small transactions; repeat it after a failure. The first transaction about an activity or installation
+    /// withholds all its tokens.
     ///
-    /// - Throws: `unavailable`, also while an earlier request does not end.
+    /// - Throws: `unavailable`, for example while an earlier request does not end.
     package func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
         let erasure = Erasure(subject: subject, scope: scope)
         try await write { session in
@@ -35,18 +32,18 @@ extension Registry {
         let pages =
             try await inPages(&counts, [event], erasure.deleteActivities)
             + inPages(&counts, [event], erasure.deleteInstallations)
-        // Followers of the feed list anew after each event: first when all is deleted, and again when the trail that
-        // they may have to read is redacted.
+        // Followers of the feed list again after each event: after the deletion, and after the redaction of events that
+        // they may have to read.
         if pages > 1 { _ = try await write { try $0.execute(event).affectedRows } }
         var rest: [SQL] = []
-        // The identities of the subject that no erased activity had.
+        // The subject's identities without an erased activity.
         if let identities = subject.deleteIdentities(limit: Self.identityPageSize, in: scope) {
             rest.append(identities)
         }
         if case .alias(let alias) = subject {
             let key: QueryValues = ["scope": scope.id, "kind": alias.kind, "value": alias.value]
             counts.records += try await write { try $0.run(.deleteChannel, key).affectedRows }
-            // The leases on installations that do not bear the alias; the others went with their installations.
+            // Leases on installations without the alias. Other leases were deleted with their installations.
             rest.append(Query("erasure.delete-leases-of-alias")(key + ["limit": Erasure.pageSize]))
         }
         for page in rest {
@@ -60,7 +57,7 @@ extension Registry {
         return counts
     }
 
-    /// Waits until every request sees all commits: from then on, rows deleted because of it stay deleted.
+    /// Waits until every request sees all commits. Rows deleted because of these commits then stay deleted.
     func waitForWriters() async throws {
         let time = try await read { try $0.run("erasure.read-clock").decode { try $0["now"] as Timestamp }[0] }
         let deadline = ContinuousClock.now + .seconds(10)
@@ -74,11 +71,11 @@ extension Registry {
 
     static let identityPageSize = 50
 
-    /// Runs page after page, each a transaction, until none is found.
+    /// Runs pages, each in its own transaction, until none is left.
     ///
     /// - Parameters:
-    ///   - event: goes into the transaction of the first page.
-    ///   - delete: deletes a page, and counts; nil if it finds none.
+    ///   - event: part of the first page's transaction.
+    ///   - delete: deletes and counts a page; nil if it finds none.
     /// - Returns: the number of pages.
     private func inPages(
         _ counts: inout ErasureCounts,
@@ -109,18 +106,16 @@ extension Registry {
     }
 }
 
-/// The pages of an erasure.
 struct Erasure: Sendable {
     let subject: ErasureSubject
     let scope: Scope
 
     /// Activities and leases per transaction, kept low to stay below the statement timeout.
     fileprivate static let pageSize = 500
-    /// Lower, because the summary of the audit trail is read for each.
+    /// Lower, because the audit trail's summary is read for each installation.
     private static let installationPageSize = 50
     /// Low, because each event is looked up in all days of the trail.
     static let eventPageSize = 2000
-    /// The events that are searched for an alias.
     private static let searchedPageSize = 10_000
 
     func remember(_ names: [UTF8Text]) -> SQL {
@@ -129,8 +124,8 @@ struct Erasure: Sendable {
 
     // MARK: Activities
 
-    /// Tombstones without names stay. If one transaction cannot finish, the activities' tokens are withheld from its
-    /// commit on, and requests about them are refused; their rows stay because the rest is found by them.
+    /// Leaves tombstones without names. If one transaction cannot finish, it withholds the activities' tokens, and
+    /// requests about them are rejected. The rows stay because the next page finds the rest by them.
     func deleteActivities(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
         try session.transaction { transaction in
             let find = subject.findActivities(limit: Self.pageSize, in: scope)
@@ -158,8 +153,8 @@ struct Erasure: Sendable {
 
     // MARK: Installations
 
-    /// Leaves tombstones for installations, and deletes a page of their data. The installations stay until no data is
-    /// left, which is found by them; from the first page on, their tokens are withheld.
+    /// Leaves tombstones for installations, and deletes a page of their data. The first page withholds their tokens.
+    /// The installations stay until no data is left, because the next page finds the rest by them.
     func deleteInstallations(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
         try session.transaction { transaction in
             let find = subject.findInstallations(limit: Self.installationPageSize, in: scope)
@@ -194,9 +189,6 @@ struct Erasure: Sendable {
         numbers.isEmpty ? [] : [Query.redactEvents(["scope": scope.id, "numbers": numbers])]
     }
 
-    /// Redacts a page of the events that name the subject itself.
-    ///
-    /// - Returns: the number of redacted events.
     func redactEvents(_ session: borrowing PostgresSession) throws -> Int {
         guard let find = subject.findEvents(limit: Self.eventPageSize, in: scope) else { return 0 }
         return try session.transaction { transaction in
@@ -207,9 +199,6 @@ struct Erasure: Sendable {
         }
     }
 
-    /// Removes an alias from a page of events.
-    ///
-    /// - Returns: the last event's number, nil after the last page, and the number of redacted events.
     func redactEvents(
         with alias: Alias,
         after number: Int64,

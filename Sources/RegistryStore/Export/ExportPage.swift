@@ -5,7 +5,6 @@ package enum ExportPart: String, Sendable, Hashable, CaseIterable {
     case activities
     /// Ends under a `liveactivityId`.
     case names
-    /// Tokens of installations, kind by kind.
     case tokens
 
     /// In the order of the export; empty if the rows have no numbers.
@@ -22,7 +21,7 @@ package enum ExportPart: String, Sendable, Hashable, CaseIterable {
 
 package struct ExportPosition: Sendable, Hashable {
     package let part: ExportPart
-    /// The key of the last row read; for numbered rows, the kind and the number. Empty before the first.
+    /// The key of the last row read, or kind and number for numbered rows. Empty at the start.
     package let after: [UTF8Text]
 
     package init(part: ExportPart, after: [UTF8Text]) {
@@ -33,12 +32,10 @@ package struct ExportPosition: Sendable, Hashable {
     package static let start = ExportPosition(part: .installations, after: [])
 }
 
-/// Each row is read as of one moment.
+/// Each row is read at one moment.
 package struct ExportPage: Sendable {
-    /// A row may have several records.
     package let records: [TransferRecord]
-    /// Nil for the last page.
     package let next: ExportPosition?
-    /// The finished share of the part, 0 to 1; nil if unknown.
+    /// The finished share of the part, from 0 to 1; nil if unknown.
     package let progress: Double?
 }

@@ -13,16 +13,16 @@ struct ExportedActivity: DecodableRow {
     private let token: PushToken?
     private let tokenObservedAt: Date?
     private let startedAt: Date
-    /// The `liveactivityId` of its owner, if it was made for one.
+    /// The `liveactivityId` if the activity was registered by name.
     private let name: UTF8Text?
-    /// The name's own row has the end, in a part of its own.
+    /// The name's own row contains the end and is exported separately.
     private let isEndNoted: Bool
-    /// The facts without a time, and the start for which it was scheduled.
+    /// The facts without a time, and the scheduled start.
     private var facts = ActivityRegistration(token: nil)
     private let aliases: Stamped<AliasSet>?
     private let metadata: Stamped<Metadata>?
 
-    /// An error ends the export: a file that silently lacks a value would count as complete.
+    /// An error ends the export, because a file that lacks a value would look complete.
     init(row: NamedRow) throws {
         id = try row["activity_id"]
         state = try row["state"]
@@ -47,8 +47,8 @@ struct ExportedActivity: DecodableRow {
         }
     }
 
-    /// The records from which another registry reproduces the row: a registration for each time at which a current value
-    /// was given, mostly one.
+    /// The records from which another registry reproduces the row: a registration for each time at which a current
+    /// value was given, mostly one.
     var records: [TransferRecord] {
         switch state {
         case .expired, .dismissed: return []
@@ -59,7 +59,7 @@ struct ExportedActivity: DecodableRow {
         case .active: break
         }
         guard let name else { return registrations.map { .activity(id, $0) } }
-        // A registration under a name needs a token and an owner.
+        // A named registration needs a token and an owner.
         guard token != nil else { return [] }
         return registrations.map { registration in
             var registration = registration
@@ -69,7 +69,7 @@ struct ExportedActivity: DecodableRow {
         }
     }
 
-    /// A tombstone left by an end under a name while nothing ran: no caller knows its id, and the name has the end.
+    /// A tombstone of an end by name while no activity ran. Callers do not know its id, and the name has the end.
     private var isUnnamed: Bool { tokenObservedAt == nil && aliases == nil && id.isServerMade }
 
     private var registrations: [ActivityRegistration] {
@@ -85,9 +85,9 @@ struct ExportedActivity: DecodableRow {
             part = facts
             (part.token, part.observedAt, part.startedAt, part.startsAt) = (token, base, startedAt, nil)
         }
-        // A start that lies before the token's observation was scheduled earlier.
+        // If the start precedes the token's observation, it was scheduled earlier.
         if let startsAt = facts.startsAt { add(at: startsAt > base ? base : startedAt) { $0.startsAt = startsAt } }
-        // Aliases derived from the name itself come with it.
+        // Aliases derived from the name need no record.
         if let aliases, name == nil || aliases.observedAt != .distantPast {
             add(at: time(of: aliases.observedAt, base)) { $0.aliases = aliases.value }
         }
@@ -95,7 +95,7 @@ struct ExportedActivity: DecodableRow {
         return parts.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// A value given before all times is exported with the token's time.
+    /// A value without a time is exported with the token's time.
     private func time(of time: Timestamp, _ base: Date) -> Date { time == .distantPast ? base : time.date }
 }
 

@@ -3,14 +3,14 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Low enough that a page of the largest rows is a few megabytes.
+    /// Limits a page of the largest rows to a few megabytes.
     static let exportPageSize = 1000
 
-    /// Between pages no lock is held, so an export may take long; a row written meanwhile is read before or after,
-    /// never half.
+    /// Holds no lock between pages, so an export may take long. A row written meanwhile is read either before or after
+    /// the write.
     ///
-    /// Withheld data is left out: expired and dismissed activities, deleted tokens, and values that are dead,
-    /// quarantined or another's.
+    /// Omits withheld data: expired and dismissed activities, deleted tokens, and values that are dead, quarantined or
+    /// owned by another.
     package func exportPage(from position: ExportPosition, in scope: Scope) async throws -> ExportPage {
         try await read { session in
             switch position.part {

@@ -2,21 +2,19 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// The unit of work of reports of one scope (R8).
 struct FeedbackUnit {
     let reports: [TokenReport]
     let scope: Scope
     let who: UTF8Text
 
-    /// - Parameter additionalIDs: activities to lock besides the owners of the values.
-    /// - Returns: a decision for each report, and the kinds whose burst guard trips.
+    /// - Parameter additionalIDs: activities to lock in addition to the values' owners.
     /// - Throws: ``MissingLocks``, `unknownApp`.
     func applyReports(
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> (decisions: [FeedbackDecision], trippedKinds: [String]) {
         var locks = ValueLocks(digests: Set(reports.map(\.digest)), owners: additionalIDs)
-        // Deliveries change no activity.
+        // Deliveries do not change activities.
         locks.areForDeliveries = reports.allSatisfy { $0.meaning == .delivered || $0.meaning == .none }
         var guards = try findValues(&locks, transaction)
         let known = guards
@@ -26,7 +24,8 @@ struct FeedbackUnit {
         return (decisions, trippedKinds)
     }
 
-    /// Finds the values and, for suspects, locks the burst guards. If one may trip, finds the values that it would release, too.
+    /// Finds the values and, if any report is suspect, locks the burst guards. If a guard may trip, also finds the
+    /// values that it would release.
     private func findValues(_ locks: inout ValueLocks, _ transaction: borrowing PostgresTransaction) throws
         -> [BurstGuard]
     {
@@ -66,8 +65,8 @@ struct FeedbackUnit {
         ]
     }
 
-    /// The values that are known in the other environment, among those whose answer mentions it. Runs in a transaction of its own:
-    /// on Citus these values may be on another node.
+    /// The values known in the other environment, among those with a response that mentions it. Runs outside the
+    /// transaction, because on Citus these values may be on another node.
     func findKnownElsewhere(
         _ decisions: [FeedbackDecision],
         _ session: borrowing PostgresSession

@@ -3,16 +3,13 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// Applies APNs's answers to pushes in their order (R8).
-    ///
-    /// - Returns: a result for each, and the guards that they tripped.
+    /// Applies reports in order (R8).
     package func apply(
         _ reports: [FeedbackReport],
         in scope: Scope,
         by who: UTF8Text
     ) async throws -> FeedbackOutcome {
         let failures = reports.failedLeases
-        // Each is a transaction and a unit of work: one that Postgres ends for a deadlock is retried alone.
         if !failures.isEmpty {
             let unit = LeaseUnit(scope: scope, who: who)
             try await write { session in
@@ -36,8 +33,8 @@ extension Registry {
 }
 
 extension [FeedbackReport] {
-    /// The leases whose start pushes failed, each once, with APNs's first reason. A success frees none: the activity's
-    /// token has yet to come.
+    /// The leases of failed start pushes, each once, with APNs's first reason. A success does not free a lease, because
+    /// the activity's token has yet to arrive.
     fileprivate var failedLeases: [LeaseID: UTF8Text] {
         var failures: [LeaseID: UTF8Text] = [:]
         for report in self where report.meaning != .delivered {

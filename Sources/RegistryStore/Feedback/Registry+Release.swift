@@ -3,8 +3,6 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// Releases an activity's token from quarantine.
-    ///
     /// - Returns: false if it was not quarantined.
     /// - Throws: `activityNotFound`.
     package func release(_ id: ActivityID, in scope: Scope, by who: UTF8Text) async throws -> Bool {
@@ -17,7 +15,8 @@ extension Registry {
         return isReleased
     }
 
-    /// Releases an installation's token from quarantine, for all tokens with its value. One that is not in quarantine stays as it is.
+    /// Releases an installation's token and all tokens with its value from quarantine. Has no effect on a token that
+    /// is not quarantined.
     ///
     /// - Throws: `tokenNotFound`.
     package func releaseToken(
@@ -36,14 +35,11 @@ extension Registry {
         guard isReleased != nil else { throw Problem(.tokenNotFound, "The installation has no such token.") }
     }
 
-    /// Releases all quarantined tokens of the app and environment, in small transactions. After an interruption the
-    /// same call continues.
+    /// Runs in small transactions; repeat it after an interruption.
     ///
-    /// Each page locks the burst guards, and turns none on or off. A report between two pages finds no more quarantines in the
-    /// window than before the first page, so it trips no guard that it would not have tripped before. Its quarantine is later than
-    /// the last one to release, so it stays, and the pages come to an end.
-    ///
-    /// - Returns: the number of released tokens.
+    /// Each page locks the burst guards but does not switch them. A report between two pages finds no more quarantines
+    /// in the window than before the first page, so it trips no guard that it would not have tripped then. Its own
+    /// quarantine is later than `last`, so the pages end.
     package func releaseAll(in scope: Scope, by who: UTF8Text) async throws -> Int {
         let unit = ReleaseUnit(scope: scope, who: who)
         guard let last = try await write({ try unit.readLastQuarantine($0) }) else { return 0 }
@@ -58,17 +54,17 @@ extension Registry {
     }
 }
 
-/// The unit of work of releases from quarantine. While the burst guards are locked, no report quarantines and no other session
-/// releases.
+/// A release from quarantine. While it locks the burst guards, reports do not quarantine and other sessions do not
+/// release.
 struct ReleaseUnit {
     let scope: Scope
     let who: UTF8Text
 
-    /// Values per transaction, kept low because reports wait for it.
+    /// Values per transaction, kept low because reports wait.
     static let pageSize = 500
 
-    /// - Parameter find: gives a row if the record has a token, with nulls if the token is not quarantined.
-    /// - Returns: whether the value was quarantined; nil if there is no such token.
+    /// - Parameter find: returns a row if the record has a token, with nulls if the token is not quarantined.
+    /// - Returns: whether the value was quarantined; nil without a token.
     fileprivate func releaseOne(
         _ find: SQL,
         in transaction: borrowing PostgresTransaction,
@@ -83,14 +79,12 @@ struct ReleaseUnit {
         return released > 0
     }
 
-    /// The time of the last quarantine; nil if nothing is quarantined.
     fileprivate func readLastQuarantine(_ session: borrowing PostgresSession) throws -> Timestamp? {
         let read = Query.readLastQuarantine(["scope": scope.id])
         let times = try session.pipeline([Query.lockGuards(["scope": scope.id]), read])[1]
         return try times.decode { try $0["quarantined_at"] as Timestamp? }.first ?? nil
     }
 
-    /// Releases the first values that were quarantined no later than a time; released values are not found again.
     fileprivate func releasePage(
         until last: Timestamp,
         in transaction: borrowing PostgresTransaction,

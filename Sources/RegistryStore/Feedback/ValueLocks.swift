@@ -2,14 +2,13 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// The locks of a unit of work about token values: the activities that own the values, then the values, then the token slots
-/// that have the values.
+/// Locks for work on token values, in this order: the activities that own the values, the values, the token slots that
+/// have them.
 struct ValueLocks {
     private(set) var digests: Set<TokenDigest>
     private(set) var owners: Set<ActivityID>
-    /// The values that tokens of installations may have.
+    /// Values that tokens of installations may have.
     private var ofInstallations: Set<TokenDigest> = []
-    /// Owners are read without a lock.
     var areForDeliveries = false
 
     init(digests: Set<TokenDigest> = [], owners: Set<ActivityID>) {
@@ -17,7 +16,6 @@ struct ValueLocks {
         self.owners = owners
     }
 
-    /// Adds values as they were found before the locks.
     mutating func add(_ found: [TokenValue]) {
         for value in found {
             digests.insert(value.digest)
@@ -26,9 +24,9 @@ struct ValueLocks {
         }
     }
 
-    /// Locks the rows in one round trip, and reads the time after it.
+    /// Locks the rows and then reads the time, in one round trip.
     ///
-    /// - Throws: ``MissingLocks`` if a value has another owner by now; `unknownApp`.
+    /// - Throws: ``MissingLocks`` if a value's owner changed; `unknownApp`.
     func lockRows(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
         let lockOwners = areForDeliveries ? Query.readOwners : .lockActivities
         var statements = [
@@ -56,7 +54,7 @@ struct ValueLocks {
         )
     }
 
-    /// The values may have changed hands between the search and the locks.
+    /// The owners may have changed between search and lock.
     private func check(_ values: [TokenValue]) throws {
         let missing = Set(values.compactMap(\.owner?.activityID)).subtracting(owners)
         let isComplete = values.allSatisfy { !$0.isOfInstallations || ofInstallations.contains($0.digest) }
@@ -65,7 +63,6 @@ struct ValueLocks {
 }
 
 extension Activity {
-    /// Only the columns that a delivery needs.
     fileprivate init(delivered row: NamedRow) throws {
         self.init(id: try row["activity_id"], startedAt: try row["started_at"], expiresAt: try row["expires_at"])
         if let endedAt: Timestamp = try row["ended_at"] {

@@ -4,14 +4,11 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// Applies the list of an installation's running activities as one transaction (R9).
+    /// Runs as one transaction (R9). The list counts for every signed-in user, because the user takes over the
+    /// installation. Items about another claimant's activities get `notYours` and do not count, so these activities are
+    /// dismissed if they belong to this installation.
     ///
-    /// The list counts no matter who is signed in: a signed-in user takes the installation over. Items about activities
-    /// of others get `notYours`, do not count, and so these activities are dismissed if they belong to this installation.
-    ///
-    /// - Parameter claimant: a client names this same installation.
-    /// - Throws: `clockSkew`, `invalidRequest` if the installation has more activities than ``mostRunningActivities``;
-    ///   faults of items are in the answer.
+    /// - Throws: `clockSkew`, or `invalidRequest` above ``mostRunningActivities``; faults of items are in the answer.
     package func apply(
         _ state: FullState,
         of installation: InstallationHash,
@@ -31,12 +28,11 @@ extension Registry {
         }
     }
 
-    /// The most activities that an installation may have and send full states: those that have not ended, expired ones
-    /// of the last days among them. A phone runs a handful; a full state locks all of them.
+    /// Maximum activities of an installation that have not ended, including recently expired ones. A full state locks
+    /// all; real phones run a handful.
     package static let mostRunningActivities = 10_000
 }
 
-/// The unit of work of a full state.
 private struct FullStateUnit {
     let state: FullState
     let installation: InstallationHash
@@ -77,7 +73,7 @@ private struct FullStateUnit {
             try rows.registerFullState(request, at: observedAt)
         }
         let results = try unit.merge(&rows, transaction)
-        // A rejected registration still says that its activity is present, like a malformed item.
+        // A rejected registration, like a malformed item, still shows that its activity is present.
         for (request, result) in zip(requests, results) where result.isRejectedForItsTimes {
             let presence = Registration(
                 ActivityRegistration.presence(at: state.observedAt, of: installation),
@@ -103,7 +99,6 @@ private struct FullStateUnit {
         return FullStateResults(results: state.results(of: listed, results), ended: dismissed)
     }
 
-    /// - Returns: the activities that have not ended.
     private func lockInstallation(
         _ locks: InstallationLocks,
         _ transaction: borrowing PostgresTransaction
@@ -121,7 +116,7 @@ extension FullState {
         return items.filter { known.insert($0.activityID).inserted }
     }
 
-    /// One result for each item; a repeated activity already has its problem.
+    /// One result per distinct item; repetitions already have a problem.
     fileprivate func results(
         of first: [Item],
         _ merged: [Result<RegistrationResult, Problem>]
@@ -155,7 +150,7 @@ extension ActivityRegistration {
 }
 
 extension FullState.Item {
-    /// The activity ran at the time of the full state; a readable item adds its registration.
+    /// The activity ran at the time of the full state. A readable item adds its registration.
     fileprivate func observed(at time: Date, by installation: InstallationHash) -> ActivityRegistration {
         guard var registration else { return .presence(at: time, of: installation) }
         registration.observedAt = time
@@ -163,14 +158,14 @@ extension FullState.Item {
         return registration
     }
 
-    /// The problem with places in the whole body.
+    /// The problem with pointers into the whole body.
     private func located(_ problem: Problem) -> Problem {
         var problem = problem
         problem.errors = problem.errors.map { JSONFault(pointer: pointer + $0.pointer, detail: $0.detail) }
         return problem
     }
 
-    /// The item's own fault precedes the result of its bare sign of life.
+    /// The item's own fault takes precedence over the result of its presence.
     fileprivate func result(_ merged: Result<RegistrationResult, Problem>) -> FullStateResults.ItemResult {
         let result = problem.map { .failure($0) } ?? merged.map(\.outcome).mapError(located)
         return FullStateResults.ItemResult(activityID: activityID, result: result)

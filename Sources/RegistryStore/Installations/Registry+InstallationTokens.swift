@@ -4,9 +4,8 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// - Parameter claimant: a client names this same installation.
-    /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `clockSkew`, `notYours`, `invalidRequest` for
-    ///   one attributes type more than an installation may have.
+    /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `clockSkew`, `notYours`, or `invalidRequest`
+    ///   for too many attributes types.
     package func register(
         _ registration: TokenRegistration,
         in slot: TokenSlot,
@@ -23,10 +22,9 @@ extension Registry {
         }
     }
 
-    /// Deletes a token as observed no later than the time; an unknown one leaves a tombstone.
+    /// An unknown token leaves a tombstone.
     ///
-    /// - Parameter claimant: a client names this same installation.
-    /// - Throws: `clockSkew`, `notYours`, `invalidRequest` for one attributes type more than an installation may have.
+    /// - Throws: `clockSkew`, `notYours`, or `invalidRequest` for too many attributes types.
     package func deleteToken(
         in slot: TokenSlot,
         of installation: InstallationHash,
@@ -45,7 +43,7 @@ extension Registry {
 }
 
 extension TokenSlot {
-    /// Empty for kinds of which an installation has one token.
+    /// Empty for kinds that allow one token per installation.
     var typeName: UTF8Text { attributesType?.rawValue ?? "" }
 }
 
@@ -55,7 +53,6 @@ extension InstallationToken.ID {
     }
 }
 
-/// The unit of work of a request about one token slot.
 private struct TokenUnit {
     let slot: TokenSlot
     let request: InstallationRequest
@@ -115,7 +112,6 @@ private struct TokenUnit {
 
     private typealias TokenRefusal = (code: Problem.Code, reason: String, detail: String)
 
-    /// Why the token is not current or not deliverable, although the request was merged.
     private func refusal(
         _ effect: InstallationToken.Effect,
         _ stored: InstallationToken,
@@ -171,6 +167,6 @@ extension WithholdingReason {
 }
 
 extension Problem {
-    /// It concerns erased data, of which no facts remain.
+    /// Whether it concerns erased data. Such a problem contains no facts.
     var isOfErased: Bool { code == .activityEnded && activity == nil }
 }

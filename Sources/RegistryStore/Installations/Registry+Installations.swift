@@ -4,11 +4,9 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// Stores the profile by which an installation's tokens are found (R6). A signed-in user takes the installation
-    /// over.
+    /// A signed-in user takes over the installation (R6).
     ///
-    /// - Parameter claimant: a client names this same installation.
-    /// - Throws: `superseded` if the installation logged out or another user registered it since, `clockSkew`.
+    /// - Throws: `clockSkew`, or `superseded` if the installation logged out or another user registered it later.
     package func put(
         _ profile: InstallationProfile,
         for installation: InstallationHash,
@@ -41,9 +39,6 @@ extension Registry {
 }
 
 extension LockedRows {
-    /// Applies a request about an installation.
-    ///
-    /// - Throws: the problem of its rejection.
     mutating func decide<Value>(
         _ decision: (inout LockedRows) throws(Rejection) -> Value
     ) throws(Problem) -> Value {
@@ -77,7 +72,7 @@ extension LockedRows {
 }
 
 extension Problem {
-    /// Reveals nothing about the installation, which belongs to another.
+    /// Contains no facts about the installation, because it belongs to another user.
     fileprivate static var notYourInstallation: Problem {
         Problem(
             .notYours,

@@ -4,13 +4,12 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// Logs an installation out: its start and device tokens, aliases and metadata are removed and its activities end,
-    /// as far as they were observed by then. Later observations stay. An unknown installation leaves a tombstone.
+    /// Removes start and device tokens, aliases and metadata, and ends activities, if observed at or before the
+    /// log-out. An unknown installation gets a tombstone.
     ///
-    /// The first thousand activities end in the log-out's own transaction, the others a thousand per transaction after
-    /// it. Once the log-out is stored, none of them is handed out.
+    /// The log-out's transaction ends the first thousand activities; further transactions end a thousand each. Once the
+    /// log-out is committed, none is deliverable.
     ///
-    /// - Parameter claimant: a client names this same installation.
     /// - Throws: `clockSkew`, `notYours`.
     package func logOut(
         _ installation: InstallationHash,
@@ -36,14 +35,13 @@ extension Registry {
     }
 }
 
-/// The units of work of a log-out.
 private struct LogOutUnit {
     let request: InstallationRequest
     let scope: Scope
 
     private static let pageSize = 1000
 
-    /// - Returns: the time of the log-out, and the key of the last activity that it ended; nil if there are no more.
+    /// - Returns: the time of the log-out, and the key of the last activity that it ended, or nil after the last page.
     func logOut(in transaction: borrowing PostgresTransaction) throws -> (time: Timestamp, next: Int64?) {
         let locks = InstallationLocks(of: request, includesSlots: true)
         // A log-out without a time is later than every start.
@@ -62,10 +60,10 @@ private struct LogOutUnit {
         return (time, page.next)
     }
 
-    /// Ends a page of the activities that had started by the log-out. An earlier start may become known later: the view of
-    /// deliverable activities applies the same rule.
+    /// Ends a page of the activities that had started by the log-out. An earlier start may be reported later; the view
+    /// of deliverable activities applies this rule too.
     ///
-    /// - Returns: the key of the last one; nil if there are no more.
+    /// - Returns: the key of the last one, or nil after the last page.
     func endPage(after key: Int64, at time: Timestamp, in transaction: borrowing PostgresTransaction) throws -> Int64? {
         let page = try Page(transaction.execute(search(after: key, startedBy: time)))
         guard !page.ids.isEmpty else { return nil }
@@ -81,7 +79,7 @@ private struct LogOutUnit {
         _ rows: inout LockedRows,
         _ transaction: borrowing PostgresTransaction
     ) throws {
-        // A log-out without a time may be that of a fast clock's records.
+        // Without a time, the log-out may have the future time of a fast clock.
         let end = EndUnit(
             scope: scope,
             reason: .ended,

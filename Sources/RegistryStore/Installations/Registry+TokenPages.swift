@@ -5,7 +5,7 @@ import RegistryCore
 package struct TokenPosition: Sendable, Hashable {
     /// Empty before the first page.
     package let installation: [UInt8]
-    /// Empty for kinds of which an installation has one token.
+    /// Empty for kinds that allow one token per installation.
     package let type: UTF8Text
 
     package init(installation: [UInt8], type: UTF8Text) {
@@ -24,8 +24,8 @@ extension ResolvedToken {
 
 extension Registry {
     /// - Parameters:
-    ///   - attributesType: only start tokens of this type.
-    ///   - position: of the last token of the previous page.
+    ///   - attributesType: limits start tokens to this type.
+    ///   - position: of the previous page's last token.
     package func tokens(
         under alias: Alias,
         _ kind: TokenKind,

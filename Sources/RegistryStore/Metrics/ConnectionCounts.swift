@@ -1,6 +1,5 @@
 import PostgresDriver
 
-/// The connections to Postgres now, and counts since the start of the service.
 package struct ConnectionCounts: Sendable, Hashable {
     package let idle: Int
     package let busy: Int
@@ -8,7 +7,7 @@ package struct ConnectionCounts: Sendable, Hashable {
     package let waiting: Int
     package let opened: Int
     package let failures: Int
-    /// Units of work retried after an error that left no effect.
+    /// Units of work retried after an error without effect.
     package let retries: Int
 
     init(_ pool: PostgresPool) {

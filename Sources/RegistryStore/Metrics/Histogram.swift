@@ -1,20 +1,19 @@
 import Synchronization
 
-/// Counts values by upper bounds with their sum, as Prometheus does.
+/// Counts values by upper bounds, with their sum, like a Prometheus histogram.
 ///
-/// Recording costs two additions without a wait. A concurrent snapshot may lack one of the two.
+/// Recording takes two atomic additions. A concurrent snapshot may lack one.
 package final class Histogram: Sendable {
     package struct Snapshot: Sendable, Hashable {
-        /// The upper bounds, each of its own bucket, in ascending order.
+        /// Upper bounds, ascending.
         package let bounds: [Double]
-        /// Not cumulative; the last bucket has the values above all bounds.
+        /// Not cumulative. The last bucket counts values above all bounds.
         package let counts: [Int]
         package let sum: Double
         package var count: Int { counts.reduce(0, +) }
     }
 
-    /// Bounds for times in seconds: from a quarter of a millisecond, as a lookup takes, to the ten seconds after which
-    /// requests are given up.
+    /// In seconds: from a lookup's duration to the time after which requests fail.
     package static let seconds = [
         0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
@@ -26,10 +25,9 @@ package final class Histogram: Sendable {
 
     private let bounds: [Double]
     private let buckets: [Bucket]
-    /// The bits of a Double: there are no atomic additions of fractions.
+    /// The bits of a Double, because atomics have no floating-point addition.
     private let sum = Atomic<UInt64>(0)
 
-    /// - Parameter bounds: the upper bounds of the buckets, in ascending order.
     package init(bounds: [Double]) {
         self.bounds = bounds
         buckets = (0...bounds.count).map { _ in Bucket() }

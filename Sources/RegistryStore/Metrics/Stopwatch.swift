@@ -1,8 +1,6 @@
 import Synchronization
 
-/// Times one unit of work: its wait for a connection, and each batch or call on it.
-///
-/// A unit may be retried after an error that left no effect. It counts once, when it ends.
+/// Times one unit of work: its wait for a connection, and each batch or call. A retried unit counts once, when it ends.
 final class Stopwatch: Sendable {
     private struct State {
         var hasConnection = false
@@ -19,17 +17,16 @@ final class Stopwatch: Sendable {
         statements = metrics.statements[work]
     }
 
-    /// Failed statements may be retried: until then they count as running.
+    /// Failed statements may be retried, so they count as running until then.
     func timing<Value>(_ body: () throws -> Value) rethrows -> Value { try timed(body).value }
 
-    /// As ``timing(_:)``, and returns the time.
+    /// Like ``timing(_:)``, but also returns the time.
     func timed<Value>(_ body: () throws -> Value) rethrows -> (value: Value, time: Duration) {
         begin()
         let value = try body()
         return (value, end())
     }
 
-    /// Counts a failed unit that is not retried.
     func giveUp() {
         let now = ContinuousClock.now
         if state.withLock({ !$0.hasConnection }) { waits.record(now - made) }

@@ -1,11 +1,9 @@
 package struct StoreMetrics: Sendable {
-    /// The work for which requests share statements.
     package enum SharedWork: String, Sendable, Hashable, CaseIterable {
         case registrations
         case resolutions
     }
 
-    /// A kind of work on a connection: shared work, and all other reads and writes.
     package enum Work: String, Sendable, Hashable, CaseIterable {
         case registrations
         case resolutions
@@ -25,10 +23,9 @@ package struct StoreMetrics: Sendable {
     }
 
     package let batches: [SharedWork: Batches]
-    /// The time of the statements of a batch or call on their connection, in seconds, by kind of work; retries
-    /// included.
+    /// Time of a batch's or call's statements on the connection, in seconds, including retries.
     package let statements: [Work: Histogram]
-    /// The wait for a connection, in seconds; without one, until the work was given up.
+    /// Wait for a connection, in seconds. If none became free, the time until the work failed.
     package let connectionWaits = Histogram(bounds: Histogram.seconds)
 
     init() {

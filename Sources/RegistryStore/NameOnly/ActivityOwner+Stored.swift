@@ -1,7 +1,7 @@
 import RegistryCore
 
 extension ActivityOwner {
-    /// `installation:` and the hash in hex, `subject:` and the `sub`, or `app`.
+    /// `installation:` with the hash in hex, `subject:` with the `sub`, or `app`.
     var stored: UTF8Text {
         switch self {
         case .installation(let hash): "installation:\(hash)"

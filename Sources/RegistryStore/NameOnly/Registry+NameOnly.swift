@@ -4,11 +4,9 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// Registers a token for an activity that is known only by its `liveactivityId` and owner.
-    ///
     /// - Parameter claimant: a client's owner is its own installation or subject.
     /// - Throws: `superseded`, `activityEnded`, `activityExpired`, `clockSkew`, `invalidRequest` for too many aliases,
-    ///   `notYours` for an activity of another user of this installation.
+    ///   `notYours` for another user's activity on this installation.
     package func register(
         _ registration: ActivityRegistration,
         alias: UTF8Text,
@@ -24,10 +22,10 @@ extension Registry {
         }.get()
     }
 
-    /// Ends the activity under (liveactivityId, owner), and leaves a tombstone even if none runs.
+    /// Leaves a tombstone even if no activity runs.
     ///
     /// - Parameter claimant: a client's owner is its own installation or subject.
-    /// - Throws: `clockSkew`, `notYours` for an activity of another user of this installation.
+    /// - Throws: `clockSkew`, `notYours` for another user's activity on this installation.
     package func end(
         alias: UTF8Text,
         owner: ActivityOwner,
@@ -46,7 +44,6 @@ extension Registry {
     }
 }
 
-/// The unit of work of calls that name an activity only by (liveactivityId, owner).
 private struct NameOnlyUnit {
     let alias: UTF8Text
     let owner: ActivityOwner
@@ -92,9 +89,7 @@ private struct NameOnlyUnit {
         let erasures =
             rows.hasErasures ? try Erasures(of: [request.registration], in: scope, transaction) : Erasures()
         let result = rows.merge(request.registration) { erasures.concern(0, observedAt: $0) }
-        // A rejected registration leaves no trace.
         guard rows.isChanged else { return result }
-        // The identity of a scheduled activity is kept until then.
         let write = write(identity, touchedAt: max(rows.now, request.registration.startsAt ?? rows.now))
         try rows.write(in: scope, transaction, isLast: true, and: [write])
         return result
@@ -123,7 +118,6 @@ private struct NameOnlyUnit {
 
     private typealias Identity = (value: NameIdentity, isNew: Bool)
 
-    /// Locks the identity, which serializes all requests about it.
     private func lockIdentity(_ transaction: borrowing PostgresTransaction) throws -> Identity {
         let lock = Query("name-only.lock-identity")(["scope": scope.id, "alias": alias, "owner": owner.stored])
         let known = try transaction.execute(lock).decode(IdentityRow.self).first
@@ -148,7 +142,7 @@ private struct NameOnlyUnit {
 }
 
 extension ActivityRegistration {
-    /// The registration with the alias and owner of its identity.
+    /// Adds the alias and owner of the identity.
     ///
     /// - Throws: `invalidRequest`.
     fileprivate func named(_ alias: UTF8Text, _ owner: ActivityOwner) throws(Problem) -> ActivityRegistration {
@@ -169,8 +163,8 @@ extension ActivityRegistration {
 }
 
 extension ActivityID {
-    /// An id of 12 hexadecimal digits for the milliseconds since 1970, and 16 random ones. It is greater than the former one: of two
-    /// activities that claim a token at one moment the later one gets it.
+    /// 12 hex digits of milliseconds since 1970 and 16 random ones, greater than the former id. If two activities claim
+    /// a token at the same time, the later activity gets it.
     static func serverMade(after former: ActivityID?, at now: Date) -> ActivityID {
         let last = former.flatMap { UInt64($0.rawValue.string.prefix(12), radix: 16) } ?? 0
         let time = max(UInt64(now.timeIntervalSince1970 * 1000), last + 1)

@@ -4,12 +4,12 @@ import RegistryRules
 
 /// Ends leases early. Always writes known leases (R1).
 ///
-/// A registration frees a lease without a write: the next plan finds the activity.
+/// A registration frees a lease without a write, because the next plan finds the activity.
 struct LeaseUnit {
     let scope: Scope
     let who: UTF8Text
 
-    /// - Parameter failures: APNs's status and reason for the start push of each lease.
+    /// - Parameter failures: APNs's status and reason for each lease's start push.
     func fail(_ failures: [LeaseID: UTF8Text], in transaction: borrowing PostgresTransaction) throws {
         try end(Array(failures.keys), .startFailed, in: transaction) { lease, now in
             lease.fail(failures[lease.id] ?? "", at: now)
@@ -39,7 +39,6 @@ struct LeaseUnit {
     }
 }
 
-/// The leases that a unit of work writes, and their events.
 struct LeaseChanges {
     let now: Timestamp
     let scope: Scope
@@ -53,7 +52,6 @@ struct LeaseChanges {
         self.who = who
     }
 
-    /// - Parameter kind: that of the event, if there is one.
     mutating func write(_ lease: Lease, _ kind: NewAuditEvent.Kind?, subject: UTF8Text?) {
         leases.append(lease)
         if let kind { events.append(NewAuditEvent(kind, of: lease, subject: subject, by: who)) }
@@ -77,7 +75,6 @@ struct LeaseChanges {
     }
 }
 
-/// `start_lease_write` of the schema.
 private struct LeaseWrite: PostgresComposite {
     let lease: Lease
 

@@ -3,17 +3,14 @@ import RegistryCore
 package enum PlanPosition: Sendable, Hashable {
     /// After the activity with this key; 0 before the first page.
     case activity(Int64)
-    /// After the installation with this hash, and the key of the last activity of earlier pages.
+    /// After the installation with this hash. `afterActivity` is the last key of the earlier pages' activities.
     case installation([UInt8], afterActivity: Int64)
     package static let start = PlanPosition.activity(0)
 }
 
 package struct PlanPage: Sendable, Hashable {
-    /// The running activities, and then the installations without one.
     package internal(set) var entries: [PlanEntry]
-    /// The alias's channel; at most one.
     package let channels: [BroadcastChannel]
-    /// Nil for the last page.
     package let next: PlanPosition?
 }
 
@@ -33,11 +30,11 @@ extension PlanPosition {
     }
 }
 
-/// A page as it is found.
+/// A page before leases are taken.
 struct FoundPlan: Sendable {
     private(set) var entries: [PlanEntry] = []
     let channels: [BroadcastChannel]
-    /// The installations of the page; empty while there are more activities.
+    /// Empty while more activities follow.
     private(set) var installations: [InstallationHash]
     private(set) var lastActivity: Int64
     private(set) var next: PlanPosition?
@@ -45,7 +42,7 @@ struct FoundPlan: Sendable {
 
     var hasChannel: Bool { !channels.isEmpty }
 
-    /// - Parameter installations: one more than a page has room for, if there are as many.
+    /// - Parameter installations: one more than fits the page, if available.
     init(lastActivity: Int64, channels: [BroadcastChannel], installations: [InstallationHash]) {
         self.lastActivity = lastActivity
         self.channels = channels
@@ -53,8 +50,8 @@ struct FoundPlan: Sendable {
     }
 
     /// - Parameters:
-    ///   - activities: one more than a page has room for, if there are as many.
-    ///   - last: the key of the last examined activity; nil if all were.
+    ///   - activities: one more than fits the page, if available.
+    ///   - last: the key of the last examined activity; nil if all were examined.
     mutating func add(_ activities: [(key: Int64, entry: PlanEntry)], limit: Int, lookedThrough last: Int64?) {
         let page = activities.prefix(limit)
         entries = page.map(\.entry)
@@ -65,7 +62,6 @@ struct FoundPlan: Sendable {
         installations = []
     }
 
-    /// Leaves the installations that the page has room for.
     mutating func end(limit: Int) {
         let room = limit - entries.count
         guard installations.count > room else { return }

@@ -2,21 +2,21 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// A page of a plan: the running activities of the alias, and then the installations without one.
+/// The alias's running activities come first, then the installations without one.
 struct PlanUnit {
     let request: PlanRequest
     let scope: Scope
     let who: UTF8Text
 
-    /// Bounds the activities of the alias to examine for a page: most of a crowd may have expired.
+    /// Maximum activities of the alias examined per page, because most may have expired.
     static let mostBearers = 10_000
-    /// Bounds the newest activities of an installation to examine, ended and others. A phone runs a handful.
+    /// Maximum newest activities examined per installation, including ended ones. A phone runs a handful.
     static let mostActivities = 1000
 
     private var alias: Alias { request.alias }
     private var values: QueryValues { ["scope": scope.id, "kind": alias.kind, "value": alias.value] }
 
-    /// Finds the activities and installations of a page, and decides by rows that are not locked.
+    /// Decides without locks.
     func findPage(after position: PlanPosition, _ session: borrowing PostgresSession) throws -> FoundPlan {
         let activities = position.isAmongActivities ? readRunning(after: position.activity) : []
         let results = try session.pipeline(
@@ -39,7 +39,6 @@ struct PlanUnit {
         return page
     }
 
-    /// The running activities of a page, and the last one to look at.
     func readRunning(after key: Int64, most: Int = mostBearers) -> [SQL] {
         [
             Query("plan.read-running")(values + ["after": key, "most": most, "limit": request.limit + 1]),
@@ -72,7 +71,6 @@ struct PlanUnit {
 
     struct Phone: Sendable {
         let facts: PlanFacts
-        /// For events.
         let subject: UTF8Text?
         let decision: PlanDecision
     }
@@ -131,8 +129,8 @@ struct PlanUnit {
 
     // MARK: Leases
 
-    /// Locks the leases of phones on which the activity is to be started, decides again, and writes those that it takes. If another
-    /// planner inserts a lease meanwhile, the transaction starts again, and finds it.
+    /// Locks the leases of phones to start on, decides again, and writes the taken leases. If another planner inserts a
+    /// lease meanwhile, the transaction restarts and finds it.
     func takeLeases(
         _ phones: [Phone],
         hasChannel: Bool,
@@ -148,7 +146,7 @@ struct PlanUnit {
             let decision = decide(phone.facts, known[hash], hasChannel, at: changes.now)
             decisions[hash] = decision
             guard case .start(_, let lease) = decision else { continue }
-            // A lease that the plan already has is written again (R1).
+            // A repeated lease is written again (R1).
             let isRepeated = lease.id == known[hash]?.id
             changes.write(lease, isRepeated ? nil : .leaseTaken, subject: phone.subject)
         }
@@ -167,7 +165,7 @@ extension LeaseID {
 extension Query {
     private static let readFacts: Query = "plan.read-activities"
 
-    /// - Parameter key: installations whose activity is on a page up to this key are left out.
+    /// - Parameter key: omits installations with an activity on a page up to this key.
     static func readActivities(
         of bearers: [(installation: InstallationHash, alias: Alias)],
         after key: Int64 = 0,

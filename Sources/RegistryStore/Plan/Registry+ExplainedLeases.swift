@@ -21,7 +21,6 @@ extension ExplainedLease {
         ])
     }
 
-    /// Explains listed leases by the registrations of their activities, the most recent lease first.
     static func explain(
         _ list: PostgresResult,
         in scope: Scope,

@@ -3,9 +3,10 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// The pushes for each phone, with the leases of the phones on which the caller is to start the activity.
+    /// The pushes for each phone, with leases for the activities that the caller is to start.
     ///
-    /// A phone on which several activities with the alias run has an entry for each. The leases are committed when this returns.
+    /// A phone with several running activities under the alias has an entry for each. The leases are committed on
+    /// return.
     package func plan(
         _ request: PlanRequest,
         after position: PlanPosition = .start,
@@ -30,7 +31,7 @@ extension Registry {
         return PlanPage(entries: found.entries + entries, channels: found.channels, next: found.next)
     }
 
-    /// Gives a lease back because nothing was sent. A lease that is not active stays as it is.
+    /// Has no effect on an inactive lease.
     package func release(_ lease: LeaseID, in scope: Scope, by who: UTF8Text) async throws {
         let unit = LeaseUnit(scope: scope, who: who)
         try await write { session in

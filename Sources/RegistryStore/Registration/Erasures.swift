@@ -2,12 +2,10 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// The erased names among those that some requests contain.
 struct Erasures {
-    /// For each request: whether its activity was erased, and the last erasure of another of its names.
+    /// By request: whether its activity was erased, and the last erasure of another name.
     private var found: [Int: (isActivity: Bool, at: Timestamp)] = [:]
 
-    /// No erasures.
     init() {}
 
     init(
@@ -18,7 +16,7 @@ struct Erasures {
         try self.init(of: registrations.map(\.erasableNames), in: scope, transaction)
     }
 
-    /// - Parameter names: the names in each request; the first is its activity's.
+    /// - Parameter names: the names in each request, beginning with its activity's.
     init(of names: [[UTF8Text]], in scope: Scope, _ transaction: borrowing PostgresTransaction) throws {
         let owners = names.enumerated().flatMap { request, names in names.indices.map { (request, isActivity: $0 == 0) }
         }
@@ -34,12 +32,11 @@ struct Erasures {
         Query.findErasures(["scope": scope.id, "app": scope.app.id, "names": names])
     }
 
-    /// The last erasure in the result of ``find(_:in:)``.
     static func last(_ result: PostgresResult) throws -> Timestamp? {
         try result.decode(ErasedName.self).map(\.erasedAt).max()
     }
 
-    /// Whether a request concerns erased data: the activity itself, or a name with an observation no later than its erasure.
+    /// Whether the request's activity is erased, or another name was erased at or after the observation.
     func concern(_ request: Int, observedAt: Timestamp) -> Bool {
         found[request].map { $0.isActivity || $0.at >= observedAt } ?? false
     }

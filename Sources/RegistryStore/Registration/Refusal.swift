@@ -2,7 +2,7 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// Why a guarded statement touched no row. An untouched row alone proves nothing, so the cause is read from Postgres.
+/// Why a guarded statement matched no row. The cause is read from Postgres, not inferred.
 enum Refusal {
     static func facts(ofApp id: Int64) -> SQL { Query.exists(["app": id]) }
 
@@ -16,7 +16,7 @@ enum Refusal {
 extension Problem {
     static let unforeseen = Problem(.internalError, "The registry could not carry out the request.")
 
-    /// Reveals nothing about the record, which belongs to another.
+    /// Contains no facts about the record, because it belongs to another claimant.
     static var notYours: Problem {
         Problem(
             .notYours,

@@ -2,7 +2,7 @@ import PostgresDriver
 import RegistryCore
 
 extension Batcher<RegistrationRequest, RegistrationResult> {
-    /// Registrations of one scope share a transaction, in the order of their arrival.
+    /// Registrations of one scope share a transaction, in order of arrival.
     static func registrations(_ units: UnitsOfWork) -> Batcher {
         Batcher(
             workers: 2...2,

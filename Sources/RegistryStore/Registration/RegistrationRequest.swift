@@ -1,7 +1,7 @@
 import RegistryCore
 import RegistryRules
 
-/// A registration in its scope. A class, because copies between queue, batch and answer would cost more.
+/// A registration in its scope. A class, because copies between queue, batch and answer cost more.
 final class RegistrationRequest: Sendable {
     let registration: Registration
     let scope: Scope

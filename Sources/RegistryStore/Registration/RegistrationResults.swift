@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryRules
 
 extension LockedRows {
-    /// Folds a registration into the rows, and answers it.
     mutating func merge(
         _ registration: Registration,
         isErased: (Timestamp) -> Bool
@@ -38,7 +37,7 @@ extension ActivityStatus {
         expiresAt = activity.expiresAt.date
     }
 
-    /// The answer about an unknown activity whose registration was over by its own times.
+    /// For an unknown activity with a registration that was over by its own times.
     fileprivate static func neverAccepted(_ registration: Registration) -> ActivityStatus {
         var status = ActivityStatus(activityID: registration.id, state: .expired, revision: 0)
         status.reason = ActivityState.expired.rawValue
@@ -48,7 +47,7 @@ extension ActivityStatus {
 }
 
 extension Rejection {
-    /// The reason in an answer with facts about the activity: empty for the reason of its state; nil if the answer has no facts.
+    /// Empty for the activity's own reason; nil if the answer contains no facts about the activity.
     fileprivate var reason: String? {
         switch self {
         case .clockSkew, .notYours, .erased, .noRoom: nil

@@ -2,13 +2,11 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// The unit of work of registrations of one scope: it locks their rows, decides by `RegistryRules`, and writes the changed rows.
 struct RegistrationUnit {
     let requests: [RegistrationRequest]
     let scope: Scope
 
-    /// - Parameter additionalIDs: activities to lock besides those of the requests.
-    /// - Returns: a result for each request, in order.
+    /// - Parameter additionalIDs: activities to lock in addition to the requests' activities.
     /// - Throws: ``MissingLocks``, `unknownApp`.
     func mergeRequests(
         in transaction: borrowing PostgresTransaction,
@@ -28,7 +26,6 @@ struct RegistrationUnit {
         )
     }
 
-    /// Folds the requests into locked rows, for a caller that adds its own decisions.
     func merge(
         _ rows: inout LockedRows,
         _ transaction: borrowing PostgresTransaction

@@ -5,8 +5,7 @@ import RegistryRules
 
 extension Registry {
     /// - Parameters:
-    ///   - claimant: a client's registration counts as of its own subject and installation.
-    ///   - executor: runs a batch that this request begins; nil is Swift's own pool.
+    ///   - claimant: a client's own subject and installation replace those in the registration.
     /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `activityEnded`, `activityExpired`,
     ///   `clockSkew`, `notYours`.
     package func register(

@@ -1,9 +1,7 @@
 import RegistryCore
 
 package struct AliasPage: Sendable, Hashable {
-    /// The activities with a token that may be handed out, in the order of their keys.
     package let activities: [ResolvedActivity]
-    /// The alias's channel; at most one.
     package let channels: [BroadcastChannel]
     /// More activities may follow this key; nil for the last page.
     package let next: Int64?
@@ -13,19 +11,18 @@ package struct AliasPage: Sendable, Hashable {
     }
 }
 
-/// The rows of an alias that were read for a page, and its channel.
 struct AliasRows: Sendable {
     private(set) var activities: [ResolvedActivity] = []
     var channels: [BroadcastChannel] = []
     private(set) var last: Int64?
-    /// The most activities of the page. One row more shows that there is another page.
+    /// Maximum activities of the page. One more row shows that another page follows.
     private let limit: Int
     private var count = 0
     private var isCut: Bool
 
     init(limit: Int) { (self.limit, isCut) = (limit, false) }
 
-    /// So many of the rows are withheld that more have to be read to fill the page.
+    /// Whether more rows must be read to fill the page, because many are withheld.
     var isShort: Bool { isCut && activities.count <= limit }
 
     mutating func add(_ row: AliasRow) {
@@ -35,7 +32,6 @@ struct AliasRows: Sendable {
         isCut = count > limit
     }
 
-    /// Adds the rows of another read, after the last one.
     mutating func add(_ rows: [AliasRow], isEnd: Bool) {
         for row in rows { add(row) }
         isCut = !isEnd

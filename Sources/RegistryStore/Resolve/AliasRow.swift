@@ -2,7 +2,7 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// A row of an alias: its activity's key, and the activity unless its token is withheld.
+/// A row of an alias; the activity is nil if its token is withheld.
 struct AliasRow: DecodableRow {
     let key: Int64
     let activity: ResolvedActivity?

@@ -2,15 +2,15 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// All further activities of an alias with very many, read in ranges of their keys by two connections at once.
+    /// Reads the further activities of a very large alias, in ranges of keys on two connections.
     ///
-    /// While `receive` has one range, the next two are read; then no connection is held until it returns.
+    /// While `receive` handles a range, the next two are read; then no connection is held until it returns.
     ///
     /// - Parameters:
-    ///   - key: of the last activity that is already known.
-    ///   - rangeSize: the alias's rows in a range, withheld ones included.
-    ///   - prepare: converts a range's activities; it runs on the connection's thread.
-    ///   - receive: gets the ranges in the order of their keys; empty ones, too.
+    ///   - key: the last known activity's key.
+    ///   - rangeSize: the alias's rows per range, including withheld ones.
+    ///   - prepare: converts a range's activities on the connection's thread.
+    ///   - receive: called for each range, including empty ones, in the order of keys.
     package func forEachRange<Range: Sendable>(
         of alias: Alias,
         after key: Int64,
@@ -46,7 +46,7 @@ extension Registry {
 private struct FoundRange<Content: Sendable>: Sendable {
     let index: Int
     let content: Content
-    /// Each range finds the end of a later one, which saves a separate wait.
+    /// Each range also finds a later range's end, which saves a separate wait.
     let endOfTheOneAfterNext: Int64
 }
 
@@ -56,13 +56,12 @@ private struct LargeAlias: Sendable {
     let scope: Scope
     let rangeSize: Int
 
-    /// One range is received while two connections read the next. A reader that stops wastes those.
+    /// One range is received while two connections read ahead.
     static let rangesAtOnce = 3
-    /// The most keys per row at which all of a range's activities are read in their order, including others'; with
-    /// larger gaps, each is looked up. Reading one more costs about a quarter of a lookup.
+    /// Up to this many keys per row, all activities of a range are read in order, including other aliases'. In sparser
+    /// ranges each one is looked up. Reading an extra activity costs about a quarter of a lookup.
     private static let sparseness: Int64 = 4
 
-    /// The ends of the first and second range after a key: `Int64.max` is the end of the last.
     func ends(after key: Int64) async throws -> (first: Int64, second: Int64) {
         let bounds = [1, 2].map { end(ofRange: $0, after: key) }
         let ends = try await registry.read { try $0.pipeline(bounds).map(Self.end) }
@@ -97,7 +96,6 @@ private struct LargeAlias: Sendable {
 }
 
 extension Alias {
-    /// The parameters of queries about an alias.
     func values(in scope: Scope) -> QueryValues { ["scope": scope.id, "kind": kind, "value": value] }
 }
 

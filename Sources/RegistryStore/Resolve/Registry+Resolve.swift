@@ -4,17 +4,16 @@ import RegistryCore
 
 package struct ResolvedAlias: Sendable, Hashable {
     package let alias: Alias
-    /// Its activities with a token that may be handed out, in the order of their keys.
+    /// Activities with a deliverable token, in the order of their keys.
     package let activities: [ResolvedActivity]
     package let channels: [BroadcastChannel]
-    /// More activities bear the alias than were asked for.
     package let isTruncated: Bool
 }
 
 extension Registry {
     /// In the order of their immutable keys.
     ///
-    /// - Parameter key: the last key of the previous page, 0 for the first page.
+    /// - Parameter key: the last key of the previous page, or 0.
     package func activities(
         under alias: Alias,
         after key: Int64 = 0,
@@ -28,10 +27,8 @@ extension Registry {
         return page.activities
     }
 
-    /// As ``activities(under:after:limit:in:)``, with the alias's channels. If very many tokens of the alias are
-    /// withheld, a page may be short or empty although more follow. Callers of first pages share statements.
-    ///
-    /// - Parameter executor: runs a batch that this request begins; nil is Swift's own pool.
+    /// If very many tokens are withheld, a page may be short or empty although more follow. Callers of first pages
+    /// share statements.
     package func page(
         of alias: Alias,
         after key: Int64,
@@ -50,12 +47,9 @@ extension Registry {
         return try await fill(rows, of: alias, in: scope, &rest).page
     }
 
-    /// The most rows of an alias to read beyond a page's own, in search of tokens that may be handed out.
+    /// Maximum additional rows read to fill a page.
     static let mostWithheld = 10_000
 
-    /// Reads further rows, some at a time, until the page is full or the rows end.
-    ///
-    /// - Parameter rest: the most rows still to read.
     private func fill(
         _ rows: AliasRows,
         of alias: Alias,
@@ -73,12 +67,14 @@ extension Registry {
         return rows
     }
 
-    /// The most activities that ``resolve(_:limitPerAlias:in:)`` gives or looks at, repetitions counted: some 4 MiB of JSON.
+    /// Maximum activities that ``resolve(_:limitPerAlias:in:)`` returns or examines, including repetitions: about 4 MiB
+    /// of JSON.
     package static let mostResolved = 10_000
 
-    /// In the order asked; at most `limitPerAlias` activities of each alias and ``mostResolved`` of all.
+    /// In the order of `aliases`, with at most `limitPerAlias` activities of each and ``mostResolved`` in total.
     ///
-    /// A repeated alias is not looked up again. At the limit, the last aliases get fewer or none, and are truncated.
+    /// A repeated alias is looked up once. At the total limit, the last aliases get fewer activities or none, and are
+    /// truncated.
     package func resolve(_ aliases: [Alias], limitPerAlias: Int, in scope: Scope) async throws -> [ResolvedAlias] {
         var indices: [Alias: Int] = [:]
         var distinct: [Alias] = []
@@ -115,7 +111,7 @@ extension Registry {
         }
     }
 
-    /// Running or not; nil if it is not known.
+    /// Includes activities that are over; nil if unknown.
     package func activity(_ id: ActivityID, in scope: Scope) async throws -> ActivityRecord? {
         try await read { session in
             try session.run(.readActivity, ["scope": scope.id, "id": id]).decode(ActivityRecord.self).first

@@ -6,10 +6,10 @@ struct ResolveRequest: Sendable {
     let limit: Int
     let scope: Scope
 
-    /// Lookups of the same app and page size share a statement.
+    /// Lookups of one scope and page size share a statement.
     static func batcher(_ units: UnitsOfWork) -> Batcher<ResolveRequest, AliasRows> {
         Batcher(
-            // Half of the connections at most, so that slow reads leave the others for writes.
+            // At most half the connections, so that slow reads leave the rest to writes.
             workers: 2...max(2, min(8, units.pool.maximumConnections / 2)),
             largestBatch: 64,
             capacity: 10_000,
@@ -58,12 +58,10 @@ struct ResolveRequest: Sendable {
         Query.readChannels(["kinds": aliases.map(\.kind), "values": aliases.map(\.value), "scope": scope.id])
     }
 
-    /// The first rows of each of many aliases.
-    ///
     /// - Parameters:
-    ///   - limit: the most activities of each alias.
-    ///   - most: the most rows of all aliases together.
-    /// - Returns: the rows of each alias, and the number of leading aliases that `most` did not cut.
+    ///   - limit: maximum activities per alias.
+    ///   - most: maximum rows in total.
+    /// - Returns: the rows of each alias, and the number of leading aliases not cut by `most`.
     static func findActivities(
         _ aliases: [Alias],
         limit: Int,

@@ -8,7 +8,7 @@ extension ActivityFacts {
         frequentPushesEnabled = try row["frequent_pushes_enabled"]
     }
 
-    /// Appends the columns in the order of `activity_write`.
+    /// In the column order of `activity_write`.
     func encode(into columns: inout CompositeWriter) {
         columns.append(attributesType)
         columns.append(frequentPushesEnabled)

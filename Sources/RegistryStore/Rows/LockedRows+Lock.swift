@@ -2,22 +2,23 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// The rows that a unit of work locks. All units lock in one order: the installation, activities by id, token values by digest, token
-/// slots.
+/// The rows to lock. Every unit of work locks in one order: the installation, activities by id, token values by digest,
+/// token slots.
 struct RowLocks {
     var ids: Set<ActivityID> = []
     var digests: Set<TokenDigest> = []
-    /// The installations that requests name, if activities are compared with their installations.
+    /// The installations named by requests; nil if activities are not compared with their installations.
     var installations: Set<InstallationHash>?
 
-    /// Locks the rows and reads the time after it, in one round trip. Installations that requests do not name take another one.
+    /// Locks the rows and then reads the time, in one round trip. Installations that requests do not name take another
+    /// round trip.
     ///
     /// - Throws: `unknownApp`.
     func lockRows(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
         try rows(transaction.pipeline(locks(in: scope) + [readContext(in: scope)])[...], in: scope, transaction)
     }
 
-    /// Locks the rows of a request about an installation as well.
+    /// Also locks the rows of a request about an installation.
     ///
     /// - Throws: `unknownApp`.
     func lockRows(
@@ -51,7 +52,6 @@ struct RowLocks {
 
     private func readContext(in scope: Scope) -> SQL { Clock.read(in: scope, installations ?? []) }
 
-    /// - Parameter results: of ``locks(in:)`` and ``readContext(in:)``.
     private func rows(
         _ results: ArraySlice<PostgresResult>,
         in scope: Scope,
@@ -80,12 +80,10 @@ struct RowLocks {
     }
 }
 
-/// The rows of an installation that a request about it locks.
 struct InstallationLocks {
     let installation: InstallationHash
-    /// Whether the request changes tokens.
     let includesSlots: Bool
-    /// The names in the request that may be erased.
+    /// Names in the request that may be erased.
     let names: [UTF8Text]
 
     init(of request: InstallationRequest, aliases: [Alias] = [], includesSlots: Bool = false) {
@@ -105,13 +103,13 @@ struct InstallationLocks {
     }
 }
 
-/// The token slots that have some token values, locked after the values.
+/// The token slots that have some token values. Locked after the values.
 struct SlotHolders {
     let slots: [InstallationToken]
     /// The subjects and aliases of the slots' installations, which are not locked.
     let installations: [Installation]
 
-    /// The most slots with one value. Start tokens may repeat, but one phone has the value in a few types; more are artificial.
+    /// Maximum slots per value. Start tokens may repeat, but a phone repeats one for only a few types.
     static let most = 500
 
     static func lock(_ digests: Set<TokenDigest>, in scope: Scope) -> [SQL] {
@@ -145,10 +143,10 @@ struct SlotHolders {
 }
 
 extension LockedRows {
-    /// Writes the rows that requests changed, in one round trip.
+    /// Writes the changed rows in one round trip.
     ///
     /// - Parameters:
-    ///   - isLast: whether the transaction commits with it.
+    ///   - isLast: whether to commit.
     ///   - others: statements about other rows.
     /// - Throws: ``MissingLocks``.
     func write(
@@ -162,13 +160,13 @@ extension LockedRows {
     }
 }
 
-/// Rows that a transaction needs and has not locked. It starts again with them, in the order of locks.
+/// Rows that a transaction needs but has not locked. The transaction restarts with them, to keep the lock order.
 struct MissingLocks: Error {
     let ids: Set<ActivityID>
 }
 
 extension PostgresSession {
-    /// Runs a transaction, and runs it again if it needs other locks, or if another session inserted one of its new rows meanwhile.
+    /// Runs a transaction. Restarts it if it needs other locks, or if another session inserted one of its new rows.
     func transaction<Value>(
         _ body: (borrowing PostgresTransaction, _ additionalIDs: Set<ActivityID>) throws -> Value
     ) throws -> Value {
@@ -192,7 +190,6 @@ struct Clock: DecodableRow {
     let now: Timestamp
     let hasErasures: Bool
 
-    /// Reads the times of some installations as well.
     static func read(in scope: Scope, _ installations: Set<InstallationHash> = []) -> SQL {
         Query.readContext(["scope": scope.id, "hashes": installations.map(\.bytes), "app": scope.app.id])
     }

@@ -2,7 +2,6 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// The statements that write the rows that a unit of work changed.
 struct RowWrite {
     let rows: LockedRows
     let scope: Scope
@@ -12,7 +11,7 @@ struct RowWrite {
         let values = rows.values.values.filter { $0.isWritten || $0.original != $0.value }
         let owned = values.filter { $0.value.owner != $0.original?.owner }
         let (removed, added) = aliasRows(activities)
-        // Rows are inserted in the order of their keys, so that two transactions do not wait for each other.
+        // Inserts rows in the order of their keys, to avoid deadlocks.
         let new = activities.filter { $0.row.original == nil }.sorted { $0.row.value.id < $1.row.value.id }
         return write(.insertActivities, new, ["now": rows.now])
             + write(.updateActivities, activities.filter { $0.row.original != nil }, ["now": rows.now])
@@ -38,13 +37,12 @@ struct RowWrite {
         )
     }
 
-    /// The activities that no request is about, but whose token's value changed.
+    /// Activities without a request, but with a changed token value.
     private var withheld: [WithholdingWrite] {
         rows.activities.values.filter { !$0.isWritten && $0.original != $0.value }.map(\.value)
             .map(WithholdingWrite.init)
     }
 
-    /// Deaths, quarantines, releases and deliveries.
     private func reports(about values: [LockedRows.Row<TokenValue>]) -> [SQL] {
         let new = values.filter { $0.original == nil && $0.value.owner == nil }
         let known = values.filter { $0.original != nil && $0.isWritten }
@@ -52,7 +50,7 @@ struct RowWrite {
             + write(.updateReportedValues, known.map { TokenReportWrite(value: $0.value) }, ["now": rows.now])
     }
 
-    /// The differences of `activity_aliases` that keep it equal to the activities' own aliases.
+    /// The changes that keep `activity_aliases` equal to the activities' aliases.
     private func aliasRows(
         _ activities: [ActivityWrite]
     ) -> (removed: Set<AliasWrite>, added: Set<AliasWrite>) {
@@ -80,7 +78,6 @@ extension Query {
     fileprivate static let updateReportedValues: Query = "feedback.update-values"
 }
 
-/// `activity_write` of the schema.
 private struct ActivityWrite: PostgresComposite {
     let row: LockedRows.Row<Activity>
 
@@ -111,13 +108,12 @@ private struct ActivityWrite: PostgresComposite {
         columns.append(activity.revision)
     }
 
-    /// Nil for the stored value, which spares its JSON.
+    /// Nil for an unchanged value, which avoids encoding its JSON.
     private func changed<Value: CanonicalValue>(_ new: Value?, _ stored: Value?) -> JSONB? {
         new == stored ? nil : new?.jsonb
     }
 }
 
-/// `activity_withholding_write` of the schema.
 private struct WithholdingWrite: PostgresComposite {
     let activity: Activity
 
@@ -128,7 +124,6 @@ private struct WithholdingWrite: PostgresComposite {
     }
 }
 
-/// `activity_alias_write` of the schema.
 private struct AliasWrite: PostgresComposite, Hashable, Comparable {
     let activityID: ActivityID
     let key: Int64?
@@ -158,7 +153,6 @@ private struct AliasWrite: PostgresComposite, Hashable, Comparable {
     }
 }
 
-/// `token_owner_write` of the schema.
 private struct TokenOwnerWrite: PostgresComposite, Comparable {
     let value: TokenValue
     let key: Int64?
@@ -174,7 +168,6 @@ private struct TokenOwnerWrite: PostgresComposite, Comparable {
     static func < (left: Self, right: Self) -> Bool { left.value.digest < right.value.digest }
 }
 
-/// `token_report_write` of the schema.
 private struct TokenReportWrite: PostgresComposite, Comparable {
     let value: TokenValue
 
@@ -191,7 +184,6 @@ private struct TokenReportWrite: PostgresComposite, Comparable {
     static func < (left: Self, right: Self) -> Bool { left.value.digest < right.value.digest }
 }
 
-/// `event_write` of the schema.
 struct EventWrite: PostgresComposite {
     let event: NewAuditEvent
 

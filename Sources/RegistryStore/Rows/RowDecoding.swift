@@ -67,7 +67,6 @@ extension TokenValue: DecodableRow {
 }
 
 extension InstallationTimes {
-    /// The installations of `activities.read-context`.
     static func dictionary(_ context: PostgresResult) throws -> [InstallationHash: InstallationTimes] {
         var times: [InstallationHash: InstallationTimes] = [:]
         for (hash, itsTimes) in try context.decode({ (try $0["installation_hash"] as InstallationHash?, try Self($0)) })

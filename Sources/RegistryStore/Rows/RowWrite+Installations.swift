@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryRules
 
 extension RowWrite {
-    /// The statements that write installations, their token slots and the values of their tokens.
     var installationStatements: [SQL] {
         let installations = rows.installations.installations.values.filter(\.isWritten)
         let slots = rows.installations.slots.values.filter(\.isWritten).sorted { $0.value.id < $1.value.id }
@@ -80,7 +79,6 @@ extension RowWrite {
         ])
     }
 
-    /// Writes an installation's claim on a value.
     func writeInstallation(_ row: LockedRows.Row<TokenValue>) -> SQL {
         let query: Query = row.original == nil ? .insertValue : .updateValue
         return query([
@@ -95,7 +93,6 @@ extension RowWrite {
     }
 }
 
-/// `token_slot_write` of the schema.
 private struct SlotWrite: PostgresComposite {
     let slot: InstallationToken
 
@@ -112,7 +109,6 @@ private struct SlotWrite: PostgresComposite {
 }
 
 extension LockedRows.Row<TokenValue> {
-    /// An installation claimed the value.
     var hasOtherInstallation: Bool {
         value.installation != original?.installation || value.startObservedAt != original?.startObservedAt
     }

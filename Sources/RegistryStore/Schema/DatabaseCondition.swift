@@ -1,42 +1,35 @@
 import Foundation
 import PostgresDriver
 
-/// The condition of a Postgres, with or without the registry's schema.
 package struct DatabaseCondition: Sendable, Hashable {
     package struct NeglectedTable: Sendable, Hashable {
-        /// A partition has its own name.
+        /// A partition has its own entry.
         package let name: String
-        /// Postgres's estimate.
         package let deadRows: Int
     }
 
     /// The oldest supported version, as `server_version_num`.
     package static let leastVersion = 150_000
 
-    /// `server_version`, such as `15.4 (Debian 15.4-1)`.
+    /// `server_version`, for example `15.4 (Debian 15.4-1)`.
     package var version = ""
-    /// `server_version_num`: the major version times 10,000, and the minor one.
+    /// `server_version_num`: major version times 10,000, plus the minor version.
     package var versionNumber = 0
-    /// It takes no writes.
     package var isReadOnly = false
-    /// The user of the connection.
     package var user = ""
-    /// The schema of new tables; nil if the user may use none of `search_path`.
+    /// The schema of new tables; nil if the user may use none in `search_path`.
     package var schema: String?
-    /// Whether the user may create tables in it, as migrations do.
+    /// Whether the user may create tables in `schema`, as migrations do.
     package var mayCreateTables = true
-    /// The settings by which it could lose acknowledged writes; empty when there are none.
     package var unsafeSettings: [UnsafeDurability] = []
-    /// Postgres's clock minus this machine's; the uncertainty is half of the round trip.
+    /// Postgres's clock minus this machine's. The uncertainty is half the round trip.
     package var clockSkew = Duration.zero
     package var clockUncertainty = Duration.zero
-    /// Open connections in all databases.
+    /// In all databases.
     package var connections = 0
-    /// `max_connections`, less those that are kept for superusers.
+    /// `max_connections` minus connections reserved for superusers.
     package var connectionLimit = 0
-    /// Whether both autovacuum and the statistics that it needs are on.
     package var isAutovacuumOn = true
-    /// Tables of the registry with many dead rows, the worst first.
     package var neglectedTables: [NeglectedTable] = []
     /// Nil without the extension citus.
     package var distribution: DistributionCondition?
@@ -67,7 +60,7 @@ package struct DatabaseCondition: Sendable, Hashable {
     }
 
     private mutating func compareClocks(_ session: borrowing PostgresSession) throws {
-        // A first execution prepares the statement, which takes long.
+        // The first execution prepares the statement, which takes long.
         _ = try session.execute(ConditionStatements.clock)
         let start = Date()
         let theirs = try session.execute(ConditionStatements.clock)[0].decode(Date.self)
@@ -78,22 +71,19 @@ package struct DatabaseCondition: Sendable, Hashable {
 }
 
 extension Registry {
-    /// - Throws: `unavailable`.
     package func databaseCondition() async throws -> DatabaseCondition {
         try await read { try DatabaseCondition($0) }
     }
 
     /// Nil without the extension citus.
-    ///
-    /// - Throws: `unavailable`.
     package func distributionCondition() async throws -> DistributionCondition? {
         try await read { try DistributionCondition.read($0) }
     }
 }
 
-/// They need no schema and no privileges.
+/// Require no schema and no privileges.
 enum ConditionStatements {
-    /// The values of ``DatabaseCondition``, in its order. Most roles cannot see sessions of others, but their number.
+    /// In the order of ``DatabaseCondition``'s properties. Most roles cannot see other sessions, only their number.
     static let settings: SQL = """
         SELECT current_setting('server_version'), current_setting('server_version_num')::bigint,
             current_setting('transaction_read_only')::boolean,
@@ -109,8 +99,8 @@ enum ConditionStatements {
 
     static let clock: SQL = "SELECT clock_timestamp()"
 
-    /// Tables with twice as many dead rows as autovacuum's limit (its documentation: a threshold and a share of the
-    /// rows), and enough of them that a minute does not explain it.
+    /// Tables with twice autovacuum's threshold of dead rows (by its documented formula), and more than accumulate in a
+    /// minute.
     static let neglectedTables: SQL = """
         SELECT s.relname::text, s.n_dead_tup
         FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid

@@ -1,20 +1,20 @@
 import PostgresDriver
 
-/// The distribution of the tables over several servers by Citus: a scope's rows are together on one of them, its worker.
+/// The distribution of the tables by Citus. All rows of a scope are on one node, its worker.
 ///
-/// All statements go through the coordinator, which passes a statement about one scope on to that scope's worker.
+/// All statements go through the coordinator, which forwards a statement about one scope to that scope's worker.
 enum Distribution {
     /// Small tables with all rows on every node. All others are distributed by `scope_id`.
     static let referenceTables = ["api_keys", "apps", "deleted_apps", "scopes", "token_kinds"]
 
-    /// All tables of the migrations except the list of migrations, which only the coordinator reads. Partitions follow
-    /// their table.
+    /// All tables of the migrations. Excludes the list of migrations, which only the coordinator reads. Partitions
+    /// follow their table.
     static let tables = Migration.all.flatMap { migration in
         migration.sql.matches(of: #/CREATE TABLE (\w+) \(/#).map { String($0.1) }
     }
 
-    /// The settings of the service's sessions. The coordinator does not pass them to its sessions on workers, so they
-    /// are set for its role. The times of an activity are sums of local times, and plans must not read whole tables.
+    /// The service's session settings. They are set for the role, because the coordinator does not pass them to its
+    /// sessions on workers, where sums of local times and plans depend on them.
     static let settings = PostgresPool.settings
 
     static let isInstalled: SQL = "SELECT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus')"
@@ -28,7 +28,7 @@ enum Distribution {
 
     /// Prepares a new connection for Citus if the tables are distributed.
     ///
-    /// - Parameter choosesPlans: whether to avoid generic plans, from which Citus cannot see a statement's scope.
+    /// - Parameter choosesPlans: whether to avoid generic plans, because Citus cannot see a statement's scope in them.
     /// - Throws: ``DistributionError/notTheCoordinator``.
     static func prepare(_ session: borrowing PostgresSession, choosesPlans: Bool) throws {
         guard try session.execute(isInstalled)[0].decode(Bool.self) else { return }
@@ -44,7 +44,7 @@ package enum DistributionError: Error, Sendable, Hashable, CustomStringConvertib
     /// No known node may have shards.
     case noWorker
     case notTheCoordinator
-    /// The role lacks a privilege; with Postgres's own reason.
+    /// The role lacks a privilege; contains Postgres's reason.
     case notPermitted(String)
 
     package var detail: String {

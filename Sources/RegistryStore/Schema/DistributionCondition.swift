@@ -1,26 +1,22 @@
 import PostgresDriver
 
-/// How the database is distributed over the nodes of Citus, and how these are.
 package struct DistributionCondition: Sendable, Hashable {
-    /// A node with shards, as the coordinator reaches it.
+    /// A node with shards, named as the coordinator connects to it.
     package struct Worker: Sendable, Hashable {
         package let name: String
         package var isReachable = true
-        /// Settings of its sessions of the service's role that differ from the service's needs.
+        /// Session settings of the service's role that differ from the required ones.
         package var otherSettings: [String: String] = [:]
-        /// The settings by which it could lose acknowledged writes.
         package var unsafeSettings: [UnsafeDurability] = []
     }
 
-    /// The tables that every node must have whole, in words.
     package static var referenceTables: String { Distribution.referenceTables.joined(separator: ", ") }
     package var isDistributed = false
     package var missingTables: [String] = []
-    /// Tables with the wrong distribution.
     package var misplacedTables: [String] = []
     /// Postgres's `plan_cache_mode` in the service's sessions.
     package var planCacheMode = ""
-    /// All nodes that have shards, or may.
+    /// All nodes that have or may have shards.
     package var workers: [Worker] = []
 
     static func read(_ session: borrowing PostgresSession) throws -> DistributionCondition? {
@@ -68,7 +64,7 @@ extension DistributionStatements {
         ORDER BY t.position
         """
 
-    /// The default wait for a connection to a worker is half a minute.
+    /// The default connection timeout is half a minute.
     static let shortWait = "SET LOCAL citus.node_connection_timeout = '1s'"
 
     /// A row for each setting of each worker, and one for a worker that does not answer.

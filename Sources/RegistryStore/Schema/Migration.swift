@@ -3,9 +3,8 @@ import PostgresDriver
 import Queries
 
 package struct Migration: Sendable, Hashable {
-    /// From the file's name; migrations are applied in its order.
+    /// From the file's name. Migrations are applied in this order.
     package let version: Int
-    /// The name of the file, such as `0001_apps_and_keys.sql`.
     package let name: String
     package let sql: String
 
@@ -17,18 +16,18 @@ package struct Migration: Sendable, Hashable {
         )
     }
 
-    /// 64 bits of FNV-1a over the text, in hex: detects edits, not attacks.
+    /// 64-bit FNV-1a of the text, in hex. Detects edits, not attacks.
     package var checksum: String {
         let hash = sql.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return String(hash, radix: 16)
     }
 
-    /// Each ends with a semicolon at the end of a line, where no other one is.
+    /// A command ends with a semicolon at the end of a line. No other line may end with one.
     var commands: [String] {
         sql.components(separatedBy: ";\n").filter { !$0.allSatisfy(\.isWhitespace) }
     }
 
-    /// The values are ours and contain no quotes.
+    /// The values need no quoting.
     var record: String {
         "INSERT INTO schema_migrations (version, name, checksum) VALUES (\(version), '\(name)', '\(checksum)');"
     }
@@ -38,7 +37,7 @@ package struct AppliedMigration: Sendable, Hashable, DecodableRow {
     package let version: Int
     package let name: String
     package let checksum: String
-    /// Postgres's clock when it was applied.
+    /// By Postgres's clock.
     package let appliedAt: Date
 
     package init(row: NamedRow) throws {

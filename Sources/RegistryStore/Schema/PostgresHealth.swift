@@ -1,41 +1,32 @@
 import Foundation
 import PostgresDriver
 
-/// The database's health: its condition, and the figures behind it.
 package struct PostgresHealth: Sendable {
-    /// A table, with all of its partitions.
     package struct Table: Sendable, Hashable {
-        /// The name of the table; `events` stands for all its partitions.
+        /// `events` includes all its partitions.
         package let name: String
-        /// Postgres's estimate; dead rows wait for vacuum.
+        /// Postgres's estimates.
         package let rows: Int
         package let deadRows: Int
         /// In bytes, with indexes.
         package let size: Int
-        /// By autovacuum or by hand; nil if never.
+        /// By autovacuum or manually; nil if never.
         package let vacuumedAt: Date?
-        /// By autovacuum or by hand; nil if never.
+        /// By autovacuum or manually; nil if never.
         package let analyzedAt: Date?
     }
 
     package struct Server: Sendable, Hashable {
         package let startedAt: Date
-        /// Of the database, in bytes.
         package let size: Int
-        /// The age of the longest running transaction.
         package let longestTransaction: Duration?
         package let waiting: Int
-        /// Blocks found in Postgres's own memory, since the statistics were reset.
         package let blocksHit: Int
-        /// Blocks read from files, since the statistics were reset.
         package let blocksRead: Int
-        /// In this database, since the statistics were reset.
         package let deadlocks: Int
-        /// In this database, since the statistics were reset.
         package let commits: Int
-        /// In this database, since the statistics were reset.
         package let rollbacks: Int
-        /// The configured standbys that commits wait for; empty for none.
+        /// The setting `synchronous_standby_names`.
         package let synchronousStandbys: String
         package let standbys: Int
     }

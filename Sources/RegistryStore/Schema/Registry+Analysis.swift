@@ -6,10 +6,8 @@ extension Registry {
         "installation_tokens", "alias_identities",
     ]
 
-    /// Updates Postgres's row counts after many rows arrived at once.
-    ///
-    /// A plan from a time with an empty table reads the table whole until autovacuum runs: a minute later, by default.
-    /// A role that does not own the tables changes nothing.
+    /// Run it after a bulk load. A plan made while a table was empty reads the whole table until autovacuum runs, by
+    /// default a minute later. Has no effect for a role that does not own the tables.
     package func analyzeTables() async throws {
         for table in Self.largeTables {
             try await write { session in try session.simple("ANALYZE \(table)") }

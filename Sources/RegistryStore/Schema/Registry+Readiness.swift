@@ -3,19 +3,17 @@ import PostgresDriver
 import RegistryCore
 
 package struct Readiness: Sendable, Hashable {
-    /// `server_version`, such as `15.4 (Debian 15.4-1)`.
+    /// `server_version`, for example `15.4 (Debian 15.4-1)`.
     package let serverVersion: String
-    /// The last applied migration; it may be newer than this program.
+    /// The last applied migration. It may be newer than this program.
     package let schemaVersion: Int
 }
 
 extension Registry {
-    /// Checks whether writes would work now.
+    /// A newer schema counts as ready, because old instances continue during an upgrade until they are replaced. They
+    /// do not start on it.
     ///
-    /// A newer schema is no reason to be unready: during an upgrade, the earlier instances continue until they are
-    /// replaced. None of them starts on it.
-    ///
-    /// - Throws: `unavailable`: Postgres is away, only a standby, or has an older schema.
+    /// - Throws: `unavailable` if Postgres is down, is a standby, or has an older schema.
     package func checkReadiness() async throws -> Readiness {
         let (version, isReadOnly, schema) = try await units.read(.hot) { session in
             try session.execute(

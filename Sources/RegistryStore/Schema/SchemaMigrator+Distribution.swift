@@ -1,10 +1,8 @@
 import PostgresDriver
 
 extension SchemaMigrator {
-    /// Distributes the missing tables in one transaction.
-    ///
-    /// - Parameter isWanted: false to do it only if some tables are distributed: the others then came with a migration.
-    /// - Returns: the names of the tables.
+    /// - Parameter isWanted: if false, distributes only if some tables are distributed already; a migration then added
+    ///   the others.
     /// - Throws: ``DistributionError``, and ``PostgresError``.
     static func distribute(_ session: borrowing PostgresSession, isWanted: Bool) throws -> [String] {
         guard try session.execute(Distribution.isInstalled)[0].decode(Bool.self) else {
@@ -27,13 +25,13 @@ extension SchemaMigrator {
     private static func distribute(_ session: borrowing PostgresSession) throws -> [String] {
         try session.transaction { transaction in
             let missing = try transaction.execute(DistributionStatements.missing).decode(String.self)
-            // Nodes added since get the role's settings, too.
+            // Also applies the role's settings on nodes added since.
             for command in try transaction.execute(DistributionStatements.roleSettings).decode(String.self) {
                 try transaction.simple(command)
             }
             guard !missing.isEmpty else { return [] }
-            // Citus makes a table local when it distributes another that the table refers to, and then rejects its
-            // sequences.
+            // To distribute a table, Citus makes its referenced tables local, and then rejects their sequences. Foreign
+            // keys are therefore dropped and added again.
             let keys = try transaction.execute(DistributionStatements.foreignKeys(of: missing)).rows.map { row in
                 try row.decode(String.self, String.self)
             }
@@ -69,7 +67,7 @@ enum DistributionStatements {
         """
     }
 
-    /// One connection per node. Otherwise no command about a reference table could follow.
+    /// One connection per node. Otherwise Citus rejects later commands about reference tables.
     static let oneByOne = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
 
     static func distribute(_ table: String) -> SQL {
@@ -82,7 +80,6 @@ enum DistributionStatements {
             """
     }
 
-    /// The commands that give the role in this database the service's settings, on every node.
     static let roleSettings: SQL = """
         SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %I = %L', current_database(), s.name, s.value)
         FROM unnest(\(Distribution.settings.map(\.key)), \(Distribution.settings.map(\.value))) AS s (name, value)

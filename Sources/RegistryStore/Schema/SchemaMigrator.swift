@@ -1,8 +1,8 @@
 import Foundation
 import PostgresDriver
 
-/// Upgrades a database's schema: numbered files, each in a transaction with its row in `schema_migrations`, under one
-/// advisory lock.
+/// Upgrades a database's schema. Each numbered file is a transaction with its row in `schema_migrations`; one advisory
+/// lock covers all.
 package struct SchemaMigrator: Sendable {
     private let pool: PostgresPool
     package init(pool: PostgresPool) { self.pool = pool }
@@ -17,29 +17,28 @@ package struct SchemaMigrator: Sendable {
 
     package func pending() async throws -> [Migration] { try await status().pending }
 
-    /// Applies the missing migrations. If tables are distributed, new tables are, too.
+    /// If tables are distributed, new tables are distributed too.
     ///
     /// - Parameters:
-    ///   - distributes: whether to distribute the tables over the workers of Citus.
-    ///   - onApplied: called for each migration once it is committed.
+    ///   - distributes: whether to distribute the tables over Citus workers.
+    ///   - onApplied: called after each migration's commit.
     ///   - onDistributed: called for each table once all are distributed.
-    /// - Returns: the applied migrations.
-    /// - Throws: as ``status()``, and ``DistributionError``.
+    /// - Throws: the errors of ``status()``, and ``DistributionError``.
     @discardableResult
     package func migrate(
         distributes: Bool = false,
         onApplied: @escaping @Sendable (Migration) -> Void = { _ in },
         onDistributed: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> [Migration] {
-        // An index of hundreds of millions of rows takes long, and a timeout would undo all of it.
+        // Building an index on hundreds of millions of rows takes long, and a timeout would undo it.
         try await pool.withSession(.never, timeout: .seconds(24 * 3600)) { session in
             let settings = try Self.liftTimeouts(session)
-            // The connection returns to the pool unchanged; the pool closes one that cannot be restored.
+            // Returns the connection unchanged. If that fails, the pool closes it.
             defer {
                 _ = try? session.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
                 try? session.simple(settings)
             }
-            // Held by the session, so that it spans the transactions of all files.
+            // A session lock, because it spans the transactions of all files.
             _ = try session.execute("SELECT pg_advisory_lock(\(Self.lockKey))")
             try session.simple(Self.table)
             let pending = try SchemaStatus(applied: Self.applied(session)).pending
@@ -52,17 +51,17 @@ package struct SchemaMigrator: Sendable {
         }
     }
 
-    /// Applies a migration in its own transaction. Commands are sent one by one: Citus passes a command's whole text to
-    /// its other nodes, which accept only one command each.
+    /// Applies a migration in its own transaction. Commands are sent one by one, because Citus forwards a command's
+    /// whole text to nodes that accept only one command each.
     private static func apply(_ migration: Migration, _ session: borrowing PostgresSession) throws {
         try session.transaction { transaction in
             for command in migration.commands + [migration.record] { try transaction.simple(command) }
         }
     }
 
-    /// Removes the limits for migrations and for the wait for their lock.
+    /// Removes the timeouts for migrations and their lock.
     ///
-    /// - Returns: the script that restores the limits.
+    /// - Returns: the script that restores the settings.
     private static func liftTimeouts(_ session: borrowing PostgresSession) throws -> String {
         let (statement, lock, messages) = try session.execute(
             """
@@ -82,7 +81,7 @@ package struct SchemaMigrator: Sendable {
         guard status.pending.isEmpty else { throw SchemaError.behind(status.version, Self.currentVersion) }
     }
 
-    /// "pushreg", as eight bytes.
+    /// "pushreg" in eight bytes.
     private static let lockKey: Int64 = 0x70_75_73_68_72_65_67_00
 
     private static let table = """

@@ -1,7 +1,7 @@
 import PostgresDriver
 
-/// A pooler hands one session of Postgres to several connections, so that the settings and prepared statements of one hold for
-/// others: a pooler in transaction or statement mode.
+/// A pooler in transaction or statement mode gives one Postgres session to several connections, so that their settings
+/// and prepared statements mix.
 package struct SharedSessions: Error, Sendable, Hashable, CustomStringConvertible {
     package init() {}
 
@@ -15,14 +15,14 @@ package struct SharedSessions: Error, Sendable, Hashable, CustomStringConvertibl
 
     package var description: String { "\(detail) \(remedy)" }
 
-    /// Whether the connection has statements of another one: duplicate_prepared_statement, invalid_sql_statement_name.
+    /// duplicate_prepared_statement, invalid_sql_statement_name
     package static func caused(_ error: any Error) -> Bool {
         ["42P05", "26000"].contains((error as? PostgresError)?.sqlState)
     }
 }
 
 extension PostgresPool {
-    /// Marks the session of one connection and looks for the mark in that of another.
+    /// Searches one connection's mark in another connection.
     ///
     /// - Throws: ``SharedSessions``, and ``PostgresError``.
     package func refuseSharedSessions() async throws {

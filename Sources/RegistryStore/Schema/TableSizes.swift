@@ -1,12 +1,9 @@
 import PostgresDriver
 import RegistryCore
 
-/// The sizes of tables. The coordinator of Citus has no rows of distributed tables, and asks the workers for the sizes of the
-/// shards that have a scope's rows.
+/// The Citus coordinator has no rows of distributed tables, so it asks the workers about the shards of a scope.
 enum TableSizes {
-    /// The approximate number of rows of a table, partitions included.
-    ///
-    /// A worker that does not answer counts as empty: a read of its rows reports the failure.
+    /// Approximate. An unreachable worker counts as empty; the read of its rows reports the failure.
     static func rows(of table: String, holding scope: Int64, _ session: borrowing PostgresSession) throws -> Double {
         guard session.isDistributed else {
             return try session.run("counts.estimate-rows", ["table": table]).decode { try $0["rows"] }[0]
@@ -36,7 +33,7 @@ enum TableSizes {
         "coalesce(sum(pg_relation_size(c.oid)), 0)::int8 / current_setting('block_size')::int8"
     )
 
-    /// The same estimate as on one Postgres.
+    /// The estimate of `counts.estimate-rows`.
     private static let rowQuestion = question(
         """
         coalesce(sum(pg_relation_size(c.oid)::float8
@@ -46,7 +43,7 @@ enum TableSizes {
         """
     )
 
-    /// A question about the shards `c`, as a format for the schema, the table and the scope.
+    /// A query about the shards `c`, as a format for schema, table and scope.
     private static func question(_ sum: String) -> String {
         """
         SELECT \(sum)

@@ -1,11 +1,10 @@
 import PostgresDriver
 
-/// A setting by which the server would acknowledge writes that a crash can lose (R1).
+/// A setting that lets a crash lose acknowledged writes (R1).
 package struct UnsafeDurability: Error, Sendable, Hashable, CustomStringConvertible {
     package let setting: String
-    /// Its value in this session.
     package let value: String
-    /// The worker of Citus; nil for the server of the connection.
+    /// The Citus worker; nil for the connection's server.
     package var worker: String?
 
     package var detail: String {
@@ -17,12 +16,10 @@ package struct UnsafeDurability: Error, Sendable, Hashable, CustomStringConverti
 
     package var description: String { "\(detail) Set \(setting) to on." }
 
-    /// The settings, each with the safe values.
     static let safeValues = [
         ("fsync", ["on"]), ("synchronous_commit", ["on", "remote_apply"]), ("full_page_writes", ["on"]),
     ]
 
-    /// All such settings of this session; one round trip.
     static func found(_ session: borrowing PostgresSession) throws -> [UnsafeDurability] {
         let results = try session.pipeline(safeValues.map { "SELECT current_setting(\($0.0))" })
         return try zip(safeValues, results).compactMap { safe, result in

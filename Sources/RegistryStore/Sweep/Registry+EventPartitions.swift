@@ -3,21 +3,19 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Partitions are made this many days ahead: sweeps may fail as long before events go to the default partition.
+    /// How many days ahead partitions are made. If sweeps fail longer, events go to the default partition.
     private static let daysAhead = 3
 
-    /// Makes the partitions for the next days' events, and drops those whose day has come.
+    /// Any instance may run it at any time; an advisory lock lets one work and the others skip. A change blocked by a
+    /// long reader is retried next time.
     ///
-    /// Any instance may run it at any time: an advisory lock makes the others skip it. A change blocked by a long
-    /// reader of the table is left for the next time.
-    ///
-    /// - Returns: the partitions made and dropped.
+    /// - Returns: the numbers of partitions made and dropped.
     package func renewEventPartitions() async throws -> (made: Int, dropped: Int) {
         let apps = try await apps()
         let past = try await read { session in
             try session.run("partitions.find-past").decode { EventPartition(name: try $0["name"]) }
         }
-        // Events that came before their partition are deleted row by row.
+        // Events written before their partition existed are deleted row by row.
         let strayed = try await read { session in
             try session.run("partitions.find-scopes").decode { try $0["scope_id"] as Int64 }
         }
@@ -28,14 +26,13 @@ extension Registry {
         for scope in strayed {
             while try await write({ try $0.run("partitions.delete-past", ["scope": scope]).affectedRows }) > 0 {}
         }
-        // Last, because a large default partition is read for each: the deletion makes it smaller.
+        // Last, because each new partition reads the default partition, and the deletion made that smaller.
         let retentions = apps.map(\.settings.eventRetention)
         let missing = try await read { try EventPartition.findMissing(for: retentions, daysAhead: Self.daysAhead, $0) }
         return (try await make(missing), dropped)
     }
 
-    /// Makes the partition for an app's events of today, before the first of them is written: a day that began in the
-    /// default partition stays there.
+    /// Must precede the app's first event of today: a day that began in the default partition stays there.
     ///
     /// - Parameter retention: the new retention of its events; nil to keep the current one.
     func makeEventPartition(of bundleID: BundleID, retention: Duration?) async throws {
@@ -50,7 +47,7 @@ extension Registry {
             do {
                 return try EventPartition.findMissing(for: [retention], daysAhead: 0, session)
             } catch let error as PostgresError where EventPartition.mayWait(error) {
-                // The default partition takes too long to read. The day's events go there.
+                // Reading the default partition takes too long. The day's events go there.
                 return []
             }
         }
@@ -63,7 +60,7 @@ extension Registry {
         return made
     }
 
-    /// Stores the number up to which events of a scope are dropped, before they are.
+    /// Stores the number up to which a scope's events are dropped, before they are.
     private func recordLoss(of scope: Int64) async throws {
         try await write { session in
             let past = try session.run("partitions.read-last-past", ["scope": scope])
@@ -72,7 +69,7 @@ extension Registry {
         }
     }
 
-    /// - Returns: false if another instance does it, or the table is locked.
+    /// - Returns: false if another instance works on it, or the table is locked.
     private func change(_ commands: [String]) async throws -> Bool {
         try await write { session in
             do {
@@ -89,12 +86,11 @@ extension Registry {
     }
 }
 
-/// A partition of the audit trail, for the events that may be dropped on one day.
+/// A partition of the audit trail, containing the events that expire on one day.
 struct EventPartition: Sendable, Hashable {
-    /// `events_20270131`, for example.
+    /// For example `events_20270131`.
     let name: String
 
-    /// Missing partitions for events of today and the coming days.
     fileprivate static func findMissing(
         for retentions: [Duration],
         daysAhead: Int,
@@ -104,11 +100,11 @@ struct EventPartition: Sendable, Hashable {
             .decode { EventPartition(name: try $0["name"]) }
     }
 
-    /// The wait for each lock of a change. Writers of events queue behind a drop: for a second, a fifth of a request's
-    /// limit. Less is too little for Citus, whose transactions hold locks on dozens of shards for most of one.
+    /// Writers of events queue behind a drop, so its lock timeout is a fifth of a request's limit. Citus needs that
+    /// much, because its transactions hold locks on dozens of shards for most of a second.
     private static let lockTimeout = "SET LOCAL lock_timeout = '1s'"
 
-    /// The commands that make it, in the transaction that has the lock. Each is sent separately: Citus passes a
+    /// Runs in the transaction that holds the lock. The commands are sent one by one, because Citus forwards a
     /// command's whole text to its other nodes.
     var creation: [String] {
         let day = "to_date('\(name.suffix(8))', 'YYYYMMDD')"
@@ -118,11 +114,10 @@ struct EventPartition: Sendable, Hashable {
         ]
     }
 
-    /// The commands that drop it.
     var removal: [String] { [Self.lockTimeout, "DROP TABLE IF EXISTS \(name)"] }
 
-    /// Another session has the table, has made the partition, or wrote such events, or very many, into the default one:
-    /// retry later.
+    /// Whether to retry later: another session locked the table, made the partition, or wrote its events (or very many)
+    /// into the default partition.
     static func mayWait(_ error: PostgresError) -> Bool {
         ["55P03", "42P07", "23514", "40P01", "57014"].contains(error.sqlState ?? "")
     }

@@ -3,12 +3,9 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// Purges tokens of one kind in one transaction.
-    ///
     /// - Parameters:
     ///   - numbers: the immutable numbers of the tokens, or of their activities.
     ///   - remaining: finds the numbers that are still stale under the locks.
-    /// - Returns: the number of purged tokens.
     func purge(
         _ numbers: [Int64],
         of kind: TokenKind,
@@ -33,7 +30,6 @@ private struct Purge {
 
     private var event: QueryValues { ["retention": scope.app.settings.eventRetention, "who": who] }
 
-    /// A value that a purged activity owns, with the activity's claim.
     private struct PurgedValue {
         let value: TokenValue
         let claimedAt: Timestamp
@@ -77,7 +73,7 @@ private struct Purge {
         }
     }
 
-    /// Withholds installations' tokens with an equal value, claimed no later than its death.
+    /// Withholds installations' tokens with a purged value, claimed at or before its death.
     private func withholdHolders(
         of purged: [PurgedValue],
         _ transaction: borrowing PostgresTransaction
@@ -88,7 +84,7 @@ private struct Purge {
         let slots = try SlotHolders(transaction.pipeline(SlotHolders.lock(Set(shared.keys), in: scope))).slots
         let withheld = slots.filter { slot in
             guard let token = slot.token, let purged = values[token.digest] else { return false }
-            // A value that an installation owns is withheld from that one alone.
+            // A value owned by an installation is withheld only from that installation.
             guard slot.hasOneOwner || purged.value.installation == nil else { return false }
             return token.claimedAt <= max(purged.value.deadAt ?? purged.claimedAt, purged.claimedAt)
         }

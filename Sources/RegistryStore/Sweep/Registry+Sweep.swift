@@ -3,34 +3,30 @@ import PostgresDriver
 import RegistryCore
 
 package enum SweepTask: String, Sendable, Hashable, CaseIterable {
-    /// Records the expiry of activities, with their audit event.
     case expiry
-    /// Ended and expired activities past their retention.
     case tombstones
     /// Token values without a holder: deaths of unregistered values, and former values of installations.
     case values
-    /// Identities known only by an alias, past their retention.
+    /// Identities of name-only activities, past their retention.
     case identities
-    /// Start and device tokens that were deleted, past their retention.
+    /// Deleted start and device tokens, past their retention.
     case removals
-    /// Empty installations that were silent for long.
+    /// Empty installations without requests for a long time.
     case installations
-    /// Start leases whose attempts are more than a day old.
+    /// Start leases with all attempts more than a day old.
     case leases
 }
 
 package struct OverdueExpiry: Sendable, Hashable {
-    /// No more than ``countLimit``.
     package let count: Int
-    /// The time since the first of them expired, by Postgres's clock.
+    /// The time since the first expiry, by Postgres's clock.
     package let age: Duration
 
-    /// As far as they are counted.
     package static let countLimit = 10_000
 }
 
 extension Registry {
-    /// Expired activities without a recorded expiry; nil if there are none.
+    /// Expired activities without a recorded expiry; nil if none.
     package func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
         try await read { session in
             let limit = OverdueExpiry.countLimit
@@ -40,9 +36,7 @@ extension Registry {
         }
     }
 
-    /// Runs a page of a task, one small transaction.
-    ///
-    /// - Returns: the number of rows done; fewer than `limit` if there are no more, or others have them locked.
+    /// - Returns: the number of rows done; fewer than `limit` if the rest is done or locked.
     package func sweep(_ task: SweepTask, limit: Int, in scope: Scope) async throws -> Int {
         let settings = scope.app.settings
         let page: QueryValues = ["scope": scope.id, "limit": limit]
@@ -67,7 +61,7 @@ extension Registry {
         }
     }
 
-    /// Resolve no longer finds the aliases of the activities.
+    /// After this, resolve no longer reads the activities' aliases.
     private static func sweepExpiry(
         _ page: QueryValues,
         _ scope: Scope,
@@ -100,12 +94,12 @@ extension Registry {
             let values = try transaction.execute(deleteValues(of: ids, in: scope)).readCount()
             let isLast = values < tokenPageSize
             _ = try transaction.pipeline(isLast ? deleteActivities(ids, in: scope) : [], finishing: true)
-            // The remaining activities go with the next page.
+            // The next page deletes the remaining activities.
             return isLast ? ids.count : limit
         }
     }
 
-    /// The page begins anywhere.
+    /// Begins at a random hash.
     private static func sweepInstallations(
         _ page: QueryValues,
         _ scope: Scope,
@@ -122,12 +116,11 @@ extension Registry {
     }
 }
 
-/// The deletion of locked rows, which erasures share.
+/// The deletion of locked rows, shared with erasures.
 extension Registry {
-    /// Tokens per transaction: an activity that was rotated a million times is deleted in many.
+    /// Values per transaction. An activity with a million rotations is deleted in many transactions.
     static let tokenPageSize = 10_000
 
-    /// Deletes a page of the values of locked activities, and counts them.
     static func deleteValues(of ids: [ActivityID], in scope: Scope) -> SQL {
         Query("sweep.delete-values")(["scope": scope.id, "limit": tokenPageSize, "ids": ids])
     }
@@ -149,7 +142,6 @@ extension Registry {
 }
 
 extension PostgresResult {
-    /// Reads the column `count` of the only row.
     func readCount() throws -> Int { try decode { try $0["count"] as Int }[0] }
 }
 

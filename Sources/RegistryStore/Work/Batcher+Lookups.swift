@@ -2,10 +2,10 @@ import PostgresDriver
 import RegistryCore
 
 extension Batcher {
-    /// Concurrent lookups share the next statement, whether or not the row exists: invented names cost little, and do
-    /// not block lookups of real ones.
+    /// Concurrent lookups share the next statement. Lookups of unknown names share it too, so invented names are cheap
+    /// and do not delay others.
     ///
-    /// - Parameter find: finds an answer for each name, in their order.
+    /// - Parameter find: finds an answer for each name, in order.
     static func lookups(
         _ units: UnitsOfWork,
         _ find: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Output]

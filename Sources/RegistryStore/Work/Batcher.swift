@@ -3,21 +3,21 @@ import Synchronization
 
 /// Requests that arrive while others are in flight share the next statement.
 ///
-/// Nothing waits for a timer: a request that finds a free worker goes at once and alone, and a worker that becomes free
-/// takes all queued requests as one batch. So with more load, batches are larger and each request is cheaper.
+/// No request waits for a timer. A request that finds a free worker runs at once and alone; a worker that becomes free
+/// takes all queued requests as one batch. As load grows, batches become larger and each request cheaper.
 ///
-/// While Postgres reads from its disk, a large batch only makes each request wait for all reads: then more workers are
-/// open, each with a share of the queue, because a disk is faster with more concurrent reads.
+/// While Postgres reads from disk, every request of a large batch would wait for all reads. More workers then open, each
+/// with a share of the queue, because a disk serves concurrent reads faster.
 ///
-/// If one request of a batch is at fault, its requests are retried one by one, so a fault never fails its neighbours.
+/// If one request of a batch fails, its requests are retried one by one, so it does not fail its neighbours.
 final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
-    /// Runs the batch of a worker and answers it; it may continue with the next ones.
+    /// Runs a worker's batch and answers it. May continue with further batches.
     typealias Perform = @Sendable (Worker) async throws -> Void
 
-    /// Which of the first requests of the queue may share a batch; it must take the first.
+    /// Selects which of the queue's first requests share a batch. Must select the first.
     typealias Select = @Sendable (_ candidates: ArraySlice<Request>) -> [Bool]
 
-    /// Called once for each request, on any thread; it must be quick.
+    /// Called once per request, on any thread. Must be quick.
     typealias Completion = @Sendable (Result<Output, Problem>) -> Void
 
     fileprivate struct Waiting {
@@ -46,11 +46,11 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - workers: the most concurrent batches: usually, and while Postgres is slow.
-    ///   - largestBatch: the most requests of a batch.
-    ///   - capacity: the most waiting requests; more are refused at once with 503, before all become slow.
-    ///   - timeout: the limit of a request's wait for its batch and its answer together.
-    ///   - metrics: get the size of each batch, and the wait of its first request.
+    ///   - workers: maximum concurrent batches: normally, and while Postgres is slow.
+    ///   - largestBatch: maximum requests per batch.
+    ///   - capacity: maximum waiting requests. Further requests fail at once with 503, so that the others stay fast.
+    ///   - timeout: limits a request's wait for its batch and answer together.
+    ///   - metrics: records batch sizes, and the wait of each batch's first request.
     init(
         workers: ClosedRange<Int>,
         largestBatch: Int,
@@ -69,10 +69,8 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         self.perform = perform
     }
 
-    /// Runs a request, alone or with others.
-    ///
-    /// - Parameter executor: runs a worker that this request opens; nil is Swift's own pool.
-    /// - Throws: the request's own error; `unavailable` if too many requests wait, or this one waited too long.
+    /// - Parameter executor: runs a worker that this request opens; nil for Swift's default.
+    /// - Throws: the request's own error; `unavailable` if too many requests wait or this one waited too long.
     func submit(_ request: Request, on executor: (any TaskExecutor)? = nil) async throws(Problem) -> Output {
         let now = ContinuousClock.now
         let deadline = now + (TimeLeft.forWork ?? timeout)
@@ -80,7 +78,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
             let complete: Completion = { continuation.resume(returning: $0) }
             switch enqueue(Waiting(request: request, submitted: now, deadline: deadline, complete: complete)) {
             case .queued: break
-            // On an event loop it starts after all simultaneous requests are read, so that they share a batch.
+            // On an event loop the task starts after all pending requests are read, so they share a batch.
             case .free: Task(executorPreference: executor) { await self.work() }
             case .full: complete(.failure(.overloaded))
             }
@@ -102,15 +100,15 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
 
     private func openWorkers(_ state: borrowing State) -> Int { state.isSlow ? workers.upperBound : workers.lowerBound }
 
-    /// Learns from a batch whether Postgres is slow: a row in memory takes some ten microseconds, a read of a disk a
-    /// hundred or more. A single request answered from memory shows neither.
+    /// Detects whether Postgres is slow: a row in memory takes about ten microseconds, a disk read a hundred or more.
+    /// One request answered from memory is inconclusive.
     fileprivate func took(_ time: Duration, for count: Int) {
         guard workers.count > 1 else { return }
         let isSlow = time > .microseconds(300) * count
         state.withLock { $0.isSlow = isSlow && ($0.isSlow || time > .milliseconds(5)) }
     }
 
-    /// The number of waiting requests for a worker: while Postgres is slow, it leaves a share for the free workers.
+    /// How many waiting requests a worker takes. While Postgres is slow, it leaves a share for the free workers.
     private func share(_ state: borrowing State) -> Int {
         guard state.isSlow else { return state.queue.count }
         let takers = max(1, workers.upperBound - state.busyWorkers + 1)
@@ -118,7 +116,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     }
 
     private func work() async {
-        // The request that opened the worker did not wait, unless another worker took it first.
+        // Another worker may have taken the request that opened this one.
         guard let first = nextBatch() else { return }
         let worker = Worker(of: self, first)
         repeat { await finish(worker) } while worker.takeNext()
@@ -128,7 +126,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         do {
             try await perform(worker)
         } catch let problem as Problem where problem.code == .unavailable {
-            // Postgres is away or too slow: retries one by one would only take longer.
+            // Postgres is down or slow. Retrying one by one would only take longer.
             worker.fail(problem)
         } catch {
             let alone = worker.split()
@@ -141,7 +139,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         error as? Problem ?? Problem(.unavailable, "The request was given up. Send it again.")
     }
 
-    /// Nil if no request waits; the worker is then free.
+    /// Nil if the queue is empty; the worker is then free.
     fileprivate func nextBatch() -> [Waiting]? {
         guard let batch = takeBatch() else { return nil }
         if opensAnother() { Task { await work() } }
@@ -149,7 +147,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         return batch
     }
 
-    /// Whether a batch was a share of the queue, and another worker is free for the rest.
+    /// Whether the batch was a share of the queue and another worker is free for the rest.
     private func opensAnother() -> Bool {
         state.withLock { state in
             guard state.isSlow, !state.queue.isEmpty, state.busyWorkers < workers.upperBound else { return false }
@@ -180,9 +178,9 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
 }
 
 extension Batcher {
-    /// One path to Postgres: its current batch, and then the next ones.
+    /// One path to Postgres: its current batch, then the next ones.
     final class Worker: Sendable {
-        /// Nil for a batch without a successor.
+        /// Nil for a worker that ends after its batch.
         private let batcher: Batcher?
         private let state: Mutex<(batch: [Waiting], isClosed: Bool)>
 
@@ -203,17 +201,15 @@ extension Batcher {
             return max(TimeLeft.least, first.map { $0 - .now } ?? .zero)
         }
 
-        /// Completes the requests with one answer each, in their order.
-        ///
-        /// - Parameter time: how long Postgres took for them.
+        /// One answer per request, in order. `time` is how long Postgres took.
         func complete(_ results: [Result<Output, Problem>], after time: Duration) {
             batcher?.took(time, for: results.count)
             for (waiting, result) in zip(takeRequests(), results) { waiting.complete(result) }
         }
 
-        /// Takes the next batch; requests that waited too long fail.
+        /// Requests that waited too long fail.
         ///
-        /// - Returns: false if there is none, and the worker is free.
+        /// - Returns: false if the queue is empty; the worker is then free.
         func takeNext() -> Bool {
             while !state.withLock(\.isClosed), let next = batcher?.nextBatch() {
                 let now = ContinuousClock.now
@@ -244,7 +240,7 @@ extension Batcher {
 }
 
 extension Problem {
-    /// Nothing was done; the same request may be sent again.
+    /// Nothing was done. The request may be sent again.
     static var overloaded: Problem {
         var problem = Problem(.unavailable, "Too many requests wait for Postgres. Send the same request again.")
         problem.retryAfter = .seconds(1)

@@ -31,7 +31,7 @@ extension AliasSet {
 }
 
 extension JSONValue {
-    /// Nil if it is no JSON. Any depth is allowed: it was measured when it came.
+    /// Nil if invalid. Allows every depth, because it was checked when received.
     init?(stored bytes: [UInt8]) {
         guard let value = try? JSONParser.parse(bytes, maximumDepth: JSONParser.deepestNesting) else { return nil }
         self = value

@@ -3,14 +3,12 @@ import Logging
 import PostgresDriver
 
 extension PostgresPool {
-    /// A pool with the registry's settings.
-    ///
     /// - Parameters:
-    ///   - planCacheMode: nil is generic plans, but on Citus Postgres's own choice. The hot statements are prepared
-    ///     once; planning them anew each time costs more than running them.
-    ///   - planLifetime: how long a connection keeps its plans; nil is as long as Postgres does. A new plan costs about
-    ///     a millisecond.
-    ///   - allowsUnsafeDurability: accepts a server that can lose acknowledged writes; only for tests.
+    ///   - planCacheMode: nil for generic plans, or on Citus for Postgres's choice. Planning the hot statements each
+    ///     time costs more than running them.
+    ///   - planLifetime: how long a connection keeps its plans; nil for Postgres's default. A new plan costs about a
+    ///     millisecond.
+    ///   - allowsUnsafeDurability: accepts a server that can lose acknowledged writes. For tests only.
     package convenience init(
         databaseURL: String,
         maximumConnections: Int = 16,
@@ -32,7 +30,8 @@ extension PostgresPool {
         configuration.onConnect = { session in
             if !allowsUnsafeDurability {
                 try UnsafeDurability.refuse(session)
-                // Set to its current value: a session's own value is kept when the server's settings are reloaded.
+                // Set to its current value, because reloading the server's settings does not change a session's own
+                // value.
                 _ = try session.execute(
                     "SELECT set_config('synchronous_commit', current_setting('synchronous_commit'), false)"
                 )
@@ -42,14 +41,14 @@ extension PostgresPool {
         self.init(configuration: configuration, logger: logger)
     }
 
-    /// The settings of a session by their names.
+    /// Session settings by name.
     ///
-    /// A warning is the only sign of a commit that was given up before the standby had it, so warnings are on, whatever
-    /// the role's or the database's settings are.
+    /// Warnings stay on for every role and database, because a warning is the only sign of a commit that stopped
+    /// waiting for the standby.
     ///
-    /// Postgres assumes ten pages for a table that was never analyzed, and a plan that reads those stays until
-    /// autovacuum runs: for a minute all sessions read the whole table. Every table has an index for its queries, so
-    /// sequential reads are made expensive; not forbidden, because then all plans that need them would look equal.
+    /// Postgres assumes ten pages for a table that was never analyzed, and may keep a plan that reads all of them until
+    /// autovacuum runs, about a minute. Every table has indexes for its queries, so sequential reads are made
+    /// expensive. They are not disabled, because all plans that need them would then cost the same.
     static let settings = [
         "client_min_messages": "warning", "jit": "off", "TimeZone": "UTC",
         "seq_page_cost": "20", "random_page_cost": "1",

@@ -10,7 +10,7 @@ extension Problem {
                 JSONFault(pointer: "/tombstoneRetention", detail: "must be at least activityLifetime and an hour")
             ]
         case _ where error.code == .connectionFailed:
-            // Also for a role that may not log in at the moment, as while its password is changed.
+            // Includes roles that cannot log in, for example while their password changes.
             self.init(.unavailable, "Postgres took no connection. Send the same request again.")
             retryAfter = .seconds(1)
         case (_, "22"):

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryRules
 
 extension PushToken {
-    /// Its value's row is found by it. Computed once here: Postgres would compute it in every statement.
+    /// The key of its value's row. Computed once here, not in every statement.
     var digest: SHA256Digest { SHA256.hash(data: bytes) }
 }
 

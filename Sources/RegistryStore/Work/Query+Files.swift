@@ -2,7 +2,7 @@ import PostgresDriver
 import Queries
 import RegistryCore
 
-/// A query is found by its name: `static let putChannel: Query = "channels.put"`.
+/// Finds a query by name: `static let putChannel: Query = "channels.put"`.
 extension Query: ExpressibleByStringLiteral {
     static let all: [UTF8Text: Query] = {
         let queries = QueryFiles.files.flatMap { file in

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Limits repeated errors in the log: while Postgres is away there is a line a second instead of one per request.
+/// Limits repeated errors in the log to one line per second and kind, for example while Postgres is down.
 final class RepeatedErrors: Sendable {
     private struct Entry {
         var loggedAt: ContinuousClock.Instant
@@ -11,10 +11,9 @@ final class RepeatedErrors: Sendable {
 
     private let entries = Mutex<[String: Entry]>([:])
 
-    /// The number of similar errors that were not logged since the last one; nil if this one is not to be logged
-    /// either.
+    /// The number of similar errors suppressed since the last logged one; nil to suppress this one too.
     ///
-    /// - Parameter kind: one of few, shared by similar errors.
+    /// - Parameter kind: shared by similar errors; keep the number of kinds small.
     func admit(_ kind: String, now: ContinuousClock.Instant = .now) -> Int? {
         entries.withLock { entries in
             guard let entry = entries[kind], now - entry.loggedAt < Self.interval else {

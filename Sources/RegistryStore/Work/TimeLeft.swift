@@ -1,19 +1,15 @@
 import PostgresDriver
 
-/// The time that a request may wait for Postgres.
-///
-/// A request's key and app are looked up before its work, and a batch waits for those: one limit holds for all
-/// together.
+/// The time that a request may wait for Postgres. One limit covers the lookups of its key and app, and its work.
 enum TimeLeft {
     /// Nil is the whole limit.
     @TaskLocal static var forWork: Duration?
 
-    /// A request that has waited long still gets this: work of a few milliseconds then has a chance.
+    /// A late request still gets this, which is enough for work of a few milliseconds.
     static let least = Duration.milliseconds(250)
 }
 
 extension Registry {
-    /// Runs the work of a request, whose lookups took some of its time.
     package func spending<Value>(_ lookups: Duration, _ body: () async throws -> Value) async rethrows -> Value {
         let left = max(TimeLeft.least, units.pool.requestTimeout - lookups)
         return try await TimeLeft.$forWork.withValue(left) { try await body() }

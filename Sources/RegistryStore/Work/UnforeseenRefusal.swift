@@ -1,4 +1,4 @@
-/// A statement touched nothing, for an unknown cause.
+/// A statement matched no row. The cause is unknown.
 struct UnforeseenRefusal: Error, CustomStringConvertible {
     let description = "a statement touched nothing, and nothing says why"
 }

@@ -3,7 +3,7 @@ import Logging
 import PostgresDriver
 import RegistryCore
 
-/// Runs units of work on connections of the pool, and converts their errors to problems.
+/// Runs units of work on pool connections, and converts their errors to problems.
 struct UnitsOfWork: Sendable {
     let pool: PostgresPool
     let logger: Logger
@@ -23,13 +23,13 @@ struct UnitsOfWork: Sendable {
         try await run(.reads, .idempotentRead, priority) { session, watch in try watch.timing { try body(session) } }
     }
 
-    /// A worker releases its connection after this time; errors then get a new retry limit, too.
+    /// After this time a worker releases its connection; its retry limit then starts again too.
     private static let leaseTime = Duration.seconds(1)
 
-    /// Runs the batches of a worker in sequence on one connection's own thread, without a change of threads between them.
-    /// Workers are few and their batches short, so they may use a connection of the reserve.
+    /// Runs a worker's batches in sequence on one connection's thread, without thread changes. Workers are few and batches
+    /// short, so they may use reserved connections.
     ///
-    /// A failure is that of the current batch; earlier ones are answered.
+    /// A failure concerns the current batch; earlier ones are answered.
     func serve<Request, Output>(
         _ worker: Batcher<Request, Output>.Worker,
         _ work: StoreMetrics.Work,
@@ -41,7 +41,7 @@ struct UnitsOfWork: Sendable {
                 let (results, time) = try watch.timed { try body(session, worker.requests) }
                 worker.complete(results, after: time)
             }
-            // If the closure is retried, the worker's batch is the one that failed.
+            // If the closure is retried, the worker still holds the failed batch.
             try runBatch(session)
             let end = ContinuousClock.now + min(Self.leaseTime, pool.requestTimeout / 2)
             while ContinuousClock.now < end, session.isRenewable, worker.takeNext() {
@@ -100,7 +100,7 @@ struct UnitsOfWork: Sendable {
         }
     }
 
-    /// Logs a refusal whose cause callers do not see.
+    /// Logs a refusal with a cause that callers do not see.
     func log(_ refusal: UnforeseenRefusal) { log(.error, "\(refusal)", of: "unforeseen") }
 
     private func log(_ level: Logger.Level, _ message: Logger.Message, of kind: String) {
@@ -109,8 +109,8 @@ struct UnitsOfWork: Sendable {
     }
 }
 
-/// An error that a distributed Postgres calls internal (`XX000`): a worker went away or a shard was moved. Whether a
-/// write took effect is unknown.
+/// A Citus error reported as internal (`XX000`): a worker went away or a shard was moved. Whether a write took effect
+/// is unknown.
 private struct NodeFailure: Error {
     let error: PostgresError
 }

@@ -1,4 +1,4 @@
-/// The database contains a row that the schema does not allow.
+/// A stored row that the schema does not allow.
 struct UnreadableRow: Error, CustomStringConvertible {
     let detail: String
 

@@ -2,7 +2,7 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// Stored values were checked when they came, so reading does not check them again.
+/// Reading does not check values, because they were checked when stored.
 extension UTF8Text: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     package static var postgresType: PostgresType { String.postgresType }
     package func encode(into buffer: inout [UInt8]) { string.encode(into: &buffer) }
@@ -87,7 +87,7 @@ extension APNSEnvironment: PostgresEncodable {}
 extension BroadcastChannel.StoragePolicy: PostgresEncodable, PostgresDecodable {}
 
 extension RawRepresentable {
-    /// - Throws: ``UnreadableRow`` if there is no such case.
+    /// - Throws: ``UnreadableRow`` if no such case exists.
     init(stored raw: RawValue) throws {
         guard let value = Self(rawValue: raw) else { throw UnreadableRow(detail: "\(Self.self) has no value \(raw)") }
         self = value
