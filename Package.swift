@@ -1,7 +1,7 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-/// Our own targets treat every warning as an error; dependencies keep their own settings.
+/// For own targets. Dependencies keep their own settings.
 let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
@@ -124,7 +124,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // An example of the guides, built so that it stays right; it is no product.
+        // An example of the guides. It is built so that it stays correct, and is not a product.
         .executableTarget(
             name: "SenderExample",
             dependencies: [

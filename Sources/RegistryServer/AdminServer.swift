@@ -4,11 +4,11 @@ import NIOCore
 import RegistryStore
 import ServiceLifecycle
 
-/// The operator's port: metrics and probes, for everyone who can reach it.
+/// The port for metrics and probes. All callers that can reach it have access.
 struct AdminServer: Service {
     private let listener: Listener
 
-    /// The limit of one address other than loopback, which leaves room for others.
+    /// Excludes loopback. Leaves room for other addresses.
     private static let mostOfAddress = 16
 
     init(
@@ -33,10 +33,10 @@ struct AdminServer: Service {
         var configuration = service
         configuration.port = service.adminPort ?? 0
         configuration.tls = nil
-        // The system's limit of open files was raised for the service's own port.
+        // The limit of open files is set for the service's own port.
         configuration.limits.connections = min(service.limits.connections, ServerConfiguration.Limits.adminConnections)
         configuration.limits.addressConnections = min(service.limits.addressConnections, mostOfAddress)
-        // Proxies have many callers only on the service's own port.
+        // Only on the service's own port, proxies have many callers.
         configuration.trustedProxies = []
         return configuration
     }
@@ -55,7 +55,7 @@ package struct AdminPortFailure: Error {
 }
 
 extension Route {
-    /// Without credentials: an operator who opens the port keeps it private.
+    /// Needs no credentials: an operator who opens this port restricts access to it.
     static var admin: [Route] {
         [
             .plain(.get, "/livez", for: .everyone) { $0.liveness },

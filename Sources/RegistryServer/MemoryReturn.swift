@@ -1,14 +1,14 @@
 import Foundation
 import ServiceLifecycle
 
-/// Returns memory to the system after a burst of requests, while the service runs.
+/// Returns freed memory to the system while the service runs.
 ///
-/// glibc keeps freed memory for the thread that had it (malloc_trim(3)): after a flood of large bodies some hundreds of
-/// MiB would stay resident, and count against a container's limit.
+/// glibc keeps freed memory for the thread that used it (malloc_trim(3)). After many large bodies, hundreds of MiB
+/// would stay resident and count against a container's limit.
 struct MemoryReturn: Service {
     private static let interval = Duration.seconds(10)
-    /// The growth over the smallest resident size, in bytes, that justifies a trim. Free and used memory cannot be told
-    /// apart before; a walk through a heap of some hundred MiB takes milliseconds.
+    /// In bytes above the smallest resident size. Free and used memory look alike until a trim, and a trim of a large
+    /// heap takes milliseconds.
     private static let growth = 32 << 20
 
     func run() async {
@@ -21,14 +21,14 @@ struct MemoryReturn: Service {
         }
     }
 
-    /// Does nothing if the C library has no such function.
+    /// Does nothing if the C library has no `malloc_trim`.
     static func trim() {
         typealias MallocTrim = @convention(c) (_ padding: Int) -> CInt
         guard let symbol = dlsym(nil, "malloc_trim") else { return }
         _ = unsafeBitCast(symbol, to: MallocTrim.self)(0)
     }
 
-    /// 0 if /proc is not available (proc_pid_statm(5)).
+    /// 0 without /proc (proc_pid_statm(5)).
     static var residentBytes: Int {
         let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
         return fields.flatMap { Int($0[1]) }.map { $0 * sysconf(Int32(_SC_PAGESIZE)) } ?? 0

@@ -2,18 +2,17 @@ import Logging
 import RegistryStore
 import ServiceLifecycle
 
-/// The service behind its ports: what `pushreg serve` runs is what the tests call.
+/// The service and its ports, for `pushreg serve` and the tests.
 ///
-/// It runs until shutdown; then it accepts no more connections and lets requests in flight finish. The caller handles signals, and
-/// allows `insecureNoAuth` only on a loopback `host`.
+/// Runs until shutdown. Then it accepts no more connections and completes the requests in flight. The caller handles
+/// signals and must allow `insecureNoAuth` only on a loopback `host`.
 package struct Server: Service {
     private let services: [any Service]
     private let logger: Logger
 
     /// - Parameters:
-    ///   - logger: Logs each request at debug level, and internal errors.
-    ///   - onServing: Called with the port once requests are accepted; the system chooses the port if it is 0.
-    ///   - onServingAdmin: Called with the admin port, if there is one.
+    ///   - logger: Receives each request at debug level, and internal errors.
+    ///   - onServing: Called with the port once requests are accepted. Port 0 lets the system choose.
     package init(
         registry: Registry,
         configuration: ServerConfiguration,
@@ -40,7 +39,7 @@ package struct Server: Service {
             let admin = try AdminServer(registry, configuration, metrics, logger: logger, onServing: onServingAdmin)
             services.append(admin)
         }
-        // The last one is the first to stop, so that the admin port answers until all requests are answered.
+        // Services stop in reverse order, so the admin port answers until the last request is complete.
         services.append(
             try Listener(configuration, logger: logger, onServing: onServing, respond: responder.respond)
         )

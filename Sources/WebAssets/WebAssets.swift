@@ -1,18 +1,17 @@
 import CWebAssets
 
-/// Everything that browsers are sent and that is no program: part of the binary, so that there is nothing to deploy
-/// beside it. All of it is UTF-8.
+/// All files for browsers, in UTF-8. They are part of the binary, so that a deployment needs no other files.
 package enum WebAssets {
     /// `GET /openapi.json` (OpenAPI 3.1).
     package static let openAPI = files["openapi.json"] ?? []
     package static let consoleFiles = files(in: "Shared").merging(files(in: "Console")) { $1 }.filter(isNoTemplate)
     package static let docsFiles = files(in: "Shared").merging(files(in: "Docs")) { $1 }.filter(isNoTemplate)
 
-    /// Mustache templates of the console, by name.
+    /// By name.
     package static let consoleTemplates = files(in: "Console", ending: ".mustache")
     package static let docsTemplates = files(in: "Docs", ending: ".mustache")
 
-    /// The guide to error codes, in Markdown.
+    /// Markdown.
     package static let errorCodes = files["Documentation.docc/ErrorCodes.md"] ?? []
 
     package static let files: [String: [UInt8]] = {

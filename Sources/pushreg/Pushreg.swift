@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The program. It reports an error of its commands as a sentence on standard error and an exit code.
+/// Reports errors as a sentence on standard error and an exit code.
 @main
 struct Pushreg: AsyncParsableCommand {
     static let version = "1.0.0"
@@ -23,7 +23,7 @@ struct Pushreg: AsyncParsableCommand {
     )
 
     static func main() async {
-        // The end of a reader, as in `pushreg demo | head`, is an error to clean up after, not a sudden end.
+        // A closed pipe, as in `pushreg demo | head`, becomes a write error, so that commands can clean up.
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try await asyncParseAsRoot()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Base64 for URLs by RFC 7515: no padding, no other characters.
+/// Unpadded base64url (RFC 7515).
 package enum Base64URL {
     package static func encode(_ bytes: [UInt8]) -> String {
         Data(bytes).base64EncodedString()
@@ -8,7 +8,7 @@ package enum Base64URL {
             .replacingOccurrences(of: "=", with: "")
     }
 
-    /// Nil for any character, length or left-over bits that an encoder would not write.
+    /// Nil unless `encode` produces exactly this text.
     package static func decode(_ text: some StringProtocol) -> Data? {
         guard text.utf8.allSatisfy(isDigit), text.utf8.count % 4 != 1 else { return nil }
         let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")

@@ -23,7 +23,7 @@ struct DigitReader {
         return value
     }
 
-    /// Reads one digit or more; nil if there is none, or the number is beyond `Int64`.
+    /// Reads at least one digit. Nil without a digit or beyond `Int64`.
     mutating func number() -> Int64? {
         guard var value = digit().map(Int64.init) else { return nil }
         while let digit = digit() {
@@ -35,7 +35,7 @@ struct DigitReader {
         return value
     }
 
-    /// Reads the one to nine digits of a fraction of a second, and gives them as nanoseconds.
+    /// Reads a fraction of a second of 1 to 9 digits, in nanoseconds.
     mutating func fraction() -> Int? {
         guard var value = digit() else { return nil }
         var width = 1
@@ -56,7 +56,7 @@ struct DigitReader {
 }
 
 extension OutputSpan<UInt8> {
-    /// Appends the last digits of a number from 0 to 4,294,967,295, with leading zeros.
+    /// Appends the last `width` digits of a number from 0 to 4,294,967,295, with leading zeros.
     @inline(__always)
     mutating func append(decimal number: Int, width: Int) {
         var divisor: UInt32 = 1
@@ -67,7 +67,6 @@ extension OutputSpan<UInt8> {
         }
     }
 
-    /// Appends a separator and a number of `width` digits.
     @inline(__always)
     mutating func append(_ separator: UInt8, decimal number: Int, width: Int = 2) {
         append(separator)

@@ -1,5 +1,5 @@
 package enum Hexadecimal {
-    /// Nil for an odd number of digits or anything else.
+    /// Nil for an odd number of digits.
     package static func decode(_ text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8(decode)
@@ -24,7 +24,7 @@ package enum Hexadecimal {
     private static func append(_ bytes: UnsafeBufferPointer<UInt8>, to text: inout [UInt8]) {
         text.reserveRoom(for: bytes.count * 2)
         text.append(addingCapacity: bytes.count * 2) { text in
-            // Tokens are half of a fan-out's output: without a check at each digit it takes a third of the time.
+            // Tokens are half of a fan-out's output. Without bounds checks this loop takes a third of the time.
             text.withUnsafeMutableBufferPointer { text, count in
                 for byte in bytes {
                     text[count] = lowerCaseDigit(byte >> 4)
@@ -61,7 +61,7 @@ package enum Hexadecimal {
 }
 
 extension [UInt8] {
-    /// Makes room for more bytes without giving up geometric growth, which `reserveCapacity` alone does.
+    /// Keeps geometric growth, which `reserveCapacity` alone does not.
     mutating func reserveRoom(for more: Int) {
         guard capacity - count < more else { return }
         reserveCapacity(Swift.max(count + more, capacity * 2))

@@ -1,9 +1,9 @@
-/// ISO 8601 durations, without the parts whose length depends on the calendar.
+/// ISO 8601 durations without years and months, because their length depends on the calendar.
 package enum ISO8601Duration {
-    /// Reads `P`, weeks, days, `T`, hours, minutes and seconds, each at most once and in this order: `P7D`, `PT1H30M`.
+    /// Reads weeks, days, hours, minutes and seconds, each at most once and in this order, such as `P7D` or `PT1H30M`.
     ///
-    /// A week has 7 days and a day 24 hours. Only seconds may have a fraction, of one to nine digits after a point or a
-    /// comma. Nil for months, years, signs, nothing at all, and what `Int64` seconds cannot hold.
+    /// A day has 24 hours. Only seconds may have a fraction: 1 to 9 digits after a point or a comma. Nil for years,
+    /// months, signs, durations without parts, and values beyond `Int64` seconds.
     package static func parse(_ text: String) -> Duration? {
         var text = text
         return text.withUTF8 { utf8 in
@@ -12,9 +12,9 @@ package enum ISO8601Duration {
         }
     }
 
-    /// Writes days, hours, minutes and seconds, leaving out those that are zero: `PT8H`, `P7D`, `P1DT0.5S`, `PT0S`.
+    /// Omits parts that are zero: `PT8H`, `P7D`, `P1DT0.5S`, `PT0S`.
     ///
-    /// Fractions are cut to nanoseconds. A negative duration begins with `-`, which `parse` refuses.
+    /// Fractions are cut to nanoseconds. A negative duration begins with `-`, which `parse` rejects.
     package static func format(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let sign = seconds < 0 || attoseconds < 0 ? "-" : ""
@@ -60,7 +60,7 @@ private struct ISO8601DurationReader {
 
     private var total: Duration { .seconds(seconds) + .nanoseconds(nanoseconds) }
 
-    /// Reads parts until there is no digit; false when one is malformed, out of order or too large.
+    /// False if a part is malformed, out of order or too large.
     private mutating func parts(_ designators: [(letter: Unicode.Scalar, seconds: Int64)]) -> Bool {
         var rest = designators[...]
         while digits.isAtDigit {

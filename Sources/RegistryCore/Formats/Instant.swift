@@ -1,6 +1,6 @@
 import Foundation
 
-/// A time as whole seconds since Foundation's reference date, 2001-01-01 in UTC, and microseconds after them.
+/// Whole seconds since 2001-01-01 UTC (Foundation's reference date), and microseconds after them.
 struct Instant: Hashable {
     let seconds: Int
     /// 0 to 999,999.
@@ -19,7 +19,7 @@ struct Instant: Hashable {
         self.microseconds = microseconds
     }
 
-    /// Rounds to the nearest microsecond, and clamps to the range.
+    /// Rounds to the nearest microsecond and clamps to `range`.
     init(_ date: Date) {
         let interval = date.timeIntervalSinceReferenceDate
         guard interval >= Double(Self.range.lowerBound) else {
@@ -30,7 +30,7 @@ struct Instant: Hashable {
             self.init(seconds: Self.range.upperBound - 1, microseconds: Self.microsecondsPerSecond - 1)
             return
         }
-        // Whole seconds and the fraction apart: both steps are exact, so that only one rounding happens.
+        // Splitting off whole seconds is exact, so only one rounding happens.
         let whole = interval.rounded(.down)
         let fraction = Int(((interval - whole) * Double(Self.microsecondsPerSecond)).rounded())
         let carries = fraction == Self.microsecondsPerSecond && Int(whole) + 1 < Self.range.upperBound
@@ -40,7 +40,6 @@ struct Instant: Hashable {
         )
     }
 
-    /// Whether it lies in the first second of a month.
     var beginsMonth: Bool {
         let (days, secondOfDay) = seconds.flooringQuotientAndRemainder(by: Self.secondsPerDay)
         return secondOfDay == 0 && CivilDay(daysSinceReference: days).day == 1
@@ -53,14 +52,14 @@ extension Date {
     }
 }
 
-/// A day of the proleptic Gregorian calendar, from the year 1 on.
+/// A day of the proleptic Gregorian calendar, from the year 1.
 struct CivilDay: Hashable {
     let year: Int
     let month: Int
     let day: Int
 
     private static let daysPerEra = 146_097
-    /// From 1 March of the year 0 to the reference date. Years that begin in March have their leap day at their end.
+    /// From 0000-03-01 to 2001-01-01. Years that begin in March have their leap day at the end.
     private static let daysBeforeReference = 730_791
 
     init(year: Int, month: Int, day: Int) {
@@ -72,10 +71,10 @@ struct CivilDay: Hashable {
     init(daysSinceReference: Int) {
         let days = daysSinceReference + Self.daysBeforeReference
         let (era, dayOfEra) = (days / Self.daysPerEra, days % Self.daysPerEra)
-        // Leap days before this day are taken out, so that what remains has years of 365 days.
+        // Removes the leap days before this day. The remaining years have 365 days.
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - Self.days(beforeYear: yearOfEra)
-        // From March on, months repeat 31, 30, 31, 30, 31: 153 days.
+        // From March, months repeat 31, 30, 31, 30, 31 days: 153 in total.
         let monthOfYear = (5 * dayOfYear + 2) / 153
         day = dayOfYear - Self.days(beforeMonth: monthOfYear) + 1
         month = monthOfYear < 10 ? monthOfYear + 3 : monthOfYear - 9
@@ -106,7 +105,7 @@ struct CivilDay: Hashable {
 }
 
 extension Int {
-    /// Divides so that the remainder is never negative.
+    /// The remainder is never negative.
     func flooringQuotientAndRemainder(by divisor: Int) -> (quotient: Int, remainder: Int) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -6,11 +6,11 @@ package enum RFC3339 {
         case microseconds
     }
 
-    /// Reads a date and time with an offset, such as `2026-03-01T12:00:00.123456+01:00`; nil when it is anything else.
+    /// Reads a time with an offset, such as `2026-03-01T12:00:00.123456+01:00`. Nil if it is malformed.
     ///
-    /// The fraction has one to nine digits and is cut to microseconds. Second 60, a leap second, is taken as the first one
-    /// of the next minute (POSIX has no other name for it), and only where a UTC month ends. The result lies in the years
-    /// 0001 to 9999 of UTC, and between 1729 and 2273 rounds to the very microsecond.
+    /// The fraction has 1 to 9 digits and is cut to microseconds. Second 60 (a leap second) is allowed only at the end
+    /// of a UTC month, and means the first second of the next month, as in POSIX. The result is in the years 0001 to
+    /// 9999 of UTC. Between 1729 and 2273 it rounds to the exact microsecond.
     package static func parse(_ text: String) -> Date? {
         var text = text
         return text.withUTF8 { utf8 in
@@ -19,9 +19,8 @@ package enum RFC3339 {
         }
     }
 
-    /// Writes a time in UTC such as `2026-03-01T12:00:00.123Z`, rounded down to the precision.
-    ///
-    /// A time outside the years 0001 to 9999 is written as their first or last instant.
+    /// Rounds down to `precision` and writes UTC. A time outside of the years 0001 to 9999 becomes their first or last
+    /// instant.
     package static func format(_ date: Date, precision: Precision = .milliseconds) -> String {
         var text: [UInt8] = []
         append(date, to: &text, precision: precision)
@@ -49,7 +48,7 @@ package enum RFC3339 {
     }
 }
 
-/// The grammar of RFC 3339, section 5.6.
+/// RFC 3339, section 5.6.
 private struct RFC3339Reader {
     var digits: DigitReader
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A value that is read from one JSON value: `json.required("jwt", JSONObject.read)`.
+/// A value that is read from one JSON value, such as `json.required("jwt", JSONObject.read)`.
 package protocol JSONDecodable {
-    /// - Throws: the rule for the value: "must be a string".
+    /// - Throws: The rule for the value, such as "must be a string".
     static func read(_ json: JSONValue) throws(JSONFaultReason) -> Self
 }
 

@@ -15,13 +15,11 @@ extension JSONEncodable {
 extension JSONWriter {
     package mutating func value(_ value: some JSONEncodable) { value.encode(to: &self) }
 
-    /// Writes a key and its value. An optional that is nil is written as `null`.
     package mutating func member(_ name: String, _ value: some JSONEncodable) {
         key(name)
         value.encode(to: &self)
     }
 
-    /// Writes nothing if there is no value.
     package mutating func member(_ name: String, ifPresent value: (some JSONEncodable)?) {
         if let value { member(name, value) }
     }
@@ -65,12 +63,10 @@ extension Int64: JSONEncodable {
 }
 
 extension Double: JSONEncodable {
-    /// Writes a number, or `null` when it is not finite.
     package func encode(to json: inout JSONWriter) { json.double(self) }
 }
 
 extension Date: JSONEncodable {
-    /// Writes an RFC 3339 time in UTC, rounded down to the millisecond.
     package func encode(to json: inout JSONWriter) { json.timestamp(self) }
 }
 

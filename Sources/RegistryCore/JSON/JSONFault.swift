@@ -1,5 +1,5 @@
 package struct JSONFault: Sendable, Hashable {
-    /// An RFC 6901 pointer into the body, such as `/reports/3/token`; empty for the body itself.
+    /// An RFC 6901 pointer into the body, such as `/reports/3/token`. Empty for the body itself.
     package let pointer: String
     package let detail: String
 
@@ -18,16 +18,15 @@ extension JSONFault: JSONEncodable {
     }
 }
 
-/// Why a value was refused, without its position.
 package struct JSONFaultReason: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The fault, said of the value: "must be a string". It never repeats secrets.
+    /// A predicate without position, such as "must be a string". It never contains secrets.
     package let detail: String
     package init(_ detail: String) { self.detail = detail }
     package var description: String { detail }
 }
 
 package struct JSONFaults: Error, Sendable, Hashable {
-    /// At least one, in the order in which the members were read.
+    /// Not empty. In the order in which the members were read.
     package let faults: [JSONFault]
     package init(_ faults: [JSONFault]) { self.faults = faults }
 }

@@ -1,6 +1,6 @@
-// Tests and documents write `["kind": "value", "count": 3]` for a `JSONValue` or `JSONObject`.
+// `["kind": "value", "count": 3]` for a `JSONValue` or `JSONObject` in tests and documents.
 
-// `null` has no literal on purpose: `nil` would be either this or an absent optional, and the compiler would choose.
+// `null` has no literal, because the compiler would choose between it and an absent optional.
 
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
@@ -11,7 +11,7 @@ extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, E
     package init(floatLiteral value: Double) { self = .number(value) }
     package init(stringLiteral value: String) { self = .string(value) }
     package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// The last of several members with one key wins.
+    /// The last value of a key wins.
     package init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(JSONObject(elements)) }
 }
 

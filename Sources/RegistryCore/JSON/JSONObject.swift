@@ -1,15 +1,15 @@
-/// A JSON object: members in the order in which their keys first came, each key once.
+/// A JSON object. Members have unique keys, in the order in which each key first appeared.
 ///
-/// Where a key comes more than once the last value wins. Equality and hashing ignore the order of members, as JSON does.
+/// The last value of a repeated key wins. Equality and hashing ignore the order of members.
 package struct JSONObject: Sendable {
     package typealias Member = (key: String, value: JSONValue)
 
     private var members: [Member] = []
-    /// Positions by key, kept only for objects so large that a scan would make many look-ups quadratic.
+    /// Positions by key, only for objects so large that scans would make many lookups quadratic.
     private var positions: [UTF8Text: Int] = [:]
 
     private static let scannedCount = 12
-    /// Room for the members of most objects, so that they need not move as they become more.
+    /// Capacity for most objects, so that they grow without reallocation.
     private static let usualCount = 4
     package init() {}
 
@@ -18,7 +18,7 @@ package struct JSONObject: Sendable {
         for (key, value) in members { self[key] = value }
     }
 
-    /// Setting nil removes the member, which takes linear time.
+    /// Setting nil removes the member in linear time.
     package subscript(key: String) -> JSONValue? {
         get { position(of: key).map { members[$0].value } }
         set {
@@ -70,7 +70,6 @@ extension JSONObject: RandomAccessCollection {
 }
 
 extension JSONObject: Hashable {
-    /// Compares keys by their bytes, without regard to their order.
     package static func == (left: JSONObject, right: JSONObject) -> Bool {
         left.count == right.count && left.allSatisfy { right[$0.key] == $0.value }
     }

@@ -1,18 +1,18 @@
-/// Reads JSON text strictly by RFC 8259.
+/// A strict parser of RFC 8259.
 package struct JSONParser {
-    /// The deepest nesting that can be asked for: the parser recurses, and a task's stack is small.
+    /// Bounds the parser's recursion, because the stack of a task is small.
     package static let deepestNesting = 256
 
-    /// Reads one JSON value from UTF-8 bytes, in time proportional to their number.
+    /// Reads one JSON value from UTF-8 bytes in linear time.
     ///
-    /// Refused in addition to the grammar: a byte order mark, bytes that are not UTF-8, lone surrogates in `\u`
-    /// escapes, numbers beyond the range of `Double` or longer than 1,024 bytes, and anything after the value. Integers
-    /// beyond `Int64` become `.number`. Of equal keys in an object, the last value wins.
+    /// Rejects, in addition to the grammar: a byte order mark, invalid UTF-8, lone surrogates in `\u` escapes, numbers
+    /// beyond the range of `Double` or longer than 1,024 bytes, and any byte after the value. Integers beyond `Int64`
+    /// become `.number`. The last value of a repeated key wins.
     ///
     /// - Parameters:
-    ///   - bytes: the whole text. Read in place if contiguous, else copied once.
-    ///   - maximumDepth: of nested arrays and objects, at most `deepestNesting`.
-    ///   - maximumValues: in total, objects and arrays included.
+    ///   - bytes: The complete text. Read in place if contiguous, otherwise copied once.
+    ///   - maximumDepth: Of nested arrays and objects, at most `deepestNesting`.
+    ///   - maximumValues: In total, objects and arrays included.
     /// - Throws: `JSONSyntaxError` at the first wrong byte.
     package static func parse(
         _ bytes: some Collection<UInt8>,
@@ -24,7 +24,6 @@ package struct JSONParser {
         return try outcome.get()
     }
 
-    /// - Throws: `JSONSyntaxError` at the first wrong byte.
     package static func parse(_ text: String, maximumDepth: Int = 32) throws(JSONSyntaxError) -> JSONValue {
         try parse(text.utf8, maximumDepth: maximumDepth)
     }
@@ -44,9 +43,9 @@ package struct JSONParser {
 
 package struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
     package let offset: Int
-    /// The fault, in one sentence that repeats nothing of the text.
+    /// One sentence that never quotes the text.
     package let detail: String
-    /// There are more values than allowed, and no other fault.
+    /// The text has too many values and is otherwise valid.
     package internal(set) var hasTooManyValues = false
 
     package init(offset: Int, detail: String) {

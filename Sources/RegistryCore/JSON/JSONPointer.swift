@@ -4,16 +4,16 @@ struct JSONPointer: Sendable {
     private let index: Int?
     static let body = JSONPointer(base: "", index: nil)
 
-    /// No member of ours has a longer key.
+    /// Longer than any key of the API.
     private static let longestKey = 64
 
-    /// Such as `/reports/3/token`; empty for the body.
+    /// Such as `/reports/3/token`. Empty for the body.
     var text: String { index.map { "\(base)/\($0)" } ?? base }
 
-    /// The pointer of a member; `~` and `/` in its key are escaped.
+    /// The pointer of a member, with `~` and `/` of its key escaped.
     ///
-    /// A key longer than any of ours is not repeated, for it may be a token in the wrong place: the pointer then is that
-    /// of the object.
+    /// A key longer than `longestKey` is not quoted, because it can be a misplaced token. The pointer is then that
+    /// object's own.
     func member(_ key: String) -> JSONPointer {
         guard key.utf8.count <= Self.longestKey else { return self }
         var path = text + "/"
@@ -27,6 +27,6 @@ struct JSONPointer: Sendable {
         return JSONPointer(base: path, index: nil)
     }
 
-    /// Bodies have thousands of elements, and only faulty ones need the text.
+    /// Bodies have thousands of elements. Only faulty ones need the text.
     func element(_ index: Int) -> JSONPointer { JSONPointer(base: text, index: index) }
 }

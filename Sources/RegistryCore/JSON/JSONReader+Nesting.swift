@@ -1,18 +1,17 @@
 extension JSONReader {
-    /// Reads an object that may be absent with a reader of its own. Its faults become faults of this reader.
+    /// Faults of the nested object become faults of this reader.
     package mutating func optionalNested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
         present(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
     }
 
-    /// Reads a required object with a reader of its own. Its faults become faults of this reader.
     package mutating func nested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
         demand(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
     }
 
-    /// Reads an optional array of objects with a reader for each. Their faults become faults of this reader.
+    /// Faults of the elements become faults of this reader.
     ///
-    /// - Parameter maximumCount: More elements than this are one fault of the array, and none is read.
-    /// - Returns: the elements that could be read; nil if there is no array.
+    /// - Parameter maximumCount: A longer array is one fault, and no element is read.
+    /// - Returns: The readable elements. Nil without an array.
     package mutating func optionalNestedArray<T>(
         _ key: String,
         maximumCount: Int,
@@ -22,12 +21,10 @@ extension JSONReader {
             .compactMap { descend(into: $0.value, at: $0.pointer, body) }
     }
 
-    /// Reads a required array, element by element.
-    ///
     /// - Parameters:
-    ///   - maximumCount: More elements than this are one fault of the array, and none is read.
-    ///   - each: reads an element; its error is a fault of the element, and the next ones are still read.
-    /// - Returns: the elements that could be read; nil if there is no array.
+    ///   - maximumCount: A longer array is one fault, and no element is read.
+    ///   - each: Reads an element. Its error is a fault of the element, and reading continues.
+    /// - Returns: The readable elements. Nil without an array.
     package mutating func array<T>(
         _ key: String,
         maximumCount: Int = .max,
@@ -36,17 +33,14 @@ extension JSONReader {
         demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { attempt($0, each) } }
     }
 
-    /// Reads a required array as readers of its elements. Their faults stay theirs: in a batch, an element does not
-    /// fail its neighbours.
-    ///
-    /// - Parameter maximumCount: More elements than this are one fault of the array, and none is read.
+    /// Reads a required array as one reader per element. Faults stay in these readers, so an element of a batch fails
+    /// alone. A longer array than `maximumCount` is one fault.
     package mutating func elements(_ key: String, maximumCount: Int) -> [JSONReader]? {
         demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.map { JSONReader($0.value, at: $0.pointer) } }
     }
 
-    /// Reads a member that is one value or an array of such values, as those of `aliases` are; it must be there.
-    ///
-    /// - Returns: The values that could be read; nil when the member is absent.
+    /// Reads a required member that is one value or an array of values, such as a kind in `aliases`. Returns the
+    /// readable values, or nil without the member.
     package mutating func oneOrMore<T>(
         _ key: String,
         maximumCount: Int = .max,
@@ -92,7 +86,7 @@ extension JSONReader {
         _ body: (inout JSONReader) -> T?
     ) -> T? {
         var reader = JSONReader(value, at: pointer)
-        // A value that is no object is one fault; the body would only add faults of missing members.
+        // A value of another type is one fault. `body` would add a fault for each missing member.
         let result = reader.faults.isEmpty ? body(&reader) : nil
         for fault in reader.faults { record(fault) }
         return result

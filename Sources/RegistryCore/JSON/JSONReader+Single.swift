@@ -1,6 +1,6 @@
 import Foundation
 
-// Readers of single values, for `required`, `optional`, `array` and callers that read a value on their own.
+// Readers of single values, as closures for `required`, `optional` and `array`, or on their own.
 extension JSONReader {
     package static func string(_ value: JSONValue) throws(JSONFaultReason) -> String {
         guard case .string(let text) = value else { throw JSONFaultReason("must be a string") }
@@ -12,7 +12,7 @@ extension JSONReader {
         return bool
     }
 
-    /// A number such as `5.0` or `1e3` is an integer, too.
+    /// `5.0` and `1e3` are integers, too.
     package static func integer(_ value: JSONValue) throws(JSONFaultReason) -> Int {
         let integer: Int? =
             switch value {

@@ -4,7 +4,7 @@ extension JSONReader {
     package mutating func string(_ key: String) -> String? { required(key, Self.string) }
     package mutating func optionalString(_ key: String) -> String? { optional(key, Self.string) }
 
-    /// Reads a required string, and makes a value of it, such as with `ActivityID.init`.
+    /// Reads a required string and converts it, for example with `ActivityID.init`.
     package mutating func string<T>(_ key: String, _ make: (String) throws(JSONFaultReason) -> T) -> T? {
         required(key) { value throws(JSONFaultReason) in try make(Self.string(value)) }
     }

@@ -1,4 +1,4 @@
-/// Reads the members of a JSON object into typed values, and collects every fault on the way.
+/// Reads the members of a JSON object into typed values and collects all faults.
 ///
 /// ```swift
 /// var json = JSONReader(value)
@@ -6,21 +6,24 @@
 /// let observedAt = json.optionalTimestamp("observedAt")
 /// try json.check()
 /// ```
-/// Each call that fails gives nil and records a fault, so that the next ones still run. A member that is `null` counts as
-/// absent (an omitted field is not a cleared one), and members that nobody asks for are ignored.
+/// A call that fails records a fault and returns nil, so that the next calls still run. A `null` member counts as
+/// absent: an omitted field is not a cleared one. Unknown members are ignored.
+///
+/// A static `read` returns nil if the reader has faults. After an `init(from:)`, check the reader: if it has faults,
+/// discard the value.
 package struct JSONReader: Sendable {
-    /// Empty if the value was no object.
+    /// Empty if the value is not an object.
     package let object: JSONObject
     let pointer: JSONPointer
-    /// In the order of the calls; at most `maximumFaults`.
+    /// In the order of the calls, at most `maximumFaults`.
     package private(set) var faults: [JSONFault] = []
 
-    /// Bounds an answer to a small multiple of its body: a slow reader keeps it in memory.
+    /// Bounds a response to a small multiple of its body, because slow readers keep it in memory.
     package static let maximumFaults = 32
 
     private let isObject: Bool
 
-    /// Begins to read a body, and records the fault "must be an object" when it is none.
+    /// Records the fault "must be an object" for any other value.
     package init(_ value: JSONValue) { self.init(value, at: .body) }
 
     init(_ value: JSONValue, at pointer: JSONPointer) {
@@ -35,12 +38,11 @@ package struct JSONReader: Sendable {
         }
     }
 
-    /// - Throws: `JSONFaults`, with every fault found.
     package func check() throws(JSONFaults) {
         guard faults.isEmpty else { throw JSONFaults(faults) }
     }
 
-    /// Records a fault of a member, or of the object itself when the key is nil.
+    /// Records a fault of a member, or of the object itself if `key` is nil.
     package mutating func fault(_ key: String?, _ detail: String) {
         record(JSONFault(pointer: (key.map(pointer.member) ?? pointer).text, detail: detail))
     }
@@ -49,7 +51,7 @@ package struct JSONReader: Sendable {
         if faults.count < Self.maximumFaults { faults.append(fault) }
     }
 
-    /// Absent or `null` is the fault "is required"; the closure's error is a fault of the member.
+    /// Absence and `null` give the fault "is required". An error of `read` becomes a fault of the member.
     package mutating func required<T>(
         _ key: String,
         _ read: (JSONValue) throws(JSONFaultReason) -> T
@@ -57,7 +59,7 @@ package struct JSONReader: Sendable {
         demand(key).flatMap { attempt($0, at: key, read) }
     }
 
-    /// Absent or `null` is nil; the closure's error is a fault of the member.
+    /// Nil for absence and `null`. An error of `read` becomes a fault of the member.
     package mutating func optional<T>(
         _ key: String,
         _ read: (JSONValue) throws(JSONFaultReason) -> T
@@ -69,7 +71,7 @@ package struct JSONReader: Sendable {
         object[key].flatMap { $0.isNull ? nil : $0 }
     }
 
-    /// The member; absent or `null` is a fault, except where the whole is no object, which is fault enough.
+    /// The member. Absence and `null` are faults, unless the value is not an object, which is a fault already.
     mutating func demand(_ key: String) -> JSONValue? {
         let value = present(key)
         if value == nil, isObject { fault(key, "is required") }

@@ -1,5 +1,5 @@
 extension JSONScanner {
-    /// Bounds the work of a conversion whose cost we do not control; RFC 8259, section 9, allows such limits.
+    /// Bounds the cost of the conversion. RFC 8259, section 9, allows such limits.
     private static let longestNumber = 1024
 
     mutating func number() throws(JSONSyntaxError) -> JSONValue {

@@ -31,7 +31,7 @@ extension JSONScanner {
         }
     }
 
-    /// The range is already valid UTF-8, and escapes are ASCII, so the parts between them are copied unchanged.
+    /// The range is valid UTF-8 and escapes are ASCII, so the text between escapes is copied unchanged.
     private func unescaped(_ range: Range<Int>) throws(JSONSyntaxError) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(range.count)
@@ -45,9 +45,9 @@ extension JSONScanner {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends the character of the escape at `index`, and returns the index after it.
+    /// Appends the escaped character at `index` and returns the index after the escape.
     private func unescape(at index: Int, before end: Int, into text: inout [UInt8]) throws(JSONSyntaxError) -> Int {
-        // The closing quote is not itself escaped, so that a backslash never is the last byte.
+        // The closing quote is not escaped, so a byte follows each backslash.
         switch bytes[index + 1] {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(bytes[index + 1])
         case UInt8(ascii: "b"): text.append(0x08)
@@ -64,7 +64,7 @@ extension JSONScanner {
         return index + 2
     }
 
-    /// Reads `\uXXXX`, or two of them that are a surrogate pair; the length is in bytes of the text.
+    /// Reads `\uXXXX` or a surrogate pair. `length` is in bytes of the text.
     private func escapedScalar(
         at index: Int,
         before end: Int

@@ -1,6 +1,6 @@
-/// The grammar of RFC 8259 over bytes that live as long as the scanner.
+/// The grammar of RFC 8259. The bytes must outlive the scanner.
 ///
-/// Every access is guarded by `position < bytes.count`: the bytes come from strangers.
+/// The input is untrusted: check `position < bytes.count` before every access.
 struct JSONScanner {
     let bytes: UnsafeBufferPointer<UInt8>
     let maximumDepth: Int

@@ -1,13 +1,12 @@
-/// One JSON value, as it was read or as it is to be written.
+/// A JSON value that was read or is to be written.
 ///
-/// Strings and keys compare byte by byte in UTF-8, as RFC 8259 has it, and not by canonical equivalence as `String` does.
-/// `integer` and `number` are different values even where they are numerically the same; their canonical form is one then.
+/// Strings and keys compare by UTF-8 bytes, as in RFC 8259, and not by canonical equivalence as `String` does.
+/// `.integer` and `.number` are never equal, even if their canonical form is.
 package enum JSONValue: Sendable {
     case null
     case bool(Bool)
-    /// A number written without fraction and exponent that fits `Int64`.
+    /// Without fraction and exponent, and in the range of `Int64`.
     case integer(Int64)
-    /// Any other number.
     case number(Double)
     case string(String)
     case array([JSONValue])
@@ -15,7 +14,6 @@ package enum JSONValue: Sendable {
 }
 
 extension JSONValue: Hashable {
-    /// Compares strings by their bytes, and objects regardless of the order of their members.
     package static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -53,10 +51,10 @@ extension JSONValue {
         return true
     }
 
-    /// JSON text in UTF-8: keys in byte order at every level, no spaces, only required escapes.
+    /// UTF-8 with keys in byte order at every level, no spaces, and only required escapes.
     ///
-    /// Equal values have the same bytes. Numbers are written as `JSONWriter` writes them; whole ones that fit `Int64`
-    /// become integers, as Postgres's `jsonb` writes `1e18` in nineteen digits.
+    /// Equal values have equal bytes. Numbers are written as in `JSONWriter`, except that whole numbers in the range of
+    /// `Int64` become integers, because Postgres's `jsonb` writes `1e18` in nineteen digits.
     package var canonicalBytes: [UInt8] {
         var json = JSONWriter()
         json.canonical(self)

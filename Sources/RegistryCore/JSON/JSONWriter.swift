@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes JSON into a buffer of bytes, without spaces; commas and colons come by themselves.
+/// Writes JSON without spaces into a buffer. Commas and colons are automatic.
 ///
 /// ```swift
 /// var json = JSONWriter()
@@ -10,7 +10,7 @@ import Foundation
 ///     json.hex(token)
 /// }
 /// ```
-/// The text is well-formed as long as each key is followed by one value and each begin by its end.
+/// The text is well-formed if one value follows each key and each begin has an end.
 package struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -34,7 +34,7 @@ package struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// Ends a line, as in NDJSON. Only between whole values.
+    /// Ends a line of NDJSON. Call it only between complete values.
     package mutating func newline() {
         bytes.append(0x0A)
         needsComma = false
@@ -77,7 +77,7 @@ extension JSONWriter {
     package mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
     package mutating func null() { literal("null") }
 
-    /// Writes the shortest number that reads back the same, `-0` as `0.0`, and `null` for numbers that JSON lacks.
+    /// Writes the shortest text that reads back as the same number, `-0` as `0.0`, and `null` for NaN and infinity.
     package mutating func double(_ value: Double) {
         guard value.isFinite else { return null() }
         separate()
@@ -97,7 +97,7 @@ extension JSONWriter {
         quoted { Hexadecimal.append(value, to: &$0) }
     }
 
-    /// Writes JSON text as it is: it must be one whole value.
+    /// Writes JSON text unchanged. It must be one complete value.
     package mutating func raw(_ json: some Collection<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
@@ -117,7 +117,7 @@ extension JSONWriter {
 }
 
 enum JSONEscapes {
-    /// Whether the text holds anything that must be escaped. Nearly none does.
+    /// Whether the text needs escapes. Most does not.
     static func areNeeded(in text: UnsafeBufferPointer<UInt8>) -> Bool { text.contains(where: needsEscape) }
 
     static func append(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
@@ -151,7 +151,8 @@ enum JSONEscapes {
 }
 
 extension [UInt8] {
-    /// Appends text as it is, in quotes. Keys and ids are so short that to ask for room three times would cost the most.
+    /// Appends without escapes. Reserves room once, because three reservations would dominate the cost of short keys
+    /// and ids.
     fileprivate mutating func append(inQuotes text: UnsafeBufferPointer<UInt8>) {
         reserveRoom(for: text.count + 2)
         append(addingCapacity: text.count + 2) { span in

@@ -1,10 +1,10 @@
-/// An API key as its bearer holds it: `prc_` + id + `_` + secret + checksum, 47 characters.
+/// `prc_` + id + `_` + secret + checksum, 47 characters.
 ///
-/// - `pr`, a letter for the role (client, sender, a**u**ditor, admin, root) and `_`;
-/// - the id: 12 digits of base 62 (`0-9A-Za-z`), random; with the prefix it is the key's name in logs and lists;
-/// - the secret: 24 digits of base 62, 142 random bits;
-/// - the checksum: the CRC-32 (ISO 3309) of all 41 characters before it as 6 digits of base 62, the most significant
-///   first. A mistyped or truncated key is refused by it alone, without a look at Postgres.
+/// - `pr`, a letter for the role (client, sender, a**u**ditor, admin, root), and `_`.
+/// - The id: 12 random digits of base 62 (`0-9A-Za-z`). The prefix and the id name the key in logs and lists.
+/// - The secret: 24 digits of base 62, 142 random bits.
+/// - The checksum: the CRC-32 (ISO 3309) of the first 41 characters as 6 digits of base 62, the most significant first.
+///   It rejects a mistyped or truncated key without a query.
 package struct APIKey: Sendable {
     package let id: APIKeyID
     package let secret: Secret
@@ -17,7 +17,7 @@ package struct APIKey: Sendable {
         secret = Secret(Base62.random(count: Self.secretCount))
     }
 
-    /// Nil if any character is wrong.
+    /// Nil if the format or the checksum is wrong.
     package init?(_ text: Secret) {
         let text = text.revealed
         let bodyCount = APIKeyID.length + 1 + Self.secretCount
@@ -32,21 +32,20 @@ package struct APIKey: Sendable {
         self.secret = Secret(String(secret))
     }
 
-    /// Whether the text looks like a key, whole or not: no JWT begins like this.
+    /// Whether the text begins like a key. JWTs begin differently.
     package static func isMeant(by text: Secret) -> Bool {
         Role.allCases.contains { text.revealed.hasPrefix($0.keyPrefix) }
     }
 
-    /// The whole key, shown once.
     package var text: Secret {
         let body = "\(id.rawValue)_\(secret.revealed)"
         return Secret(body + Base62.sixDigits(CRC32.checksum(body.utf8)))
     }
 }
 
-/// The public name of an API key: its prefix and 12 digits of base 62, such as `prc_0aB1cD2eF3gH`.
+/// The public name of a key, such as `prc_0aB1cD2eF3gH`.
 package struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
-    /// All 16 characters: the role's prefix, such as `prc_`, and the digits.
+    /// 16 characters, including the prefix.
     package let rawValue: String
     package let role: Role
 

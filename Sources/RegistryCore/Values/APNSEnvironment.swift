@@ -1,4 +1,4 @@
-/// Which of Apple's two push services a token belongs to. A token does not say so itself; it is never guessed.
+/// A token does not contain its environment. The registry never guesses it.
 package enum APNSEnvironment: String, Sendable, Hashable, CaseIterable {
     case sandbox
     case production

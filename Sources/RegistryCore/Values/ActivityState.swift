@@ -1,7 +1,7 @@
 package enum ActivityState: String, Sendable, Hashable, CaseIterable {
-    /// It runs; its token, if any, may be handed out.
+    /// It runs. Its token, if any, may be deliverable.
     case active
-    /// It was missing from its installation's full state; a later observation brings it back.
+    /// Its installation's full state did not list it. A later observation makes it active again.
     case dismissed
     case ended
     case expired
@@ -13,12 +13,8 @@ package enum EndReason: String, Sendable, Hashable, CaseIterable {
 }
 
 package enum RegistrationOutcome: String, Sendable, Hashable, CaseIterable {
-    /// The activity's first token, or its first sign of life.
     case registered
-    /// Another token replaced the former one.
     case rotated
-    /// The current token was confirmed.
     case refreshed
-    /// The activity was dismissed and runs again.
     case reactivated
 }

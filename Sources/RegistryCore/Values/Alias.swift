@@ -1,6 +1,6 @@
-/// A name that the business knows activities by, such as (`liveactivityId`, `order-42`).
+/// A business name of activities, such as (`liveactivityId`, `order-42`).
 ///
-/// Aliases are compared byte by byte. One alias may name many activities; one activity may bear many aliases.
+/// Equality is equality of bytes. Many activities can share an alias.
 package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
     package let kind: UTF8Text
@@ -14,15 +14,13 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
         self.value = UTF8Text(value)
     }
 
-    /// The kind and the value were checked before.
+    /// Does not check the parts again.
     package init(checkedKind kind: UTF8Text, value: UTF8Text) {
         self.kind = kind
         self.value = value
     }
 
-    /// Reads `kind:value`: a kind has no colon.
-    ///
-    /// - Throws: a sentence if the text, the kind or the value is not allowed.
+    /// Reads `kind:value`. A kind has no colon.
     package init(pair text: String) throws(JSONFaultReason) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw JSONFaultReason("must be kind:value, such as liveactivityId:order-42")
@@ -30,7 +28,6 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
         try self.init(kind: String(text[..<colon]), value: String(text[text.utf8.index(after: colon)...]))
     }
 
-    /// - Throws: a sentence if `kind` is not `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
     package static func checkKind(_ kind: String) throws(JSONFaultReason) {
         let bytes = Array(kind.utf8)
         let beginsWithLetter = bytes.first.map(ASCII.isLetter) ?? false
@@ -39,10 +36,9 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
         }
     }
 
-    /// - Throws: a sentence if `value` is not 1 to 256 bytes without control characters, or is `.` or `..`.
     static func checkValue(_ value: String) throws(JSONFaultReason) { try ActivityID.check(value, maximumBytes: 256) }
 
-    /// The kind of the alias that `POST …/activities` takes.
+    /// The alias kind that `POST …/activities` accepts.
     package static let liveActivityKind: UTF8Text = "liveactivityId"
 
     /// `kind:value`, as ``init(pair:)`` reads it.

@@ -1,6 +1,5 @@
-/// The aliases of one activity: at most 16, read from `{"kind": "value" | ["value", …]}`.
+/// The aliases of one activity, in JSON `{"kind": "value" | ["value", …]}`.
 package struct AliasSet: Sendable, Hashable {
-    /// Sorted, without doubles.
     package let aliases: [Alias]
     package static let maximumCount = 16
 
@@ -12,13 +11,13 @@ package struct AliasSet: Sendable, Hashable {
         self.aliases = sorted
     }
 
-    /// Stored aliases were counted when they came, and are never refused again.
+    /// Skips the checks.
     package init(stored aliases: [Alias]) {
         let isSorted = zip(aliases, aliases.dropFirst()).allSatisfy { $0 < $1 }
         self.aliases = isSorted ? aliases : Set(aliases).sorted()
     }
 
-    /// `{"kind":["value",…],…}` in byte order: this form is stored, and breaks ties.
+    /// `{"kind":["value",…],…}` in byte order. This form is stored, and it breaks ties.
     package var canonicalJSON: [UInt8] {
         var json = JSONWriter(reservingCapacity: 2 + 64 * aliases.count)
         json.object { json in

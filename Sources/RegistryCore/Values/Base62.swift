@@ -1,14 +1,14 @@
-/// Digits, upper-case and lower-case letters: a double click selects a whole key.
+/// Letters and digits only, so a double click selects a complete key.
 enum Base62 {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-    /// Digits from the system's secure source of randomness, each of the 62 equally likely: 5.95 bits a digit.
+    /// Uniform digits from the system's secure random source: 5.95 bits per digit.
     static func random(count: Int) -> String {
         var source = SystemRandomNumberGenerator()
         return String(decoding: (0..<count).map { _ in digits[Int.random(in: 0..<62, using: &source)] }, as: UTF8.self)
     }
 
-    /// A number in six digits, the most significant first: enough for 32 bits.
+    /// Six digits hold 32 bits. The most significant digit is first.
     static func sixDigits(_ number: UInt32) -> String {
         var rest = Int(number)
         var text: [UInt8] = []

@@ -1,5 +1,5 @@
-/// The bundle id that names an app, such as `com.example.food`: ASCII letters, digits, `.` and `-`, at most 155 bytes
-/// (Apple's documented characters of `CFBundleIdentifier`; 155 is App Store Connect's limit).
+/// A bundle id such as `com.example.food`: ASCII letters, digits, `.` and `-` (Apple's rule for `CFBundleIdentifier`),
+/// at most 155 bytes (App Store Connect's limit).
 package struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let rawValue: String
 
@@ -11,34 +11,31 @@ package struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible
         self.rawValue = rawValue
     }
 
-    /// Stored ids were checked when they came, and are never refused again.
+    /// Skips the checks, because stored values are never rejected again.
     package init(stored rawValue: String) { self.rawValue = rawValue }
     package var description: String { rawValue }
     package static func < (left: BundleID, right: BundleID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The id of one Live Activity, normally ActivityKit's `Activity.id`; at most 128 bytes of UTF-8. An id is used once.
+/// The id of one Live Activity, normally ActivityKit's `Activity.id`, at most 128 bytes of UTF-8. An id is used once.
 package struct ActivityID: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let rawValue: UTF8Text
     package static let maximumBytes = 128
 
-    /// - Throws: a sentence if it is empty, too long, `.`, `..`, or contains a control character.
     package init(_ rawValue: String) throws(JSONFaultReason) {
         try Self.check(rawValue, maximumBytes: Self.maximumBytes)
         self.rawValue = UTF8Text(rawValue)
     }
 
-    /// Stored ids were checked when they came, and are never refused again.
     package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
     package var description: String { rawValue.string }
     package static func < (left: ActivityID, right: ActivityID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// One install of the app on one device, named by a random id that the app makes and keeps; at most 128 bytes of UTF-8.
+/// A random id of one install of the app on one device, at most 128 bytes of UTF-8.
 ///
-/// It is a secret of the device, so it prints as nothing; only its hash is stored and shown.
+/// It is a secret of the device. Only its hash is stored, shown and logged.
 package struct InstallationID: Sendable, Hashable, CustomStringConvertible {
-    /// A secret: never logged or stored.
     package let rawValue: UTF8Text
     package static let maximumBytes = 128
 
@@ -47,11 +44,11 @@ package struct InstallationID: Sendable, Hashable, CustomStringConvertible {
         self.rawValue = UTF8Text(rawValue)
     }
 
-    /// The same text for every id, so that no log contains one.
+    /// Constant, so that no log contains an id.
     package var description: String { "(installation id)" }
 }
 
-/// The SHA-256 over app and installation id, which is stored and shown instead of the id.
+/// The SHA-256 over app and installation id.
 package struct InstallationHash: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// 32 bytes.
     package let bytes: [UInt8]
@@ -60,25 +57,23 @@ package struct InstallationHash: Sendable, Hashable, Comparable, CustomStringCon
     package var description: String { Hexadecimal.encode(bytes) }
 }
 
-/// The name of an activity's `ActivityAttributes` type; at most 128 bytes of UTF-8.
+/// The name of a type that conforms to `ActivityAttributes`, at most 128 bytes of UTF-8.
 package struct AttributesType: Sendable, Hashable, CustomStringConvertible {
     package let rawValue: UTF8Text
     package static let maximumBytes = 128
 
-    /// - Throws: a sentence if it is empty, too long, `.`, `..`, or contains a control character.
     package init(_ rawValue: String) throws(JSONFaultReason) {
         try ActivityID.check(rawValue, maximumBytes: Self.maximumBytes)
         self.rawValue = UTF8Text(rawValue)
     }
 
-    /// Stored names were checked when they came, and are never refused again.
     package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
     package var description: String { rawValue.string }
 }
 
 extension ActivityID {
-    /// The rule that all ids and alias values share: 1 to `maximumBytes` bytes of UTF-8, no control character,
-    /// and never `.` or `..`, which proxies and clients fold away in paths.
+    /// The common rule of ids and alias values: 1 to `maximumBytes` bytes of UTF-8, no control character, and not `.`
+    /// or `..`, because proxies and clients fold those away in paths.
     static func check(_ text: String, maximumBytes: Int) throws(JSONFaultReason) {
         guard !text.isEmpty else { throw JSONFaultReason("must not be empty") }
         guard text.utf8.count <= maximumBytes else {
@@ -88,7 +83,7 @@ extension ActivityID {
         try checkCharacters(text)
     }
 
-    /// Unicode's general category Cc, which never changes, must not be in it: C0, DEL and C1.
+    /// Rejects Unicode's general category Cc (C0, DEL and C1), which never changes.
     fileprivate static func checkCharacters(_ text: String) throws(JSONFaultReason) {
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) else {
             throw JSONFaultReason("must not contain control characters")
@@ -99,8 +94,8 @@ extension ActivityID {
 extension UTF8Text {
     private static let maximumSubjectBytes = 128
 
-    /// Reads the `sub` of a JWT: 1 to 128 bytes of UTF-8 without control characters. It is not part of a path, so `.`
-    /// and `..` are allowed.
+    /// Reads the `sub` of a JWT: 1 to 128 bytes of UTF-8 without control characters. `.` and `..` are allowed because
+    /// no path contains it.
     package static func subject(_ text: String) throws(JSONFaultReason) -> UTF8Text {
         guard (1...maximumSubjectBytes).contains(text.utf8.count) else {
             throw JSONFaultReason("must be 1 to \(maximumSubjectBytes) bytes of UTF-8")

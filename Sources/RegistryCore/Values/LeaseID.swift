@@ -1,4 +1,4 @@
-/// The id of a start lease, new for each lease: 16 bytes, 32 digits of hex as text.
+/// 16 random bytes, as text 32 digits of hex.
 package struct LeaseID: Sendable, Hashable, CustomStringConvertible {
     package let bytes: [UInt8]
 

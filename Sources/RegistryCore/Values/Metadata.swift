@@ -1,10 +1,10 @@
-/// A client's free JSON object about an activity, at most 2 KiB in canonical form.
+/// A client's own JSON object about an activity, at most 2 KiB in canonical form.
 package struct Metadata: Sendable, Hashable {
-    /// Canonical JSON: keys in byte order, no spaces.
     package let canonicalJSON: [UInt8]
     package static let maximumBytes = 2048
 
-    /// - Throws: a sentence if it is no object, too large, or contains U+0000, which Postgres's `jsonb` cannot.
+    /// - Throws: A sentence unless it is an object, small enough, and without U+0000, which Postgres's `jsonb` cannot
+    ///   store.
     package init(_ value: JSONValue) throws(JSONFaultReason) {
         guard case .object = value else { throw JSONFaultReason("must be an object") }
         guard !value.containsNulCharacter else { throw JSONFaultReason("must not contain the character U+0000") }
@@ -15,7 +15,7 @@ package struct Metadata: Sendable, Hashable {
         canonicalJSON = bytes
     }
 
-    /// Stored metadata was measured when it came, and is never refused again.
+    /// Skips the checks.
     package init(stored value: JSONValue) { canonicalJSON = value.canonicalBytes }
 }
 

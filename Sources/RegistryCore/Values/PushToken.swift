@@ -1,17 +1,17 @@
-/// The bytes of a push token: 1 to 512, for Apple says not to assume a length.
+/// The bytes of a push token: 1 to 512, because Apple documents no fixed length.
 ///
-/// It prints as nothing: a whole token belongs in an answer to a sender and in the database, and nowhere else.
+/// Only responses to senders and the database contain a complete token, so its description does not.
 package struct PushToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// The token as APNs gave it to the device, not in hex.
+    /// Binary, as APNs gave it to the device.
     package let bytes: [UInt8]
     package static let maximumBytes = 512
 
-    /// Wraps bytes that were checked before.
+    /// Does not check the length.
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Reads hex of even length; upper case is accepted.
+    /// Reads hex of even length in upper or lower case.
     ///
-    /// - Throws: a sentence when it is not hex, empty, or longer than 512 bytes. The sentence never repeats the token.
+    /// - Throws: A sentence that never contains the token.
     package init(hexadecimal: String) throws(JSONFaultReason) {
         guard hexadecimal.utf8.count <= Self.maximumBytes * 2 else {
             throw JSONFaultReason("must be at most \(Self.maximumBytes) bytes, \(Self.maximumBytes * 2) hex digits")
@@ -23,6 +23,5 @@ package struct PushToken: Sendable, Hashable, CustomStringConvertible, CustomDeb
     }
 
     package var description: String { "(push token of \(bytes.count) bytes)" }
-    /// Debuggers and dumps do not show the token either.
     package var debugDescription: String { description }
 }

@@ -1,13 +1,13 @@
 package enum Role: String, Sendable, Hashable, CaseIterable {
-    /// An app, or an app's backend for it: registers, and never reads a token.
+    /// An app or its backend. It registers tokens and never reads one.
     case client
-    /// A service that talks to APNs.
+    /// A service that sends to APNs.
     case sender
-    /// Reads an app's settings and records, tokens masked.
+    /// Reads an app's settings and records. Tokens are masked.
     case auditor
-    /// Does everything in one app, but neither makes nor deletes it.
+    /// All rights in one app, except to create or delete it.
     case admin
-    /// Does everything in all apps.
+    /// All rights in all apps.
     case root
     package static let ofApps: [Role] = [.client, .sender, .auditor, .admin]
 

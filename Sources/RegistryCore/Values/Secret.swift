@@ -1,8 +1,8 @@
-/// A text that must not reach a log or an error: an API key, the bearer text of a request, a password.
+/// A text that must not reach a log or an error: an API key, a bearer token, a password.
 ///
-/// It always prints as `…`; only `revealed` gives the text. Comparison takes constant time.
+/// Prints as `…`. Comparison takes constant time.
 package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Only for the place that needs the text; never print it.
+    /// Never print it.
     package let revealed: String
     package init(_ text: String) { revealed = text }
     package var description: String { "…" }

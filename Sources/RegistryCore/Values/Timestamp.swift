@@ -1,14 +1,14 @@
 import Foundation
 
-/// A moment in Postgres's unit. Moments that are equal in the database are equal here; of `Date`s, which are
-/// floating-point numbers, the same moment may have several.
+/// A time in Postgres's unit. Times that are equal in the database are equal here. `Date`s are floating-point numbers,
+/// so several can mean one stored time.
 package struct Timestamp: Sendable, Hashable, Comparable {
     /// Since 2000-01-01 00:00 UTC.
     package let microseconds: Int64
 
-    /// Before every other moment: Postgres's `-infinity`.
+    /// Postgres's `-infinity`.
     package static let distantPast = Timestamp(microseconds: .min)
-    /// After every other moment: Postgres's `infinity`.
+    /// Postgres's `infinity`.
     package static let distantFuture = Timestamp(microseconds: .max)
 
     package init(microseconds: Int64) { self.microseconds = microseconds }
@@ -17,14 +17,14 @@ package struct Timestamp: Sendable, Hashable, Comparable {
 
 extension Timestamp {
     private static let microsecondsPerSecond: Int64 = 1_000_000
-    /// From 2000-01-01 to Foundation's reference date, 2001-01-01: 366 days.
+    /// From 2000-01-01 to 2001-01-01 (Foundation's reference date): 366 days.
     private static let secondsBeforeReference: Int64 = 31_622_400
 
     /// Rounds to the nearest microsecond, as the driver does when it binds a `Date`.
     package init(_ date: Date) {
         guard date > .distantPast else { self = .distantPast; return }
         guard date < .distantFuture else { self = .distantFuture; return }
-        // Whole seconds and the fraction apart: both steps are exact, so only one rounding happens.
+        // Splitting off whole seconds is exact, so only one rounding happens.
         let whole = date.timeIntervalSinceReferenceDate.rounded(.down)
         let fraction = (date.timeIntervalSinceReferenceDate - whole) * Double(Self.microsecondsPerSecond)
         let seconds = Int64(whole) + Self.secondsBeforeReference
@@ -38,7 +38,7 @@ extension Timestamp {
         return Date(instant: Instant(seconds: seconds - Int(Self.secondsBeforeReference), microseconds: rest))
     }
 
-    /// Counts whole microseconds. The distant past and the distant future stay where they are.
+    /// Cuts `duration` to microseconds. The distant past and future do not change.
     package static func + (time: Timestamp, duration: Duration) -> Timestamp {
         guard time != .distantPast, time != .distantFuture else { return time }
         let (seconds, attoseconds) = duration.components

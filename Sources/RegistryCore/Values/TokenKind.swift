@@ -1,23 +1,22 @@
 /// A kind of push token: its holder, and the `apns-topic` and `apns-push-type` of pushes to it.
 ///
-/// The set is open because Apple adds kinds: a kind of which an installation has one token needs a member of
-/// ``ofInstallations`` and a row in the table `token_kinds`. Its calls and storage follow.
+/// The set is open because Apple adds kinds. A kind with one token per installation needs a member of
+/// ``ofInstallations`` and a row in `token_kinds`. Its calls and storage follow.
 package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
     package enum Holder: String, Sendable, Hashable, CaseIterable {
         case activity
-        /// An installation has one for each attributes type.
+        /// An installation has one token per attributes type.
         case attributesType = "attributes-type"
-        /// An installation has one.
+        /// An installation has one token.
         case installation
     }
 
-    /// Lower-case letters and hyphens; in paths it follows `tokens/`.
+    /// Lower-case letters and hyphens. In paths it follows `tokens/`.
     package let name: String
-    /// An activity, or an installation once or for each attributes type.
     package let holder: Holder
-    /// Whether a value belongs only to its last claimant (R7); else values may repeat.
+    /// Whether a value belongs only to its last claimant (R7). Otherwise several holders can have one value.
     package let hasOneOwner: Bool
-    /// The part of `apns-topic` after the bundle id; may be empty.
+    /// The part of `apns-topic` after the bundle id. Can be empty.
     package let topicSuffix: String
     package let pushType: String
 
@@ -29,14 +28,14 @@ package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
         self.pushType = pushType
     }
 
-    /// The token of a running activity (Apple: `pushToken`).
+    /// Apple's `pushToken`, of one running activity.
     package static let update = TokenKind(
         name: "update",
         holder: .activity,
         topicSuffix: ".push-type.liveactivity",
         pushType: "liveactivity"
     )
-    /// The token that starts activities (Apple: `pushToStartToken`).
+    /// Apple's `pushToStartToken`.
     package static let start = TokenKind(
         name: "start",
         holder: .attributesType,
@@ -46,7 +45,7 @@ package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
     )
     package static let device = TokenKind(name: "device", holder: .installation, topicSuffix: "", pushType: "alert")
 
-    /// The token of an installation's widgets (Apple: `WidgetPushInfo.token`, iOS 26).
+    /// Apple's `WidgetPushInfo.token` (iOS 26).
     package static let widget = TokenKind(
         name: "widget",
         holder: .installation,
@@ -54,7 +53,7 @@ package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
         pushType: "widgets"
     )
 
-    /// An installation has one token of each; each has its calls under `…/tokens/{name}`.
+    /// The kinds with one token per installation, with calls under `…/tokens/{name}`.
     package static let ofInstallations: [TokenKind] = [.device, .widget]
     package static let all: [TokenKind] = [.update, .start] + ofInstallations
 
@@ -69,7 +68,7 @@ package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
     package var description: String { name }
 }
 
-/// The place in which an installation keeps one token: its start token of an attributes type, or its token of a kind.
+/// The slot for one token of an installation: a start token of an attributes type, or a token of another kind.
 package struct TokenSlot: Sendable, Hashable {
     package let kind: TokenKind
     package let attributesType: AttributesType?

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A text whose equality, hash and order are those of its UTF-8 bytes, as in Postgres.
+/// A text that compares, sorts and hashes by its UTF-8 bytes, as in Postgres.
 ///
-/// Swift's `String` treats canonically equivalent texts as equal: `"\u{212A}"` (KELVIN SIGN) and `"K"`, or an `é` of
-/// one scalar and one of two. Names from callers are bytes, so every name that is compared, or is a key of a dictionary
-/// or an element of a set, is a `UTF8Text`. Only literals convert implicitly; ``string`` is for writing and showing it.
+/// `String` treats canonically equivalent texts as equal, such as `"\u{212A}"` (KELVIN SIGN) and `"K"`. Names from
+/// callers are bytes, so compared names, keys of dictionaries and members of sets are `UTF8Text`. Only literals convert
+/// implicitly. Use ``string`` to write or show the text.
 package struct UTF8Text: Sendable {
     package let string: String
     package init(_ string: String) { self.string = string }
@@ -21,7 +21,7 @@ extension UTF8Text: Hashable, Comparable {
         left.withBytes { left in right.withBytes { left.count == $0.count && compare(left, $0) == 0 } }
     }
 
-    /// Orders by the first byte that differs, a prefix before the longer text: as `COLLATE "C"` does.
+    /// The order of Postgres's `COLLATE "C"`.
     package static func < (left: UTF8Text, right: UTF8Text) -> Bool {
         left.withBytes { left in
             right.withBytes { right in
@@ -41,7 +41,7 @@ extension UTF8Text: Hashable, Comparable {
         return memcmp(first, second, min(left.count, right.count))
     }
 
-    /// In place: a string of Swift's own has its bytes in one piece, and any other is copied.
+    /// Without a copy for native strings, because they are contiguous.
     private func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         string.utf8.withContiguousStorageIfAvailable(body) ?? Array(string.utf8).withUnsafeBufferPointer(body)
     }

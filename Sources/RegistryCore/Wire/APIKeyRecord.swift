@@ -1,20 +1,16 @@
 import Foundation
 
-/// The record of an API key: all but its secret, of which only the SHA-256 is stored.
+/// An API key without its secret, of which only the SHA-256 is stored.
 package struct APIKeyRecord: Sendable, Hashable {
     package let id: APIKeyID
-    /// The id of the app that it belongs to; 0 for root keys, which belong to none.
+    /// 0 for root keys.
     package let appID: Int64
-    /// The app that it belongs to; nil for root keys.
     package let app: BundleID?
     package let name: String?
-    /// Postgres's clock when the key was stored.
     package let createdAt: Date
-    /// From when on it is refused; nil for never.
     package let expiresAt: Date?
-    /// When it was last used, to the minute or so.
+    /// Accurate to about a minute.
     package let lastUsedAt: Date?
-    /// When it was revoked for good.
     package let revokedAt: Date?
 
     package init(
@@ -67,10 +63,9 @@ extension APIKeyRecord: JSONEncodable {
 }
 
 package struct APIKeyRequest: Sendable, Hashable {
-    /// ``read(_:now:)`` allows only ``Role/ofApps``.
+    /// ``read(_:now:)`` accepts only ``Role/ofApps``.
     package var role: Role
     package var name: String?
-    /// From when on the key is refused; nil for never.
     package var expiresAt: Date?
 
     package init(role: Role, name: String? = nil, expiresAt: Date? = nil) {
@@ -79,9 +74,9 @@ package struct APIKeyRequest: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 
-    /// Reads `{role, name, expiresAt | expiresIn}`; nil and faults in the reader if any of it is not allowed.
+    /// Reads `{role, name, expiresAt | expiresIn}`.
     ///
-    /// - Parameter now: the start of `expiresIn`, and a lower bound of `expiresAt`.
+    /// - Parameter now: The start of `expiresIn` and the lower bound of `expiresAt`.
     package static func read(_ json: inout JSONReader, now: Date) -> APIKeyRequest? {
         let role = json.string("role", Self.role)
         let name = json.optionalString("name", Self.name)
@@ -95,13 +90,12 @@ package struct APIKeyRequest: Sendable, Hashable {
         return role.map { APIKeyRequest(role: $0, name: name, expiresAt: expiresAt ?? expiresIn) }
     }
 
-    /// - Throws: a sentence if it is empty, longer than 256 bytes or contains control characters.
+    /// - Throws: A sentence if the name is empty, longer than 256 bytes, or contains a control character.
     package static func name(_ text: String) throws(JSONFaultReason) -> String {
         try ActivityID.check(text, maximumBytes: 256)
         return text
     }
 
-    /// - Throws: a sentence unless the duration is positive and at most `AppChanges.longestRetention`.
     package static func expiry(in duration: Duration, _ now: Date) throws(JSONFaultReason) -> Date {
         try AppChanges.check(duration, upTo: AppChanges.longestRetention)
         return now.addingTimeInterval(TimeInterval(duration.components.seconds))
@@ -109,7 +103,7 @@ package struct APIKeyRequest: Sendable, Hashable {
 
     private static func expiry(_ time: Date, _ now: Date) throws(JSONFaultReason) -> Date {
         guard time > now else { throw JSONFaultReason("must lie in the future") }
-        // `Date.distantFuture` stands for the end of time.
+        // `Date.distantFuture` is stored as infinity.
         guard time < .distantFuture else {
             throw JSONFaultReason("must lie before the year 4001; a key without it never expires")
         }

@@ -1,15 +1,14 @@
-/// The facts of an activity that never change while it runs: for each, the first value given stays.
+/// Facts that never change while an activity runs. The first received value stays (R6).
 ///
-/// A new one needs a property, a line in each of the three methods here, and one in each method of the store's extension.
+/// A new fact needs a property, a line in each of the three methods here, and one in each method of the store's
+/// extension.
 package struct ActivityFacts: Sendable, Hashable {
     package var attributesType: AttributesType?
-    /// ActivityKit's `frequentPushesEnabled`; nil if the app never said.
+    /// ActivityKit's `frequentPushesEnabled`. Nil if never received.
     package var frequentPushesEnabled: Bool?
     package init() {}
 
-    /// Leaves faults in the reader: if there are any, this must not be used.
-    ///
-    /// - Parameter wereChecked: they were stored, so no value is refused again.
+    /// - Parameter wereChecked: True for stored values, which are never rejected again.
     package init(from json: inout JSONReader, wereChecked: Bool = false) {
         attributesType =
             wereChecked
@@ -18,7 +17,6 @@ package struct ActivityFacts: Sendable, Hashable {
         frequentPushesEnabled = json.optionalBool("frequentPushesEnabled")
     }
 
-    /// Keeps the first value received of each fact (R6).
     package mutating func keepFirst(_ new: ActivityFacts) {
         attributesType = attributesType ?? new.attributesType
         frequentPushesEnabled = frequentPushesEnabled ?? new.frequentPushesEnabled

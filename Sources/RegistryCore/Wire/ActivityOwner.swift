@@ -1,11 +1,11 @@
-/// The owner of an activity that is known only by its `liveactivityId`: a thousand phones may follow one alias.
+/// The second half of a name-only activity's identity, because thousands of phones can share one `liveactivityId`.
 package enum ActivityOwner: Sendable, Hashable {
     case installation(InstallationHash)
     case subject(UTF8Text)
-    /// Sender and admin keys without an installation: the app itself.
+    /// For sender and admin keys without an installation.
     case app
 
-    /// An installation goes before a signed-in user, and a signed-in user before the app.
+    /// An installation takes precedence over a subject, and a subject over the app.
     package init(installation: InstallationHash?, subject: UTF8Text?) {
         self = installation.map { .installation($0) } ?? subject.map { .subject($0) } ?? .app
     }

@@ -1,27 +1,27 @@
 import Foundation
 
-/// A client's statement about an activity: a registration, a rotation or a refresh; without a token, a sign of life.
+/// A client's registration, rotation or refresh of an activity. Without a token, a sign of life.
 package struct ActivityRegistration: Sendable, Hashable {
-    /// The activity's current token; nil for a sign of life, which leaves the token as it is.
+    /// Nil leaves the stored token unchanged.
     package var token: PushToken?
-    /// The device's clock when `pushTokenUpdates` delivered the token; nil counts as the time of receipt.
+    /// The device's clock when `pushTokenUpdates` delivered the token. Nil means the time of receipt.
     package var observedAt: Date?
-    /// When it started; nil counts as ``observedAt``, or as the time of receipt without one. A time later than the
-    /// receipt counts as the receipt. The earliest one given stays.
+    /// Nil means ``observedAt``, or else the time of receipt. A time after the receipt counts as the receipt. The
+    /// earliest received value stays.
     package var startedAt: Date?
-    /// When an activity that is scheduled for later starts; counts where it lies after ``observedAt``.
+    /// The start of a scheduled activity. Used only if it is later than ``observedAt``.
     package var startsAt: Date?
-    /// A registry accepted this before, so its age is no reason to refuse it.
+    /// A registry accepted this before, so its age is not a reason to reject it.
     package var wasAccepted = false
-    /// The hash of the installation on which it runs; nil when the request names none. The first one given stays.
+    /// Nil if the request names none. The first received value stays.
     package var installation: InstallationHash?
     package var subject: UTF8Text?
     package var facts = ActivityFacts()
-    /// Replaces all aliases when given.
+    /// Replaces all aliases unless nil.
     package var aliases: AliasSet?
-    /// The aliases of an activity for which none were ever given.
+    /// Used if the activity never received aliases.
     package var defaultAliases: AliasSet?
-    /// Replaces all metadata when given.
+    /// Replaces all metadata unless nil.
     package var metadata: Metadata?
 
     package init(token: PushToken?) { self.token = token }

@@ -1,11 +1,8 @@
 import Foundation
 
 extension ActivityRegistration {
-    /// Leaves faults in the reader: if there are any, this must not be used.
-    ///
-    /// `installationId` is not read here because only its hash is kept, nor is the subject, which the credentials name.
-    ///
-    /// - Parameter requiresToken: whether a body without `token` is a fault.
+    /// Does not read `installationId`, because only its hash is kept, nor the subject, which comes from the
+    /// credentials.
     package init(from json: inout JSONReader, requiresToken: Bool = true) {
         let token =
             requiresToken

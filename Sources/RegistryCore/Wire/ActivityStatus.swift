@@ -1,22 +1,21 @@
 import Foundation
 
-/// The answer to a client about one of its activities; never a token.
+/// A client's view of one of its activities, without tokens.
 package struct ActivityStatus: Sendable, Hashable {
-    /// The id that the app or, for an activity known by its alias alone, the server gave it.
+    /// Chosen by the app, or by the server for a name-only activity.
     package let activityID: ActivityID
     package var state: ActivityState
-    /// Why it is not, or no longer, current: `ended`, `dismissed`, `expired`, `rotated`, `taken-over`,
-    /// `unregistered`, `quarantined`, `kind-conflict`.
+    /// Why it is not current: `ended`, `dismissed`, `expired`, `rotated`, `taken-over`, `unregistered`, `quarantined`,
+    /// `kind-conflict`.
     package var reason: String?
-    /// The device's clock at the observation that is current.
+    /// The device's clock at the current observation.
     package var observedAt: Date?
-    /// As of when it ended, by an end or by a log-out; nil unless it did.
+    /// The effective time of the end or log-out.
     package var endedAt: Date?
     /// The server's clock at the last registration or refresh.
     package var confirmedAt: Date?
-    /// When its lifetime is over, counted from its start.
     package var expiresAt: Date?
-    /// Counts the changes visible to senders.
+    /// Incremented by each change that senders can see.
     package var revision: Int
 
     package init(activityID: ActivityID, state: ActivityState, revision: Int) {

@@ -53,7 +53,7 @@ extension ResolvedActivity: JSONEncodable {
 }
 
 extension FullStateResult: JSONEncodable {
-    /// Without the id if none could be read.
+    /// Omits the id if it was unreadable.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("activityId", ifPresent: activityID?.rawValue)

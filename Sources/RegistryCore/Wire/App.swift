@@ -1,13 +1,13 @@
 import Foundation
 
 package struct App: Sendable, Hashable {
-    /// Internal; no answer contains it.
+    /// Internal. Responses never contain it.
     package let id: Int64
     package let scopeIDs: ScopeIDs
     package let bundleID: BundleID
     package var settings: AppSettings
     package let createdAt: Date
-    /// Postgres's clock when the settings were last put, changed or not.
+    /// Postgres's clock at the last `PUT` of the settings, whether or not it changed them.
     package let updatedAt: Date
 
     package init(
@@ -27,7 +27,6 @@ package struct App: Sendable, Hashable {
     }
 }
 
-/// The ids of an app's two scopes, one for each environment.
 package struct ScopeIDs: Sendable, Hashable {
     private let sandbox: Int64
     private let production: Int64
@@ -46,18 +45,16 @@ package struct ScopeIDs: Sendable, Hashable {
 }
 
 package struct AppSettings: Sendable, Hashable {
-    /// A name for people, 1 to 256 bytes of UTF-8; nil for none.
+    /// A display name, 1 to 256 bytes of UTF-8.
     package var name: String?
-    /// How long an activity's token is handed out, counted from `startedAt`; iOS ends an activity after 8 hours.
+    /// How long a token is deliverable, from `startedAt`. iOS ends an activity after 8 hours.
     package var activityLifetime: Duration
-    /// How long an ended activity is remembered; at least the lifetime and an hour.
     package var tombstoneRetention: Duration
     package var eventRetention: Duration
-    /// The rules for who may set an alias, by its kind; kinds that are not named follow the defaults.
+    /// The callers that may set an alias, by its kind. Other kinds have the default rules.
     package var aliasRules: [UTF8Text: AliasRule]
     package var jwt: JSONObject?
 
-    /// The defaults of a new app.
     package init(
         name: String? = nil,
         activityLifetime: Duration = .seconds(8 * 3600),
@@ -77,25 +74,22 @@ package struct AppSettings: Sendable, Hashable {
 
 package struct AppChanges: Sendable, Hashable {
     package var name: String?
-    /// The lifetime of activities that become known from now on: a second to 7 days.
+    /// For activities first received from now on: a second to 7 days.
     package var activityLifetime: Duration?
-    /// How long ended activities are remembered: at least the lifetime in force and an hour.
+    /// At least the current lifetime and an hour.
     package var tombstoneRetention: Duration?
     package var eventRetention: Duration?
-    /// Replaces the rules of all kinds; those that it does not name follow the defaults again.
+    /// Replaces the rules of all kinds. Kinds that are absent get the default rules.
     package var aliasRules: [UTF8Text: AliasRule]?
-    /// Replaces how JWTs are checked; an empty object turns them off.
+    /// Replaces the JWT settings. An empty object disables JWTs.
     package var jwt: JSONObject?
     package init() {}
 }
 
 package enum AliasRule: String, Sendable, Hashable, CaseIterable {
-    /// Any client.
     case any
-    /// A client with a JWT.
     case signedIn = "signed-in"
-    /// A client with a JWT whose `sub` equals the alias's value.
+    /// A client with a JWT that has the alias's value as its `sub`.
     case subject
-    /// Sender and admin keys.
     case backend
 }

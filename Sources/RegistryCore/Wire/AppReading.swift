@@ -1,12 +1,10 @@
 import Foundation
 
 extension AppChanges {
-    /// The longest lifetime of an activity; iOS itself ends one after 8 hours, and shows it for 4 more.
+    /// iOS ends an activity after 8 hours and shows it for 4 more.
     package static let longestActivityLifetime = Duration.seconds(7 * 86_400)
-    /// Bounds every retention.
     package static let longestRetention = Duration.seconds(3660 * 86_400)
 
-    /// Leaves faults in the reader: if there are any, this must not be used.
     package init(from json: inout JSONReader) {
         self.init()
         name = json.optionalString("name", APIKeyRequest.name)
@@ -34,7 +32,6 @@ extension AppChanges {
         }
     }
 
-    /// - Throws: a sentence unless the duration is between a second and `longest`.
     static func check(_ duration: Duration, upTo longest: Duration) throws(JSONFaultReason) {
         guard duration >= .seconds(1), duration <= longest else {
             throw JSONFaultReason("must be from PT1S to \(ISO8601Duration.format(longest))")
@@ -56,8 +53,8 @@ extension AppChanges {
 }
 
 extension AppChanges {
-    /// Checks `{issuer, audience, jwksUrl | jwks, audienceClaim, subjectClaim}` and keeps it unchanged without nulls; `{}`
-    /// turns JWTs off.
+    /// Checks `{issuer, audience, jwksUrl | jwks, audienceClaim, subjectClaim}` and keeps it unchanged, without nulls.
+    /// `{}` disables JWTs.
     private static func jwt(_ json: inout JSONReader) -> JSONObject? {
         guard !json.object.isEmpty else { return JSONObject() }
         _ = json.string("issuer", text)
@@ -65,7 +62,7 @@ extension AppChanges {
         }
         if json.object["audience"] == [] { json.fault("audience", "must name at least one") }
         for claim in ["audienceClaim", "subjectClaim"] { _ = json.optionalString(claim, text) }
-        // The server judges its target.
+        // The server checks whether it may fetch this URL.
         let url = json.optionalString("jwksUrl", webURL)
         let keys = json.optional("jwks", keySet)
         if json.faults.isEmpty, (url == nil) == (keys == nil) {

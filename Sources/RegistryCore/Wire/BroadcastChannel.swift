@@ -1,14 +1,14 @@
-/// An APNs broadcast channel (iOS 18), as a sender made it: not a token, and bound to one app and environment.
+/// An APNs broadcast channel (iOS 18). It is not a token. It belongs to one app and environment.
 package struct BroadcastChannel: Sendable, Hashable {
-    /// APNs's `message-storage-policy`, in its numbers: a channel keeps the one that it was made with.
+    /// The values of APNs's `message-storage-policy`. The policy of a channel never changes.
     package enum StoragePolicy: Int, Sendable, Hashable, CaseIterable {
-        /// Devices that are offline miss the message.
+        /// Offline devices miss the message.
         case none = 0
-        /// They get the most recent one.
+        /// Offline devices get the latest message.
         case mostRecent = 1
     }
 
-    /// The id that APNs gave: base64, as it came.
+    /// The base64 text from APNs, unchanged.
     package let id: UTF8Text
     package let storagePolicy: StoragePolicy
     package static let maximumIDBytes = 128
@@ -18,7 +18,7 @@ package struct BroadcastChannel: Sendable, Hashable {
         self.storagePolicy = storagePolicy
     }
 
-    /// A stored id was checked when it came, and is never refused again.
+    /// Skips the checks.
     package init(stored id: UTF8Text, storagePolicy: StoragePolicy) {
         self.id = id
         self.storagePolicy = storagePolicy

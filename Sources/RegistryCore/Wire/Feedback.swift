@@ -3,11 +3,10 @@ import Foundation
 package struct FeedbackReport: Sendable, Hashable {
     package let token: PushToken
     package let status: Int
-    /// APNs's reason, as it spelled it.
     package var reason: UTF8Text?
-    /// When APNs knew it; it comes with a 410.
+    /// The time that APNs gives with a 410.
     package var timestamp: Date?
-    /// The lease of the plan under which a start push was sent; nil for other pushes.
+    /// The plan's lease of a start push. Nil for other pushes.
     package var leaseID: LeaseID?
 
     package init(token: PushToken, status: Int, reason: String? = nil, timestamp: Date? = nil) {
@@ -17,7 +16,7 @@ package struct FeedbackReport: Sendable, Hashable {
         self.timestamp = timestamp
     }
 
-    /// By APNs's table of statuses and reasons. Faults of the sender or of APNs, and unknown reasons, give `none`.
+    /// Follows APNs's table of statuses and reasons. Faults of the sender or of APNs, and unknown reasons, give `none`.
     package var meaning: FeedbackMeaning {
         switch (status, reason) {
         case (200, _): .delivered
@@ -31,32 +30,29 @@ package struct FeedbackReport: Sendable, Hashable {
 package enum FeedbackMeaning: String, Sendable, Hashable {
     case delivered
     case dead
-    /// It looks as if the token were of another environment, app or kind; the sender may be wrong, too.
+    /// The token can belong to another environment, app or kind, or the sender can be wrong.
     case suspect
     case none
 }
 
 package enum FeedbackAction: String, Sendable, Hashable, CaseIterable {
-    /// The token is dead and no longer handed out.
     case dropped
-    /// A client claimed the token after APNs said so.
+    /// A client claimed the token after APNs's time.
     case keptNewer = "kept-newer"
-    /// Not handed out until a client confirms it or an admin releases it.
     case quarantined
-    /// It would have been quarantined, but there are so many at once that the sender is more likely at fault.
+    /// Not quarantined, because this many reports at once indicate a fault of the sender.
     case guarded
-    /// Nothing: the sender or APNs is at fault.
+    /// No effect. The sender or APNs is at fault.
     case kept
-    /// The time of the last success was noted.
+    /// The time of the last success was stored.
     case delivered
-    /// The value was a current token once and is none now.
+    /// The value was a current token in the past.
     case retired
     case unknown
 }
 
 package struct FeedbackResult: Sendable, Hashable {
     package let action: FeedbackAction
-    /// A sentence for the developer of the sender.
     package let detail: String
 
     package init(action: FeedbackAction, detail: String) {

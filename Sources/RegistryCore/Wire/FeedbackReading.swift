@@ -3,13 +3,11 @@ import Foundation
 package struct FeedbackBody: Sendable, Hashable {
     package let reports: [Result<FeedbackReport, Problem>]
 
-    /// The most reports that one body may have; NDJSON has no such limit.
+    /// For one JSON body. NDJSON has no such limit.
     package static let maximumReports = 1000
 
-    /// Reads `{reports: [{token, status, reason, timestamp, apnsId, leaseId}]}`; nil and faults in the reader if the
-    /// envelope is wrong.
-    ///
-    /// A malformed report gets a problem in its position, and is no fault of the body.
+    /// Reads `{reports: [{token, status, reason, timestamp, apnsId, leaseId}]}`. A malformed report gets a problem in
+    /// its position.
     package static func read(_ json: inout JSONReader) -> FeedbackBody? {
         json.elements("reports", maximumCount: maximumReports).map { elements in
             FeedbackBody(reports: elements.map(FeedbackReport.read))
@@ -18,10 +16,10 @@ package struct FeedbackBody: Sendable, Hashable {
 }
 
 extension FeedbackReport {
-    /// The longest `reason` and `apnsId`, in bytes.
+    /// For `reason` and `apnsId`, in bytes.
     private static let maximumText = 256
 
-    /// APNs's timestamps are later than 2001-09-09. A lesser number is in seconds; times after the year 9999 are no milliseconds either.
+    /// Milliseconds from 2001-09-09 to the year 9999. APNs's timestamps are later, and a lesser number is in seconds.
     private static let timestamps = 1_000_000_000_000...253_402_300_799_999
 
     package static func read(_ json: JSONReader) -> Result<FeedbackReport, Problem> {
@@ -33,7 +31,7 @@ extension FeedbackReport {
         if let milliseconds, !timestamps.contains(milliseconds) {
             json.fault("timestamp", "timestamp is in milliseconds, as APNs sends it")
         }
-        // Accepted so that a sender may pass on APNs's answer; only its form is checked, and it is not stored.
+        // Accepted so that a sender can forward APNs's response. It is checked and not stored.
         _ = json.optionalString("apnsId", text)
         let leaseID = json.optionalString("leaseId", LeaseID.init)
         guard let token, let status, json.faults.isEmpty else { return .failure(Problem(faults: json.faults)) }

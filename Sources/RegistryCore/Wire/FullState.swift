@@ -1,8 +1,8 @@
 import Foundation
 
-/// All running activities of an installation, as the app saw them at one moment.
+/// All running activities of an installation at one time.
 package struct FullState: Sendable, Hashable {
-    /// The device's clock when the app looked at its activities; it holds for all items.
+    /// The device's clock. It applies to all items.
     package let observedAt: Date
     package let items: [Item]
 
@@ -11,14 +11,11 @@ package struct FullState: Sendable, Hashable {
         self.items = items
     }
 
-    /// One listed activity, with its registration or its fault. Either way it is present.
+    /// A listed activity. It counts as present even if its registration is faulty.
     package struct Item: Sendable, Hashable {
         package let activityID: ActivityID
-        /// The registration that the item gives; nil when it has a ``problem``.
         package let registration: ActivityRegistration?
-        /// The fault of the item; nil when it could be read.
         package let problem: Problem?
-        /// A JSON pointer into the body.
         package var pointer = ""
 
         package init(activityID: ActivityID, registration: ActivityRegistration) {
@@ -27,14 +24,13 @@ package struct FullState: Sendable, Hashable {
             self.problem = nil
         }
 
-        /// It says only that its activity is present.
+        /// An activity that only counts as present.
         package init(activityID: ActivityID, problem: Problem) {
             self.activityID = activityID
             self.registration = nil
             self.problem = problem
         }
 
-        /// The item with only its presence.
         package func refused(for problem: Problem) -> Item {
             var item = Item(activityID: activityID, problem: self.problem ?? problem)
             item.pointer = pointer
@@ -42,10 +38,10 @@ package struct FullState: Sendable, Hashable {
         }
     }
 
-    /// The state in which each activity and each token value counts once, where it is listed first.
+    /// A copy in which each activity and each token value counts only at its first position.
     ///
-    /// All items were observed at one time, so a repetition could only contradict. It is refused in its position, and
-    /// its activity counts as present.
+    /// All items have one observation time, so a repetition could only contradict the first. It gets a problem in its
+    /// position, and its activity counts as present.
     package var withoutRepetitions: FullState {
         var (activities, tokens): (Set<ActivityID>, Set<PushToken>) = ([], [])
         let items = items.map { item in
@@ -67,7 +63,7 @@ extension FullState.Item {
 
 package struct FullStateResults: Sendable, Hashable {
     package let results: [ItemResult]
-    /// The activities that the state dismissed, as it leaves them out; in the order of their ids.
+    /// The activities that the state dismissed, in the order of their ids.
     package let ended: [ActivityID]
 
     package init(results: [ItemResult], ended: [ActivityID]) {
@@ -77,7 +73,6 @@ package struct FullStateResults: Sendable, Hashable {
 
     package struct ItemResult: Sendable, Hashable {
         package let activityID: ActivityID
-        /// The effect on the activity, or why the item was not taken.
         package let result: Result<RegistrationOutcome, Problem>
 
         package init(activityID: ActivityID, result: Result<RegistrationOutcome, Problem>) {

@@ -1,15 +1,13 @@
 import Foundation
 
-/// A full state as a body gave it: the part for the store, and the positions of its results in the answer.
+/// The readable items of a body, and the positions of their results in the response.
 package struct FullStateBody: Sendable, Hashable {
-    /// The items whose activity could be read.
     package let readable: FullState
     private let positions: [Position]
 
-    /// The most items that one body may list.
     package static let maximumItems = 1000
 
-    /// The most faults in the answer for all items together, except the first one of each.
+    /// The limit of faults in a response, except for the first one of each item.
     private static let maximumFaults = 1000
 
     private enum Position: Sendable, Hashable {
@@ -17,9 +15,8 @@ package struct FullStateBody: Sendable, Hashable {
         case unreadable(Problem)
     }
 
-    /// Reads `{observedAt, activities: […]}`; nil and faults in the reader if the envelope is wrong.
-    ///
-    /// A malformed item gets a problem in its position; if its id can be read, its activity counts as present.
+    /// Reads `{observedAt, activities: […]}`. A malformed item gets a problem in its position. If its id is readable,
+    /// its activity counts as present.
     package static func read(_ json: inout JSONReader) -> FullStateBody? {
         let observedAt = json.timestamp("observedAt")
         let elements = json.elements("activities", maximumCount: maximumItems)
@@ -37,9 +34,9 @@ package struct FullStateBody: Sendable, Hashable {
         return FullStateBody(readable: FullState(observedAt: observedAt, items: items), positions: positions)
     }
 
-    /// Puts the store's results, one for each readable item, back among the items that could not be read.
+    /// Merges the store's results with the problems of unreadable items.
     ///
-    /// An item whose result is missing gets a problem in its position, so that the others keep theirs.
+    /// A missing result becomes a problem in its position, so that the other items keep theirs.
     package func results(_ merged: FullStateResults) -> [FullStateResult] {
         var items = readable.items[...]
         var results = merged.results[...]
@@ -63,9 +60,9 @@ package struct FullStateResult: Sendable, Hashable {
 }
 
 extension FullState.Item {
-    /// Reads an item; the failure is an item whose id cannot be read.
+    /// The failure is an item without a readable id.
     ///
-    /// - Parameter room: how many more faults may be told; one is always told.
+    /// - Parameter room: The remaining number of faults. One is always reported.
     fileprivate static func read(
         _ json: JSONReader,
         mostFaults room: inout Int

@@ -1,4 +1,4 @@
-/// The post of a failed push that gorush makes to its `feedback_hook_url`.
+/// A failed push as gorush reports it to its `feedback_hook_url`.
 package enum GorushPost: Sendable, Hashable {
     case report(FeedbackReport)
     case ignored(Ignored)
@@ -6,9 +6,9 @@ package enum GorushPost: Sendable, Hashable {
     package enum Ignored: String, Sendable, Hashable, CaseIterable {
         case platform
         case type
-        /// The token is masked: gorush's setting `log.hide_token` is on, which is its default.
+        /// gorush masks tokens by default (`log.hide_token`).
         case maskedToken = "masked-token"
-        /// `error` is empty: only the failure of the push is known.
+        /// `error` is empty, so the reason is unknown.
         case noError = "no-error"
 
         package var detail: String {
@@ -21,11 +21,11 @@ package enum GorushPost: Sendable, Hashable {
         }
     }
 
-    /// APNs's reasons of the status 410. gorush passes on only the reason.
+    /// The reasons of status 410. gorush passes on only the reason.
     private static let goneReasons: Set<UTF8Text> = ["Unregistered", "ExpiredToken"]
 
-    /// Reads `{notif_id, type, platform, token, message, error}`; nil and faults in the reader if it is no such post.
-    /// gorush passes on no time, so a token is dead as of the receipt.
+    /// Reads `{notif_id, type, platform, token, message, error}`. gorush passes on no time, so the token is dead as of
+    /// the receipt.
     package static func read(_ json: inout JSONReader) -> GorushPost? {
         let type = json.string("type")
         let platform = json.string("platform")
@@ -41,7 +41,7 @@ package enum GorushPost: Sendable, Hashable {
         return .report(FeedbackReport(token: token, status: status, reason: error))
     }
 
-    /// APNs's reason, or gorush's sentence about its connection, of any length.
+    /// APNs's reason, or gorush's message about its connection, which has no length limit.
     private static func text(_ text: String) throws(JSONFaultReason) -> String {
         guard !text.utf8.contains(0) else { throw JSONFaultReason("must not contain the character U+0000") }
         return text.utf8.count <= 64 ? text : String(text.prefix(16))

@@ -1,20 +1,19 @@
 import Foundation
 
-/// The profile by which an installation's start and device tokens are found, as a client states it.
+/// The names that find an installation's start, device and widget tokens.
 package struct InstallationProfile: Sendable, Hashable {
     package var aliases: AliasSet?
     package var metadata: Metadata?
-    /// The device's clock; nil counts as the time of receipt.
+    /// The device's clock. Nil means the time of receipt.
     package var observedAt: Date?
 
-    /// Nil aliases and metadata stay as they are stored.
+    /// Nil leaves the stored aliases or metadata unchanged.
     package init(aliases: AliasSet? = nil, metadata: Metadata? = nil, observedAt: Date? = nil) {
         self.aliases = aliases
         self.metadata = metadata
         self.observedAt = observedAt
     }
 
-    /// Leaves faults in the reader: if there are any, this must not be used.
     package init(from json: inout JSONReader) {
         aliases = json.optionalNested("aliases") { AliasSet.read(&$0) }
         metadata = json.optional("metadata", Metadata.init(_:))
@@ -24,11 +23,9 @@ package struct InstallationProfile: Sendable, Hashable {
 
 package struct InstallationResult: Sendable, Hashable {
     package let installation: InstallationHash
-    /// Nothing was known of it before.
     package let isNew: Bool
-    /// The observation time of this request.
     package let observedAt: Date
-    /// When the current aliases were given; later than `observedAt` if a newer request gave them.
+    /// Later than `observedAt` if a newer request set the aliases.
     package var aliasesObservedAt: Date?
     package var metadataObservedAt: Date?
 

@@ -1,17 +1,14 @@
 import Foundation
 
-/// All that is stored about one installation; its tokens appear as fingerprints.
+/// All stored data of one installation. Tokens appear as fingerprints.
 package struct InstallationRecord: Sendable, Hashable {
     package struct Token: Sendable, Hashable {
         package let kind: String
         package let attributesType: UTF8Text?
-        /// The first 4 bytes of the token's SHA-256.
         package let fingerprint: [UInt8]
-        /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
         package let observedAt: Date
-        /// The server's clock at the last registration or refresh.
         package let confirmedAt: Date
-        /// Why it is not handed out: `kind-conflict`, `taken-over`, `unregistered`, `quarantined`; nil when it is.
+        /// Why it is not deliverable: `kind-conflict`, `taken-over`, `unregistered`, `quarantined`. Nil if it is.
         package let reason: String?
 
         package init(
@@ -32,22 +29,19 @@ package struct InstallationRecord: Sendable, Hashable {
     }
 
     package let installation: InstallationHash
-    /// When anything was last heard of it, on the server's clock.
+    /// The server's clock at the last request about it.
     package let touchedAt: Date
-    /// The `sub` of the signed-in user to whom it belongs; nil when it belongs to none.
     package var subject: UTF8Text?
-    /// JSON as it was stored: `{"kind": ["value", …]}`.
+    /// Stored JSON, `{"kind": ["value", …]}`.
     package var aliases: [UInt8]?
-    /// When the aliases that hold were given, as the client said; nil when none were.
+    /// The client's time for the current aliases.
     package var aliasesObservedAt: Date?
-    /// JSON as it was stored.
     package var metadata: [UInt8]?
-    /// When the metadata that holds was given, as the client said; nil when none was.
     package var metadataObservedAt: Date?
-    /// The greatest time of its full states and log-outs.
+    /// The latest time of its full states and log-outs.
     package var fullStateAt: Date?
     package var loggedOutAt: Date?
-    /// Its start and device tokens that were not deleted, whether or not they are handed out.
+    /// All start, device and widget tokens except deleted ones, deliverable or not.
     package var tokens: [Token] = []
 
     package init(

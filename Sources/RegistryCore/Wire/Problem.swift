@@ -1,8 +1,8 @@
 import Foundation
 
-/// An error as a caller of the API sees it (RFC 9457), thrown by the store and the server and decoded by the SDKs.
+/// An error response of the API (RFC 9457). The store and the server throw it, and clients decode it.
 package struct Problem: Error, Sendable, Hashable {
-    /// The stable kebab-case word that programs branch on.
+    /// Stable kebab-case words for programs.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         case malformedRequest = "malformed-request"
         case malformedPath = "malformed-path"
@@ -44,15 +44,13 @@ package struct Problem: Error, Sendable, Hashable {
     package let code: Code
     /// One sentence for a developer, with the fault and the remedy.
     package let detail: String
-    /// Every fault of the request, with JSON pointers; only for 422.
     package var errors: [JSONFault] = []
-    /// The known facts about the activity that a 409 or 410 is about.
+    /// For a 409 or 410 about an activity.
     package var activity: ActivityStatus?
-    /// The known facts about the installation's token that a 409 is about.
+    /// For a 409 about a token of an installation.
     package var token: TokenStatus?
-    /// On problems that depend on time.
+    /// Only on problems that depend on time.
     package var serverTime: Date?
-    /// The wait before a repetition of the request.
     package var retryAfter: Duration?
 
     package init(_ code: Code, _ detail: String) {
@@ -127,6 +125,6 @@ extension Problem.Code {
 }
 
 extension Problem {
-    /// The problem of an item of a batch for which the store gave no result.
+    /// For an item of a batch without a result from the store.
     package static let lostResult = Problem(.internalError, "The registry has no result for this item.")
 }

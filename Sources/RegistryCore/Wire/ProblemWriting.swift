@@ -8,7 +8,7 @@ extension Problem {
 }
 
 extension Problem: JSONEncodable {
-    /// The problem of one item of a batch: `{code, status, detail, errors}` and the known facts about its activity.
+    /// For one item of a batch: `{code, status, detail, errors}` and the facts about its activity.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("code", code.rawValue)
@@ -16,7 +16,7 @@ extension Problem: JSONEncodable {
         }
     }
 
-    /// The problem of a whole request, by RFC 9457.
+    /// For a complete request, in the format of RFC 9457.
     package func encode(to json: inout JSONWriter, requestID: String) {
         json.object { json in
             json.member("type", "urn:push-token-registry:problem:\(code.rawValue)")

@@ -1,13 +1,12 @@
-/// A batch of aliases to resolve, each as it was given or with its fault.
+/// A batch of aliases to resolve. A malformed alias is a problem in its position.
 package struct ResolveBody: Sendable, Hashable {
     package let aliases: [Result<Alias, Problem>]
     package let limitPerAlias: Int
     package static let maximumAliases = 1000
-    /// How many activities a page or an alias of a batch may have.
+    /// Activities per page, or per alias of a batch.
     package static let limits = 1...1000
     package static let defaultLimit = 100
 
-    /// Nil and faults in the reader if the envelope is wrong. A malformed alias gets a problem in its position.
     package static func read(_ json: inout JSONReader) -> ResolveBody? {
         let elements = json.elements("aliases", maximumCount: maximumAliases)
         let limit = json.optionalInteger("limitPerAlias", in: limits) ?? defaultLimit

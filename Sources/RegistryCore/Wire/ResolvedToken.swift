@@ -1,14 +1,12 @@
 import Foundation
 
-/// A start or device token, or one of a kind that installations have, as a sender gets it.
+/// A deliverable token of an installation.
 package struct ResolvedToken: Sendable, Hashable {
     package let kind: TokenKind
     package let token: PushToken
     package let installation: InstallationHash
     package let attributesType: UTF8Text?
-    /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
     package let observedAt: Date
-    /// The server's clock at the last registration or refresh of the token.
     package let confirmedAt: Date
 
     package init(

@@ -1,9 +1,8 @@
 import Foundation
 
-/// A client's statement about an installation's start or device token.
 package struct TokenRegistration: Sendable, Hashable {
     package let token: PushToken
-    /// The device's clock when the system delivered the token; nil counts as the time of receipt.
+    /// The device's clock when the system delivered the token. Nil means the time of receipt.
     package var observedAt: Date?
 
     package init(token: PushToken, observedAt: Date? = nil) {
@@ -18,14 +17,14 @@ package struct TokenRegistration: Sendable, Hashable {
     }
 }
 
-/// The answer to a client about one of its installation's tokens; never the token.
+/// A client's view of one of its installation's tokens, without the token.
 package struct TokenStatus: Sendable, Hashable {
     package let slot: TokenSlot
     package let installation: InstallationHash
-    /// Why the token is not handed out: `rotated`, `deleted`, `logged-out`, `taken-over`, `kind-conflict`,
+    /// Why the token is not deliverable: `rotated`, `deleted`, `logged-out`, `taken-over`, `kind-conflict`,
     /// `unregistered`, `quarantined`.
     package var reason: String?
-    /// The device's clock at the current observation: of the token, or of its removal.
+    /// The device's clock at the current observation of the token or of its deletion.
     package var observedAt: Date?
     /// The server's clock at the last registration or refresh.
     package var confirmedAt: Date?
@@ -45,7 +44,7 @@ package struct TokenStatus: Sendable, Hashable {
 }
 
 package struct TokenRegistrationResult: Sendable, Hashable {
-    /// The effect of the request; `reactivated` where the token's place had been emptied by a deletion or a log-out.
+    /// `reactivated` if a deletion or a log-out had emptied the slot.
     package let outcome: RegistrationOutcome
     package let status: TokenStatus
 

@@ -1,20 +1,20 @@
 import RegistryCore
 
-/// Which roles may make a call. Every route names one of these, and `check` alone decides by it.
+/// The roles that may make a call. Every route has one of these values, and only `check` decides by it.
 ///
-/// | access | who | calls |
+/// | access | roles | calls |
 /// |---|---|---|
-/// | `everyone` | no credentials needed | `/livez`, `/readyz`, `/openapi.json`, `/docs`, the console's sign-in, sign-out and assets |
-/// | `clientCalls` | client, sender, admin, root | registering and ending; senders and admins do it for their users |
-/// | `senderCalls` | sender, admin, root | whatever hands out tokens, and ending all under an alias; never a client |
-/// | `adminCalls` | admin, root | what cleans up: release, purge, erasure |
-/// | `recordReads` | sender, auditor, admin, root | what is held about an installation, without tokens |
+/// | `everyone` | none | `/livez`, `/readyz`, `/openapi.json`, `/docs`, sign-in, sign-out, the console's assets |
+/// | `clientCalls` | client, sender, admin, root | register and end. Senders and admins do it for their users |
+/// | `senderCalls` | sender, admin, root | read tokens, end all activities of an alias. Never clients |
+/// | `adminCalls` | admin, root | release, purge, erase |
+/// | `recordReads` | sender, auditor, admin, root | the record of an installation, without tokens |
 /// | `changeReads` | sender, auditor, admin, root | the change feed, which has no tokens |
-/// | `auditReads` | auditor, admin, root | statistics, stale tokens, the audit trail, explanations; tokens masked |
-/// | `appReads` | auditor, admin, root | an app's settings |
-/// | `appChanges` | admin, root | changing them |
+/// | `auditReads` | auditor, admin, root | statistics, stale tokens, audit trail, explanations. Tokens are masked |
+/// | `appReads` | auditor, admin, root | read an app's settings |
+/// | `appChanges` | admin, root | change an app's settings |
 /// | `keyCalls` | admin, root | an app's API keys |
-/// | `rootCalls` | root | deleting apps; making them too, since only root belongs to no app |
+/// | `rootCalls` | root | delete apps. Only root can create them, because other roles belong to one app |
 /// | `operatorReads` | auditor, admin, root | metrics, and the checks behind `/readyz` |
 struct Access: Sendable, Hashable {
     /// Nil for everyone.
@@ -34,14 +34,12 @@ struct Access: Sendable, Hashable {
     static let operatorReads = Access(roles: [.auditor, .admin, .root])
     func allows(_ principal: Principal) -> Bool { (try? check(principal)) != nil }
 
-    /// - Throws: `unauthenticated` for a request without credentials.
     func checkCredentials(of principal: Principal) throws(Problem) {
         guard roles == nil || principal.role != nil else {
             throw Problem(.unauthenticated, "The call needs credentials: Authorization: Bearer …")
         }
     }
 
-    /// - Throws: `unauthenticated` for a request without credentials, `forbidden` for an insufficient role.
     func check(_ principal: Principal) throws(Problem) {
         try checkCredentials(of: principal)
         guard let roles, let role = principal.role, !roles.contains(role) else { return }

@@ -1,18 +1,16 @@
 import Logging
 import RegistryStore
 
-/// An instance's cached knowledge: apps, callers, and whether Postgres works.
 final class AccessState: Sendable {
     let apps: AppDirectory
     let keys: KeyDirectory
     let authenticator: Authenticator
-    /// Whether writes would work, as of the last check.
     let readiness: TimedCache<Readiness>
     let clock: ServiceClock
-    /// Whether issuers' keys may be fetched from addresses of the operator's own network.
+    /// Whether issuers' keys may come from addresses in the operator's own network.
     let allowsInternalKeySets: Bool
 
-    /// The lifetime of a readiness check, failures included.
+    /// Failures are cached, too.
     static let readinessLifetime = Duration.milliseconds(100)
 
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock, logger: Logger) {

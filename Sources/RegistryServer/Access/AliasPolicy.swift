@@ -1,10 +1,10 @@
 import RegistryCore
 import RegistryStore
 
-/// The rules for who may set which kind of alias.
+/// The callers that may set each kind of alias. Every call that sets aliases must check it.
 ///
-/// Anyone can extract the publishable key from an app, so without these rules a stranger could receive another user's
-/// pushes. Every call that sets aliases decides here.
+/// The publishable key can be extracted from the app. Without these rules an attacker could receive another user's
+/// pushes.
 struct AliasPolicy: Sendable {
     let rules: [UTF8Text: AliasRule]
 
@@ -19,9 +19,7 @@ struct AliasPolicy: Sendable {
         }
     }
 
-    /// Rejects the first alias that the caller may not set.
-    ///
-    /// - Throws: `alias-not-allowed`, with the remedy.
+    /// - Throws: `alias-not-allowed` for the first alias that the caller may not set.
     func check(_ aliases: some Sequence<Alias>, by principal: Principal) throws(Problem) {
         for alias in aliases where !allows(alias, principal) {
             throw Problem(.aliasNotAllowed, refusal(of: alias.kind, principal))

@@ -1,17 +1,16 @@
 import RegistryCore
 import RegistryStore
 
-/// Recently requested apps.
+/// A cache of apps.
 ///
-/// A change by another instance shows after the lifetime at the latest; one by this instance at once. A negative answer
-/// is cached only for unauthenticated callers: an authenticated request may follow the app's creation.
+/// A change by another instance is visible after `lifetime`, a change by this instance at once. Only unauthenticated
+/// callers get a cached negative result, because an authenticated request can follow the creation of the app.
 struct AppDirectory: Sendable {
     private let registry: Registry
     private let lifetime: Duration
     private let clock: ServiceClock
     private let cache: LookupCache<BundleID, App>
 
-    /// The lifetime of a negative answer.
     static let unknownLifetime = Duration.seconds(3)
 
     init(registry: Registry, lifetime: Duration, clock: ServiceClock = .system) {
@@ -26,10 +25,6 @@ struct AppDirectory: Sendable {
         return entry.flatMap { clock.uptime() - $0.readAt < lifetime ? $0.value : nil }
     }
 
-    /// Nil if there is no such app.
-    ///
-    /// - Parameter isAuthenticated: whether the caller is known.
-    /// - Throws: `unavailable`.
     func app(_ bundleID: BundleID, isAuthenticated: Bool = true) async throws -> App? {
         let now = clock.uptime()
         if let entry = cache.latest(bundleID) {
@@ -38,7 +33,7 @@ struct AppDirectory: Sendable {
         }
         let (look, isShared) = cache.look(for: bundleID, at: now)
         if let app = try await look.value.value { return app }
-        // The app may have been created since another caller's lookup began.
+        // The app can be newer than the other caller's lookup.
         return isAuthenticated && isShared ? try await registry.app(bundleID) : nil
     }
 

@@ -10,13 +10,11 @@ struct Authenticator: Sendable {
     let tokens: JWTVerifier
     let failures: FailedCredentials
 
-    /// Identifies the bearer of a request's credentials.
+    /// Identifies the caller. Without credentials, the caller is `Principal.anonymous`. A JWT needs the settings of the
+    /// path's app, `bundleID`.
     ///
-    /// - Parameters:
-    ///   - bundleID: the app of the path, whose settings apply to a JWT; nil for paths without an app.
-    ///   - network: of the request.
-    /// - Throws: `unauthenticated` for invalid credentials; none at all is `Principal.anonymous`. `unavailable`;
-    ///   `RateLimited` after too many invalid credentials of the network.
+    /// - Throws: `unauthenticated` for invalid credentials, `unavailable`, `RateLimited` after too many invalid
+    ///   credentials from the network.
     func principal(
         for fields: HTTPFields,
         of bundleID: String? = nil,
@@ -35,16 +33,10 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// The key of an id and a secret, if it is valid now.
-    ///
-    /// - Throws: `unauthenticated` for all others; `unavailable`, `RateLimited`.
     func validKey(_ id: APIKeyID, digest: [UInt8], from network: CallerNetwork?) async throws -> StoredKey {
         try await validKey(id, from: network) { ConstantTime.areEqual($0.digest, digest) }
     }
 
-    /// A key that `accepts` allows, if it is valid now.
-    ///
-    /// - Throws: as ``validKey(_:digest:from:)``.
     func validKey(
         _ id: APIKeyID,
         from network: CallerNetwork?,
@@ -80,11 +72,8 @@ struct Authenticator: Sendable {
         apps.known(bundleID).flatMap { tokens.knownUser(of: name, $0) }
     }
 
-    /// The caller of a request, if the caches suffice: the bearer of a recently used API key or JWT.
-    ///
-    /// - Parameters:
-    ///   - bundleID: as for ``principal(for:of:from:)``.
-    ///   - last: the key of the connection's last request; becomes this one's.
+    /// The caller, if the caches have its API key or JWT. `last` is the key of the connection's last request, and
+    /// becomes this request's.
     func knownPrincipal(
         for fields: HTTPFields,
         of bundleID: String?,
@@ -108,9 +97,7 @@ struct Authenticator: Sendable {
         keys.knownKey(key.id) { ConstantTime.areEqual($0.digest, key.digest) }.map { Principal($0.record) }
     }
 
-    /// Without authentication, rejects requests of a deceived browser (DNS rebinding).
-    ///
-    /// - Throws: `misdirected-request`.
+    /// Without authentication, protects against DNS rebinding.
     func checkHost(of request: HTTPRequest) throws(Problem) {
         guard insecureNoAuth else { return }
         let isOnlyHost = !request.headerFields.contains { $0.name.canonicalName == "host" }
@@ -122,10 +109,8 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// Without authentication, rejects changes by another site's page: a browser sends requests without a body, and
-    /// needs no permission of ours for it.
-    ///
-    /// - Throws: `forbidden`.
+    /// Without authentication, protects against other sites' pages, because browsers send requests without a body
+    /// without asking for permission.
     func checkOrigin(of request: HTTPRequest) throws(Problem) {
         guard insecureNoAuth, ![.get, .head].contains(request.method) else { return }
         try RequestOrigin.checkCall(request.headerFields, authority: request.authority)
@@ -139,7 +124,6 @@ extension Principal {
 }
 
 extension Problem {
-    /// For complete, invalid credentials; the cause is not revealed.
     static var invalidCredentials: Problem { Problem(.unauthenticated, "The credentials are not valid.") }
 }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A call that counts as in flight until it is finished or released.
+/// Counts as in flight until it is finished or deallocated.
 final class CountedCall: Sendable {
     private let end: @Sendable () -> Void
     private let isOver = Atomic(false)

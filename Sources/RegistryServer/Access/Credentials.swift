@@ -4,15 +4,15 @@ import RegistryCore
 enum Credentials: Sendable {
     case none
     case key(APIKey)
-    /// Any other text that may be a JWT.
+    /// Any other text. It can be a JWT.
     case token(Secret)
 
-    /// Longer bearer texts are rejected, in bytes.
+    /// In bytes, of the bearer text.
     private static let maximumBytes = 8192
 
     /// Reads `Authorization: Bearer …`.
     ///
-    /// - Throws: `unauthenticated` for another scheme, for more than one field, and for malformed credentials.
+    /// - Throws: `unauthenticated` for another scheme, several fields, or malformed credentials.
     init(_ fields: HTTPFields) throws(Problem) {
         let values = fields[values: .authorization]
         guard let value = values.first else {

@@ -1,9 +1,9 @@
 import RegistryCore
 
-/// Counts invalid credentials by network: above the limit, the network's unknown credentials are rejected before any
-/// lookup.
+/// Limits invalid credentials by network. Above the limit, unknown credentials are rejected without a lookup.
 ///
-/// Credentials known to be valid are never rejected here, so other callers in an attacker's network are not affected.
+/// Credentials that were valid recently are never rejected here, so an attacker does not affect other callers in its
+/// network. Credentials count during their verification, so that concurrent requests do not bypass the limit.
 final class FailedCredentials: Sendable {
     private let limiter: RateLimiter?
 
@@ -11,15 +11,6 @@ final class FailedCredentials: Sendable {
         limiter = limit.map { RateLimiter(RateLimited.credentials, $0, clock: clock) }
     }
 
-    /// Verifies credentials, unless too many of the network's were invalid.
-    ///
-    /// Each counts during its verification, so that concurrent ones do not bypass the limit.
-    ///
-    /// - Parameters:
-    ///   - network: nil is not counted.
-    ///   - isKnown: whether these credentials were valid recently.
-    ///   - prove: throws `unauthenticated` for invalid ones.
-    /// - Throws: `RateLimited`, and errors of `prove`.
     func verify<Proved>(
         from network: CallerNetwork?,
         isKnown: Bool,

@@ -1,8 +1,7 @@
 import RegistryCore
 import Synchronization
 
-/// Limits the concurrent heavy calls of each caller: the cost of one call is bounded, and so is that of all calls of
-/// one caller.
+/// Limits concurrent heavy calls by caller. The cost of each call has its own bound.
 final class HeavyCalls: Sendable {
     private enum Owner: Sendable, Hashable {
         case installation([UInt8], of: String)
@@ -15,10 +14,8 @@ final class HeavyCalls: Sendable {
 
     init(_ limits: ServerConfiguration.HeavyCallLimits) { self.limits = limits }
 
-    /// The call ends when the returned value is released.
-    ///
-    /// - Parameter place: the app and environment of the installation.
-    /// - Throws: `RateLimited` at the limit.
+    /// The call ends when the returned value is finished or deallocated. `place` is the app and environment of the
+    /// installation.
     func countCall(_ principal: Principal, _ caller: Caller, in place: String) throws(RateLimited) -> CountedCall {
         let shares = shares(of: principal, caller, place)
         let full: (owner: Owner, limit: Int)? = underWay.withLock { underWay in
@@ -49,7 +46,7 @@ final class HeavyCalls: Sendable {
             shares.append((.installation(installation, of: place), limits.installation))
         }
         if let network = caller.network { shares.append((.network(network), limits.network)) }
-        // A publishable key is public: a few networks could exhaust a limit of the whole key for all.
+        // A publishable key has no limit as a whole, because a few networks could exhaust it for all users.
         if let name = principal.countedName, !principal.isPublishableKey {
             shares.append((.credentials(name), principal.role == .client ? limits.user : limits.key))
         }

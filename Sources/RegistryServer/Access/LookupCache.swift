@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Recently looked-up values, so that not every request asks Postgres.
+/// A cache of lookups. Concurrent lookups of a name share one.
 ///
-/// Concurrent lookups of a name share one. The caller decides how long an answer is valid. A name changed by this
-/// instance is forgotten, and an earlier lookup does not bring its old value back.
+/// The caller decides how long a result is valid. This instance forgets names that it changes. A lookup that started
+/// earlier does not restore the old value.
 final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// Nil for an unused name.
+    /// The value is nil for an unknown name.
     struct Entry: Sendable {
         let value: Value?
         let readAt: Duration
@@ -30,24 +30,22 @@ final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// The most unused names that are remembered.
     private static var maximumUnknown: Int { 10_000 }
 
     private let find: @Sendable (Name, Value?) async throws -> Value?
     private let state = Mutex(State())
 
-    /// - Parameter find: looks up a name; it gets the previous value.
+    /// - Parameter find: Looks up a name. Receives the previous value.
     init(_ find: @escaping @Sendable (Name, Value?) async throws -> Value?) { self.find = find }
 
-    /// The last answer, however old; nil if there was none.
     func latest(_ name: Name) -> Entry? {
         state.withLock { state in
             state.known[name] ?? state.unknown[name].map { Entry(value: nil, readAt: $0) }
         }
     }
 
-    /// - Parameter now: the answer's ``Entry/readAt``.
-    /// - Returns: the lookup, and whether another caller began it, perhaps before this call.
+    /// - Parameter now: Becomes the result's ``Entry/readAt``.
+    /// - Returns: The lookup, and whether another caller started it, perhaps earlier.
     func look(for name: Name, at now: Duration) -> (task: Task<Entry, any Error>, isShared: Bool) {
         state.withLock { state in
             if let task = state.reading[name] { return (task, true) }

@@ -1,14 +1,13 @@
 import RegistryCore
 
 struct Principal: Sendable, Hashable {
-    /// Nil for a request without credentials.
     let role: Role?
-    /// The name in the audit trail: key id, `user:` and the subject, or `insecure`.
+    /// The actor in the audit trail: a key id, `user:` and a subject, or `insecure`.
     let who: UTF8Text
-    /// The only app of the credentials; nil for all.
+    /// Nil if the credentials apply to all apps.
     var app: BundleID?
     var subject: UTF8Text?
     static let anonymous = Principal(role: nil, who: "anonymous")
-    /// With `--insecure-no-auth`, requests without credentials may do everything.
+    /// With `--insecure-no-auth`, requests without credentials have all rights.
     static let insecure = Principal(role: .root, who: "insecure")
 }

@@ -2,12 +2,11 @@ import RegistryCore
 
 struct RateLimited: Error {
     let quota: RateLimiter.QuotaState
-    /// Names the caller with too many heavy calls; nil for other limits.
+    /// The caller with too many heavy calls. Nil for other limits.
     var heavyCaller: String?
     static let credentials = "credentials"
     static let concurrent = "concurrent"
 
-    /// For a caller at its limit of concurrent heavy calls.
     static func byHeavyCalls(of caller: String, limit: Int) -> RateLimited {
         let rule = RateRule(concurrent, RateLimit(rate: limit, burst: limit))
         let quota = RateLimiter.QuotaState(rule: rule, remaining: 0, retryAfter: .seconds(1))

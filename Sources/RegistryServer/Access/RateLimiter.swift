@@ -1,13 +1,13 @@
 import RegistryCore
 import Synchronization
 
-/// Counts requests by caller in buckets of this instance alone, in a table of bounded size.
+/// Counts requests by caller on this instance, in a table of bounded size.
 final class RateLimiter: Sendable {
-    /// A caller's quota after a request, for the fields of draft-ietf-httpapi-ratelimit-headers.
+    /// For the fields of draft-ietf-httpapi-ratelimit-headers.
     struct QuotaState: Sendable, Hashable {
         let rule: RateRule
         let remaining: Int
-        /// The wait for the next request; nil if this one is allowed.
+        /// The wait before the next request. Nil if this request is allowed.
         let retryAfter: Duration?
 
         var policy: String { rule.policy }
@@ -49,8 +49,8 @@ final class RateLimiter: Sendable {
 
     func giveBack(_ caller: BucketKey) { buckets.withLock { $0[caller]?.giveBack() } }
 
-    /// Forgets callers with a full quota, which loses nothing. If there are none, forgets all: for a moment too many
-    /// requests may pass, but memory stays bounded.
+    /// Forgets callers with a full quota, which has no effect. Without any, forgets all callers: some exceed their
+    /// quota briefly, but memory stays bounded.
     private static func makeRoom(in buckets: inout [BucketKey: TokenBucket], at now: Duration) {
         buckets = buckets.filter { !$0.value.isFull(at: now) }
         if buckets.count >= maximumCallers { buckets.removeAll(keepingCapacity: true) }
@@ -61,7 +61,7 @@ struct RateRule: Sendable, Hashable {
     /// `key`, `installation`, `address`, `credentials` or `concurrent`.
     let policy: String
     let limit: RateLimit
-    /// The time in which the whole limit is restored, in seconds.
+    /// Seconds until an empty quota is full again.
     let window: Int
     let field: String
 
@@ -74,7 +74,6 @@ struct RateRule: Sendable, Hashable {
 }
 
 extension TokenBucket {
-    /// Takes one if possible; returns the number left, or the wait for the next.
     fileprivate mutating func count(at now: Duration) -> (remaining: Int, wait: Duration?) {
         let isTaken = take(at: now)
         return (whole, isTaken ? nil : wait(at: now))

@@ -1,16 +1,16 @@
 import RegistryCore
 
-/// The limits of an instance: by key or signed-in user, and by network.
+/// An instance's limits by key or signed-in user, and by network.
 ///
-/// A publishable key is public: its requests count for their network and installation, and the limit of the whole key
-/// is so much higher that a few networks cannot exhaust it.
+/// A publishable key is public. Its requests count by network and installation, and the limit of the complete key is
+/// high enough that a few networks cannot exhaust it.
 struct RateLimits: Sendable {
     private let keys: RateLimiter?
     private let installations: RateLimiter?
     private let wholeKeys: RateLimiter?
     private let networks: RateLimiter?
 
-    /// The limit of a publishable key as a whole, as a multiple of that of one network.
+    /// The limit of a complete publishable key, as a multiple of the limit per network.
     static let wholeKeyFactor = 10
 
     init(_ configuration: ServerConfiguration, clock: ServiceClock) {
@@ -26,7 +26,7 @@ struct RateLimits: Sendable {
         fileprivate(set) var quota: RateLimiter.QuotaState?
         fileprivate var wholeKey: (limiter: RateLimiter, key: RateLimiter.BucketKey)?
 
-        /// Returns the request's share of the whole publishable key because the request was rejected.
+        /// Undoes the count of a rejected request against the complete publishable key.
         func giveBack() { if let wholeKey { wholeKey.limiter.giveBack(wholeKey.key) } }
     }
 
@@ -49,9 +49,6 @@ struct RateLimits: Sendable {
 }
 
 extension RateLimiter {
-    /// Counts a request, and keeps the tighter of two states.
-    ///
-    /// - Throws: `RateLimited`.
     fileprivate func count(_ caller: BucketKey, into tightest: inout QuotaState?) throws(RateLimited) {
         let quota = count(caller)
         guard quota.retryAfter == nil else { throw RateLimited(quota: quota) }
@@ -65,13 +62,13 @@ extension RateLimit {
 }
 
 extension Principal {
-    /// A key, or an app's user. Nil without authentication, and for anonymous callers, who must not exhaust each
-    /// other's quota.
+    /// A key, or a signed-in user of an app. Nil without authentication, and for anonymous callers, because they would
+    /// share a quota.
     var countedName: UTF8Text? {
         guard self != .insecure, self != .anonymous else { return nil }
         return subject.map { "\(app?.rawValue ?? "")\0\($0)" } ?? who
     }
 
-    /// Whether every copy of the app contains these credentials.
+    /// Whether every copy of the app contains the credentials.
     var isPublishableKey: Bool { role == .client && subject == nil }
 }

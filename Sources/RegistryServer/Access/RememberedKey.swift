@@ -2,12 +2,12 @@ import HTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// The parsed API key of a connection's last request: the next request usually has it, too, and skips the parsing. Its
-/// validity is checked each time.
+/// The parsed API key of a connection's last request. The next request usually has the same key and skips the parsing,
+/// but not the check of validity.
 struct RememberedKey: Sendable {
     let id: APIKeyID
     let digest: [UInt8]
-    /// The whole field, because a proxy's next request may have another client's.
+    /// The complete field, because a proxy can send requests of several clients.
     private let field: Secret
 
     init(_ key: APIKey, of fields: HTTPFields) {
@@ -16,7 +16,6 @@ struct RememberedKey: Sendable {
         field = Secret(fields[.authorization] ?? "")
     }
 
-    /// Whether a request has this key, in one field of identical bytes.
     func isBorne(by fields: HTTPFields) -> Bool {
         let values = fields[values: .authorization]
         return values.count == 1 && Secret(values[0]) == field

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The two clocks of access decisions, and the wait; tests set them.
+/// Clocks and waits of access decisions. Tests replace them.
 struct ServiceClock: Sendable {
-    /// The time of day, for the times in credentials.
+    /// For the times in credentials.
     let date: @Sendable () -> Date
-    /// A monotonic time from any start, for lifetimes.
+    /// A monotonic time for lifetimes.
     let uptime: @Sendable () -> Duration
-    /// Waits for a duration, or until the task is cancelled, without blocking a thread.
+    /// Returns early if the task is cancelled.
     let sleep: @Sendable (Duration) async -> Void
 
     init(

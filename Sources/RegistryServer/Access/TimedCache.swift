@@ -1,4 +1,4 @@
-/// The last answer to an expensive question, shared by concurrent callers: it is asked once.
+/// Caches the last result of an expensive query. Concurrent callers share one query.
 actor TimedCache<Value: Sendable> {
     private let lifetime: Duration
     private let clock: ServiceClock
@@ -6,16 +6,13 @@ actor TimedCache<Value: Sendable> {
     private var last: (result: Result<Value, any Error>, time: Duration)?
     private var asking: Task<Value, any Error>?
 
-    /// - Parameter lifetime: of an answer, failures included.
+    /// - Parameter lifetime: Applies to failures, too.
     init(lifetime: Duration, clock: ServiceClock, _ ask: @escaping @Sendable () async throws -> Value) {
         self.lifetime = lifetime
         self.clock = clock
         self.ask = ask
     }
 
-    /// At most as old as the lifetime.
-    ///
-    /// - Throws: the question's error.
     func value() async throws -> Value {
         if let last, clock.uptime() - last.time < lifetime { return try last.result.get() }
         if let asking { return try await asking.value }

@@ -1,8 +1,6 @@
-/// A bucket with a steady inflow up to its capacity; each request takes one.
 struct TokenBucket: Sendable {
-    /// Inflow per second.
+    /// Per second.
     let rate: Double
-    /// The largest burst.
     let capacity: Double
     private var level: Double
     private var levelAt: Duration
@@ -24,10 +22,9 @@ struct TokenBucket: Sendable {
 
     mutating func giveBack() { level = min(capacity, level + 1) }
 
-    /// As of the last request.
     var whole: Int { Int(level) }
 
-    /// As full as a new one, so that it need not be kept.
+    /// A full bucket equals a new one and need not be kept.
     func isFull(at now: Duration) -> Bool { level(at: now) >= capacity }
 
     func wait(at now: Duration) -> Duration {

@@ -28,7 +28,7 @@ extension ScopedCall {
         return .registration(result)
     }
 
-    /// For apps that know only a token and a `liveactivityId`.
+    /// For apps with only a token and a `liveactivityId`.
     func registerByAlias() async throws -> Response {
         var parameters = ParameterReader(call)
         let (value, registration) = call.readBody { json in
@@ -65,7 +65,7 @@ extension ScopedCall {
         return Response(fields: [.contentType: MediaType.json], body: .bytes(json.bytes))
     }
 
-    /// Known or not.
+    /// Succeeds for unknown activities, too.
     func end() async throws -> Response {
         var parameters = ParameterReader(call)
         let candidate = parameters.path("activityId", ActivityID.init)
@@ -106,7 +106,6 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    /// Reads the body, with the installation and the subject of the request.
     private func readRegistration(
         _ json: inout JSONReader,
         _ parameters: inout ParameterReader
@@ -127,8 +126,8 @@ extension ScopedCall {
         return claimant
     }
 
-    /// The owner of an activity that has only an alias. The app itself is the owner only for backends: anonymous
-    /// clients were rejected before.
+    /// The owner of a name-only activity. Only backends get the app as owner, because clients without an identity were
+    /// rejected before.
     private func findOwner(_ installation: InstallationHash?) -> ActivityOwner {
         ActivityOwner(installation: installation, subject: call.principal.subject)
     }
@@ -145,7 +144,6 @@ private struct Ending {
 }
 
 extension Response {
-    /// 201 the first time, 200 after.
     fileprivate static func registration(_ result: RegistrationResult) -> Response {
         .json(result.outcome == .registered ? .created : .ok, result)
     }

@@ -4,19 +4,18 @@ import RegistryStore
 
 /// All activities of an alias as NDJSON, in bounded memory.
 ///
-/// Between two pages no connection and no snapshot of Postgres is held, so a reader that stops costs only its own
-/// connection. If a page cannot be read, the stream ends without its last line, and the connection without the final
-/// chunk.
+/// Holds no connection to Postgres and no snapshot between pages, so a stalled reader costs only its own connection.
+/// After an error, the last line and the final chunk are missing.
 struct ActivityStream: ResponseStream {
     let registry: Registry
     let alias: Alias
     let scope: Scope
-    /// Read before the head is sent, so that an unavailable Postgres is still a 503.
+    /// Read before the head is sent, so that a failure of Postgres is a 503.
     let first: AliasPage
     static let firstPageSize = 500
-    /// The alias's rows of a read; a reader that stops costs three times their lines.
+    /// Rows per read. A stalled reader keeps up to three times as many lines in memory.
     private static let rangeSize = 500
-    /// The bytes of a write. A reader must take this much before its deadline.
+    /// Bytes per write. A reader must accept one write before its deadline.
     private static let chunkSize = 32 * 1024
 
     func write(to writer: Exchange) async throws {
@@ -62,7 +61,7 @@ struct ActivityStream: ResponseStream {
         let bytes: ByteBuffer
 
         init(_ activities: [ResolvedActivity]) {
-            // A line without aliases has some 300 bytes.
+            // A line without aliases has about 300 bytes.
             var json = JSONWriter(reservingCapacity: activities.count * 384)
             for activity in activities { json.line(activity) }
             (count, bytes) = (activities.count, ByteBuffer(bytes: json.bytes))

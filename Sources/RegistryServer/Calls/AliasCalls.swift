@@ -42,13 +42,13 @@ extension ScopedCall {
         let found = try await resolveAliases(body)
         let count = found.reduce(0) { $0 + $1.activities.count }
         guard count > Self.mostWrittenAtOnce else { return body.response(of: found, activityCount: count) }
-        // Not on the event loop's thread, which other connections need.
+        // Serializing would block the other connections of the event loop.
         return await withTaskExecutorPreference(globalConcurrentExecutor) {
             await body.responseElsewhere(of: found, activityCount: count)
         }
     }
 
-    /// The most activities to serialize on an event loop's thread: a millisecond's work.
+    /// About a millisecond of work.
     private static var mostWrittenAtOnce: Int { 500 }
 
     private func resolveAliases(_ body: ResolveBody) async throws -> [ResolvedAlias] {
@@ -68,7 +68,7 @@ extension ResolveBody {
         }
     }
 
-    /// On the task's preferred executor: an asynchronous function begins there.
+    /// Asynchronous, so that it runs on the task's preferred executor.
     fileprivate func responseElsewhere(of found: [ResolvedAlias], activityCount: Int) async -> Response {
         response(of: found, activityCount: activityCount)
     }
@@ -103,7 +103,6 @@ extension ScopedCall {
         }
     }
 
-    /// - Throws: `invalid-cursor` if the cursor is the only fault of the request.
     func readCursor<Position>(
         _ parameters: inout ParameterReader,
         _ decode: (String) throws(JSONFaultReason) -> Position

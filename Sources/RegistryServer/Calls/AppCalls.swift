@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension Call {
-    /// All apps, or the one of the credentials.
+    /// All apps, or only the app of the credentials.
     func listApps() async throws -> Response {
         let apps: [App]
         if let own = principal.app {
@@ -24,7 +24,7 @@ extension Call {
         try await checkKeySetURL(changes.jwt, of: bundleID)
         defer { apps.forget(bundleID) }
         guard principal.role == .root else {
-            // A key of a deleted app is still cached for some moments, and must not create the app again.
+            // A key of a deleted app can still be cached and must not create the app again.
             let app = try await registry.change(changes, of: bundleID, by: principal.who)
             guard let app else { throw Problem.unknownApp }
             return .json(.ok, app)
@@ -53,7 +53,6 @@ extension Call {
 }
 
 extension Call {
-    /// The faults of the source of an app's JWT keys, besides its syntax.
     private func faults(ofJWT settings: JSONObject?) async -> [JSONFault] {
         switch (settings?["jwksUrl"], settings?["jwks"]) {
         case (.string(let text)?, _):
@@ -68,7 +67,7 @@ extension Call {
         }
     }
 
-    /// The faults of keys in the settings. An unusable key is a mistake, and so is a private one. Keys for other uses are ignored.
+    /// Unusable and private keys are faults. Keys for other uses are ignored.
     private func faults(ofKeys set: JSONValue) async -> [JSONFault] {
         guard case .array(let values)? = set["keys"] else { return [] }
         guard (1...VerificationKeySet.maximumCount).contains(values.count) else {
@@ -102,9 +101,7 @@ extension Call {
         return faults
     }
 
-    /// The service itself fetches that URL, inside the operator's network: only root may set it.
-    ///
-    /// - Throws: `forbidden`.
+    /// Only root may set the URL, because the service fetches it from inside the operator's network.
     private func checkKeySetURL(_ settings: JSONObject?, of bundleID: BundleID) async throws {
         guard let url = settings?["jwksUrl"], !url.isNull, principal.role != .root else { return }
         guard try await registry.app(bundleID)?.settings.jwt?["jwksUrl"] == url else {
@@ -117,7 +114,7 @@ extension Call {
 }
 
 extension Problem {
-    /// Also for existing apps, to callers without access.
+    /// Callers without access get it for existing apps, too.
     static var unknownApp: Problem {
         Problem(.unknownApp, "There is no such app or environment; environments are sandbox and production.")
     }

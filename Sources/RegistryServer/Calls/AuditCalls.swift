@@ -32,7 +32,6 @@ extension ScopedCall {
         return filter
     }
 
-    /// With the reason for each token, handed out or withheld.
     func explainAlias() async throws -> Response {
         var parameters = ParameterReader(call)
         let kind = parameters.requiredQuery("kind", Alias.kind)
@@ -43,7 +42,7 @@ extension ScopedCall {
         let (checkedKind, checkedValue) = try parameters.checked(kind, value)
         let alias = Alias(checkedKind: checkedKind, value: checkedValue)
         let position = given.map { ExplainPosition(isClosed: $0.part > 0, key: $0.number) }
-        // One more than requested shows whether there is another page.
+        // One extra row shows whether another page exists.
         let found = try await registry.explain(alias, after: position ?? .start, limit: limit + 1, in: scope)
         return .json { json in
             json.member("alias", alias)
@@ -60,14 +59,10 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    /// The identity of a list: its name and its filters.
     func list(_ name: String, _ filters: [String]) -> [String] {
         [name] + filters.flatMap { filter in call.query[filter].map { "\(filter)=\($0)" } }
     }
 
-    /// The position in the query's cursor.
-    ///
-    /// - Throws: `invalid-cursor` if the cursor is the only fault of the request.
     func readPosition(
         _ parameters: inout ParameterReader,
         of list: [String]

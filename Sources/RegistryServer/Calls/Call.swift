@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// A request with a known route and a permitted caller. A class because it is passed on often, and large.
+/// A request with a known route and a permitted caller. A class because it is large and passed on often.
 final class Call: Sendable {
     private let parts: ServiceParts
     let principal: Principal
@@ -11,13 +11,11 @@ final class Call: Sendable {
     let query: Query
     let fields: HTTPFields
     let network: CallerNetwork?
-    /// Whether the caller prefers NDJSON to JSON.
     let wantsLines: Bool
-    /// Nil for routes without a body, and after reading.
+    /// Nil without a body and after reading.
     private let body: Mutex<ReceivedBody?>
-    /// An NDJSON body, which the call itself reads.
+    /// An NDJSON body. The call itself reads it.
     let lines: BodyLines?
-    /// The connection's event loop, for work that this call starts.
     let executor: any TaskExecutor
 
     init(
@@ -52,16 +50,13 @@ final class Call: Sendable {
     var shutdownNotice: ShutdownNotice { parts.shutdownNotice }
     var changeFeed: ChangeFeed { parts.changeFeed }
 
-    /// Reads the body once and releases it: during the wait for Postgres only its parsed form is held.
+    /// Reads the body once and frees it, so that only its parsed form stays in memory during the wait for Postgres.
     func readBody<Value>(_ read: (inout JSONReader) throws -> Value) rethrows -> Value {
         let body = body.withLock { $0.take() }
         var json = JSONReader(body?.json ?? .null)
         return try read(&json)
     }
 
-    /// Reads the body as one value.
-    ///
-    /// - Throws: `JSONFaults`, with every fault.
     func readChecked<Value>(_ read: (inout JSONReader) -> Value?) throws -> Value {
         let value = try readBody { json in
             let value = read(&json)

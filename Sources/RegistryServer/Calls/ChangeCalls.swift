@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// The changes since a position, as a page with an optional wait, or as a stream.
     func followChanges() async throws -> Response {
         var parameters = ParameterReader(call)
         let filter = readChangeFilter(&parameters)
@@ -26,7 +25,7 @@ extension ScopedCall {
             first: try await firstBatch(after: position),
             follower: follower
         )
-        // Otherwise nginx buffers the response.
+        // Without this field nginx buffers the response.
         let fields: HTTPFields = [.contentType: format.mediaType, .accelBuffering: "no"]
         return Response(fields: fields, body: .stream(stream))
     }
@@ -104,10 +103,9 @@ private struct ChangePages {
     var position: ChangePosition
     var hasMore = false
 
-    /// The most pages without a matching change that are read for one answer.
+    /// The limit of pages read for one response without a matching change.
     private static let mostEmptyPages = 20
 
-    /// Reads until a change matches or all are read.
     mutating func next() async throws -> [Change] {
         for _ in 0..<Self.mostEmptyPages {
             let page = try await registry.changes(after: position, limit: limit, in: scope)

@@ -14,7 +14,7 @@ extension ScopedCall {
         }
     }
 
-    /// A failed push, as reported by gorush. Always 200, because gorush considers all other statuses a failure.
+    /// Always 200 for a valid post, because gorush treats all other statuses as failures.
     func takeGorushPost() async throws -> Response {
         switch try call.readChecked({ GorushPost.read(&$0) }) {
         case .ignored(let reason):

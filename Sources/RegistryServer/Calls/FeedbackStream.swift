@@ -1,23 +1,21 @@
 import NIOCore
 import RegistryCore
 
-/// The results of NDJSON reports, a line for each in the order given, in bounded memory.
+/// The results of NDJSON reports, one line per report in order, in bounded memory.
 ///
-/// It is written while reports still arrive: a sender must read while it sends. Between two batches no connection to
-/// Postgres is held. If a batch fails, the stream ends without its last line, and the connection without the final
-/// chunk; unanswered reports may be sent again.
+/// Results are written while reports arrive, so a sender must read while it sends. Holds no connection to Postgres
+/// between batches. After an error, the last line and the final chunk are missing. Reports without a result can be sent
+/// again.
 struct FeedbackStream: ResponseStream {
     let apply: @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
     let lines: BodyLines
-    /// Lines received with the first ones, not yet applied.
+    /// Lines that arrived with the first batch and are not yet applied.
     let waiting: [BodyLine]
-    /// Applied before the head is sent, so that an unavailable Postgres is still a 503.
+    /// Applied before the head is sent, so that a failure of Postgres is a 503.
     let first: (batch: [FeedbackLine], results: [FeedbackResult])
     static let batchSize = FeedbackBody.maximumReports
 
-    /// Applies the first reports.
-    ///
-    /// - Throws: errors that reject all of them; `ConnectionLost`.
+    /// - Throws: Errors that reject all reports, and `ConnectionLost`.
     static func start(
         _ lines: BodyLines,
         _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]

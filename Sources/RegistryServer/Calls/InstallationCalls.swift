@@ -37,7 +37,7 @@ extension ScopedCall {
         return .json(result.isNew ? .created : .ok, result)
     }
 
-    /// Without whole tokens.
+    /// Without complete tokens.
     func readInstallationRecord() async throws -> Response {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
@@ -59,12 +59,12 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    /// The installation of the path; the header must agree.
+    /// The installation of the path. The header, if any, must be equal.
     func readInstallation(_ parameters: inout ParameterReader) -> InstallationHash? {
         readStatedInstallation(&parameters).hash
     }
 
-    /// The installation of the path; the header and the body must agree.
+    /// The installation of the path. The header and the body, if they name one, must be equal.
     func readInstallation(_ json: inout JSONReader, _ parameters: inout ParameterReader) -> InstallationHash? {
         var installation = readStatedInstallation(&parameters)
         let stated = json.optionalString("installationId", InstallationID.init)
@@ -81,8 +81,8 @@ extension ScopedCall {
 }
 
 extension FullState {
-    /// The state with the subject of each registration; an item whose aliases the caller may not set gets that problem,
-    /// and its activity counts as present.
+    /// Adds the subject to each registration. An item with a forbidden alias gets that problem, and its activity counts
+    /// as present.
     fileprivate func permitted(by call: ScopedCall) -> FullState {
         let items = items.map { item in
             guard var registration = item.registration else { return item }

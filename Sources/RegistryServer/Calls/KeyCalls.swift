@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension AppCall {
-    /// Only this answer contains the whole key.
+    /// Only this response contains the complete key.
     func createKey() async throws -> Response {
         let now = call.access.clock.date()
         let request = try call.readChecked { APIKeyRequest.read(&$0, now: now) }
@@ -21,7 +21,7 @@ extension AppCall {
         return Response(status: .created, fields: [.contentType: MediaType.json], body: .bytes(body.bytes))
     }
 
-    /// Without secrets; revoked and expired ones, too.
+    /// Includes revoked and expired keys. Without secrets.
     func listKeys() async throws -> Response {
         let keys = try await call.registry.keys(of: app)
         return .json { $0.member("keys", keys) }

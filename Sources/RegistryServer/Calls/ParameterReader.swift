@@ -2,9 +2,10 @@ import Foundation
 import HTTPTypes
 import RegistryCore
 
-/// Collects the faults of the path, the query and the header fields of a call.
+/// Collects faults in the path, query and header fields.
 ///
-/// A pointer names the parameter, `/activityId`, and the detail its place, because pointers refer only to the body.
+/// A pointer names the parameter (`/activityId`), and the detail names its location, because JSON pointers refer only
+/// to the body.
 struct ParameterReader {
     private let call: Call
     private(set) var faults: [JSONFault] = []
@@ -35,7 +36,7 @@ struct ParameterReader {
             record(name.rawName, "header", "must be given only once")
             return nil
         }
-        // NIO's replacement for bytes that are not UTF-8: different values would become equal.
+        // NIO replaces invalid UTF-8, so different values would become equal.
         guard values.first?.unicodeScalars.contains("\u{FFFD}") != true else {
             record(name.rawName, "header", "must be UTF-8")
             return nil
@@ -45,13 +46,12 @@ struct ParameterReader {
 
     mutating func add(_ others: [JSONFault]) { faults += others }
 
-    /// For one value, as in the hottest calls.
+    /// A faster overload for one value.
     func checked<Value>(_ value: Value?) throws(Problem) -> Value {
         guard faults.isEmpty else { throw Problem(faults: faults) }
         return try unwrapped(value)
     }
 
-    /// - Throws: `invalid-request` with all faults.
     func checked<each Value>(_ values: repeat (each Value)?) throws(Problem) -> (repeat each Value) {
         guard faults.isEmpty else { throw Problem(faults: faults) }
         return (repeat try unwrapped(each values))

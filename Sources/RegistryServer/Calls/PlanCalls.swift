@@ -17,7 +17,7 @@ extension ScopedCall {
         }
     }
 
-    /// The sender sent nothing.
+    /// For a sender that did not use its lease.
     func releaseLease() async throws -> Response {
         var parameters = ParameterReader(call)
         let id = parameters.path("leaseId", LeaseID.init)

@@ -13,7 +13,7 @@ extension Response {
 }
 
 extension Call {
-    /// With `?verbose` its version. It does not ask Postgres: a restart would not help Postgres.
+    /// Does not query Postgres, because restarting this process would not repair Postgres. `?verbose` adds the version.
     var liveness: Response {
         .json { json in
             json.member("status", "ok")
@@ -23,10 +23,10 @@ extension Call {
 
     private var isVerbose: Bool { !query["verbose"].isEmpty }
 
-    /// With `?verbose` the facts behind the result.
+    /// `?verbose` adds the results of the checks.
     ///
-    /// - Parameter isOpen: whether everyone may see the facts.
-    /// - Throws: `unavailable` if Postgres accepts no writes, and after the start of a shutdown.
+    /// - Parameter isOpen: Whether all callers may see the results.
+    /// - Throws: `unavailable` if Postgres rejects writes, and during a shutdown.
     func readiness(isOpen: Bool = false) async throws -> Response {
         if isVerbose, !isOpen {
             try Access.operatorReads.check(await access.authenticator.principal(for: fields, from: network))

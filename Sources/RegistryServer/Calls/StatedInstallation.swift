@@ -1,7 +1,7 @@
 import RegistryCore
 import RegistryStore
 
-/// The installation of a request, from all places that may name it.
+/// Combines the installation ids of the path, the header and the body.
 struct StatedInstallation {
     private let bundleID: BundleID
     private(set) var hash: InstallationHash?

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// - Parameter kind: nil if the path names it.
+    /// - Parameter kind: Nil if the path names it.
     func registerToken(of kind: TokenKind? = nil) async throws -> Response {
         var parameters = ParameterReader(call)
         let (installation, slot, registration) = call.readBody { json in
@@ -21,7 +21,7 @@ extension ScopedCall {
         return .json(result.outcome == .registered ? .created : .ok, result)
     }
 
-    /// Later observations stay.
+    /// Tokens observed later stay.
     func deleteToken(of kind: TokenKind? = nil) async throws -> Response {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
@@ -61,9 +61,6 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    /// A page of start tokens, or of the tokens of a kind.
-    ///
-    /// - Parameter kind: nil if the path names it.
     func listTokens(of kind: TokenKind? = nil) async throws -> Response {
         var parameters = ParameterReader(call)
         let named = kind ?? readKind(&parameters)
@@ -74,7 +71,7 @@ extension ScopedCall {
         var position: TokenPosition?
         if let named, let candidate { position = try readPosition(&parameters, of: named, under: candidate) }
         let (kind, alias) = try parameters.checked(named, candidate)
-        // One more than requested shows whether there is another page.
+        // One extra row shows whether another page exists.
         let found = try await registry.tokens(
             under: alias,
             kind,

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// Changes with the position after them. All followers of a scope share it, and its bytes are made once.
+/// All followers of a scope share a batch and its encoded bytes.
 final class ChangeBatch: Sendable {
     let changes: [Change]
     let position: ChangePosition

@@ -3,20 +3,20 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// Reads the changes of each followed scope of this instance, once for all of its followers, while there are any.
+/// Reads the changes of each followed scope once per instance.
 final class ChangeFeed: Sendable {
     enum Message: Sendable {
         case batch(ChangeBatch)
-        /// The last one: the deadline passed, the service stops, or the position is no longer valid.
+        /// The last message: the deadline passed, the service stops, or the position is invalid.
         case end(Problem?)
     }
 
     /// Bounds the delay of a change, together with the time of a query.
     static let pollInterval = Duration.milliseconds(150)
-    /// The most time between two positions for a follower.
+    /// The maximum time between two positions.
     private static let bookmarkInterval = Duration.seconds(10)
     static let pageSize = 1000
-    /// The most batches that wait for a follower; a slower one must read for itself again.
+    /// Batches buffered per follower. Slower followers catch up with their own queries.
     private static let mostWaiting = 16
 
     private struct Follower {
@@ -26,12 +26,10 @@ final class ChangeFeed: Sendable {
 
     private struct Channel {
         var followers: [Int: Follower] = [:]
-        /// Nil until the first snapshot.
         var position: ChangePosition?
     }
 
     private struct State {
-        /// By the id of the scope.
         var channels: [Int64: Channel] = [:]
         var lastNumber = 0
     }
@@ -47,8 +45,8 @@ final class ChangeFeed: Sendable {
         self.logger = logger
     }
 
-    /// The first message is an empty batch. A caller that reads the feed up to now *after* it misses no later change. A
-    /// stream that finishes without a last message was too slow, and must be followed anew.
+    /// The first message is an empty batch. Changes committed later are never missed, so read the feed up to the
+    /// present *after* it. A stream that finishes without an `end` message was too slow. Follow again.
     func follow(_ scope: Scope, until deadline: ContinuousClock.Instant) -> AsyncStream<Message> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Message.self,
@@ -66,7 +64,7 @@ final class ChangeFeed: Sendable {
         continuation.onTermination = { [self] _ in
             state.withLock { $0.channels[id]?.followers[number] = nil }
         }
-        // Detached: it continues after the call that began it, without its deadline.
+        // Detached, because it outlives the call that starts it, and must not inherit its deadline.
         if isFirst { Task.detached { await self.read(scope, id) } }
         return stream
     }
@@ -95,7 +93,7 @@ final class ChangeFeed: Sendable {
                     send(.batch(ChangeBatch([], present)), to: id)
                 }
             } catch let problem as Problem where problem.code == .feedReset || problem.code == .feedExpired {
-                // Most likely of a promoted standby: all followers begin anew.
+                // Usually a promoted standby. All followers must start again.
                 position = nil
                 end(id, problem)
             } catch {
@@ -105,9 +103,9 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Ends followers whose deadline has passed.
+    /// Ends followers after their deadlines.
     ///
-    /// - Returns: false if no followers are left; the scope is then forgotten.
+    /// - Returns: False without followers. The scope is then forgotten.
     private func keepsReading(_ id: Int64) -> Bool {
         let now = ContinuousClock.now
         let isOver = shutdownNotice.isGiven

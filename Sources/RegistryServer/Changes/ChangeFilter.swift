@@ -1,16 +1,16 @@
 import RegistryCore
 
-/// The changes that a follower requests. Its position moves past the others, too.
+/// The changes that a follower wants. Its position moves past all changes.
 struct ChangeFilter: Sendable, Hashable {
     var types: Set<UTF8Text>?
     var alias: Alias?
     var installation: InstallationHash?
     var isEmpty: Bool { types == nil && alias == nil && installation == nil }
 
-    /// - Parameter aliases: those of the change, as JSON; evaluated only if the filter has an alias.
+    /// - Parameter aliases: The change's aliases as JSON. Evaluated only if needed.
     func passes(_ change: Change, aliases: JSONValue?) -> Bool {
         if let types, !types.contains(UTF8Text(change.type)) { return false }
-        // It has no names, so it may concern every follower.
+        // It has no names, so it can concern every follower.
         if change.type == "erased" { return true }
         if let installation, change.installation != installation { return false }
         guard let alias else { return true }

@@ -5,16 +5,14 @@ import RegistryCore
 import RegistryStore
 
 enum ChangeFormat: Sendable, Hashable {
-    /// A change per line, and bookmarks between them.
+    /// NDJSON of changes and bookmarks.
     case lines
-    /// Server-sent events (the HTML standard, section 9.2).
+    /// Server-sent events (HTML standard, section 9.2).
     case events
 
     static let eventStream = "text/event-stream"
 
     /// Nil for a page.
-    ///
-    /// - Parameter wantsLines: whether the request prefers NDJSON to JSON.
     init?(_ fields: HTTPFields, wantsLines: Bool) {
         let names = fields[values: .accept].flatMap { $0.split(separator: ",") }.map { MediaType(String($0)).name }
         if names.contains(Self.eventStream) { self = .events } else if wantsLines { self = .lines } else { return nil }
@@ -28,7 +26,7 @@ enum ChangeFormat: Sendable, Hashable {
     }
 
     func encode(_ changes: [Change], _ position: ChangePosition) -> ByteBuffer {
-        // A change has some 250 bytes.
+        // A change has about 250 bytes.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(changes.count * 256 + 512)
         for change in changes { append(named: "change", id: nil, to: &bytes) { change.encode(to: &$0) } }
@@ -42,7 +40,6 @@ enum ChangeFormat: Sendable, Hashable {
         return ByteBuffer(bytes: bytes)
     }
 
-    /// The last line of a feed that cannot continue.
     func encode(_ problem: Problem) -> ByteBuffer {
         var bytes: [UInt8] = []
         append(named: "problem", id: nil, to: &bytes) { json in json.object { $0.member("problem", problem) } }

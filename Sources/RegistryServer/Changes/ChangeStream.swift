@@ -2,21 +2,21 @@ import NIOCore
 import RegistryCore
 import RegistryStore
 
-/// Changes as they arrive, while the reader takes them.
+/// Streams changes as they happen.
 ///
-/// A reader holds only a few shared batches: no connection, no transaction, no snapshot. One that is too slow for them
-/// catches up with pages of its own.
+/// A reader holds a few shared batches, and no connection, transaction or snapshot. A slow reader catches up with its
+/// own queries.
 struct ChangeStream: ResponseStream {
     let registry: Registry
     let feed: ChangeFeed
     let scope: Scope
     let filter: ChangeFilter
     let format: ChangeFormat
-    /// Read before the head is sent, so that an invalid position is still a 410.
+    /// Read before the head is sent, so that an invalid position is a 410.
     let first: ChangeBatch
     let follower: CountedCall
 
-    /// After this the caller reconnects, and is authorized again: its key may have been revoked.
+    /// The caller then reconnects and is authorized again, because its key can be revoked.
     static let lifetime = Duration.seconds(600)
 
     func write(to writer: Exchange) async throws {
@@ -31,7 +31,6 @@ struct ChangeStream: ResponseStream {
         }
     }
 
-    /// - Returns: whether to follow anew.
     private func follow(
         from position: inout ChangePosition,
         until deadline: ContinuousClock.Instant,

@@ -1,16 +1,14 @@
 import RegistryCore
 import Synchronization
 
-/// Limits the change streams, so that they do not take all of an instance's connections.
+/// Limits change streams, so that they do not use all client connections of this instance.
 final class FollowerCount: Sendable {
     static let limit = 64
 
     private let count = Mutex(0)
     var value: Int { count.withLock { $0 } }
 
-    /// The stream ends when the returned value is released.
-    ///
-    /// - Throws: `unavailable` at the limit.
+    /// The stream ends when the returned value is finished or deallocated.
     func countFollower() throws(Problem) -> CountedCall {
         let hasRoom = count.withLock { count in
             guard count < Self.limit else { return false }

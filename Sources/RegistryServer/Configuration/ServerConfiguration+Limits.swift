@@ -1,73 +1,65 @@
 extension ServerConfiguration {
-    /// How many heavy calls may be under way at once of one caller, on each instance: batches, streams, and what reads or
-    /// changes many rows.
+    /// Concurrent heavy calls per caller on each instance: batches, streams, and calls that read or change many rows.
     package struct HeavyCallLimits: Sendable, Hashable {
-        /// Of one installation, where the path or `X-Installation-Id` names it.
+        /// By the path or `X-Installation-Id`.
         package var installation = 1
-        /// Of one network other than loopback: an IPv4 address, or the /64 of an IPv6 address.
+        /// An IPv4 address or an IPv6 /64, except loopback.
         package var network = 4
-        /// Of one signed-in user. A publishable key, which everybody has, is counted by installation and network alone.
+        /// A signed-in user. A publishable key counts only by installation and network, because all callers can have
+        /// it.
         package var user = 16
-        /// Of one key of another role.
+        /// A key of another role.
         package var key = 32
 
-        /// Makes the limits that hold by default.
         package init() {}
     }
 
-    /// The sizes and times beyond which a request is refused or its connection closed.
     package struct Limits: Sendable {
-        /// The largest body about one thing, in bytes.
+        /// In bytes, of a body about one record.
         package var singleBody = 64 * 1024
-        /// The largest body of a batch, in bytes.
+        /// In bytes.
         package var batchBody = 2 * 1024 * 1024
-        /// How many JSON values a body may hold, names of members not counted.
+        /// JSON values per body, without the names of members.
         package var bodyValues = 100_000
-        /// All batches together that are not decoded yet, in bytes; one network other than loopback may have an eighth.
+        /// In bytes, of all undecoded batches. A network other than loopback gets at most an eighth.
         package var bodiesUnderWay = 64 * 1024 * 1024
-        /// All bodies about one record that are not decoded yet, in bytes. They have room of their own, so that half-sent
-        /// batches do not delay them.
+        /// In bytes, of all undecoded bodies about one record. Separate, so that half-sent batches do not delay
+        /// registrations.
         package var singleBodiesUnderWay = 16 * 1024 * 1024
-        /// How long a request may take to arrive, from the end of its head to the end of its body.
+        /// From the end of the head to the end of the body.
         package var requestDeadline: Duration = .seconds(10)
-        /// How soon after its beginning a request whose credentials are not valid may be told so, where its path names an app:
-        /// so nobody learns by the time whether there is such an app.
+        /// The minimum duration of a refusal for invalid credentials on a path with an app, so that the time does not
+        /// reveal whether the app exists.
         package var failedCredentialDelay: Duration = .milliseconds(10)
-        /// How long a connection may stay without a request, or a request's head without its end.
+        /// Without a request, or within the head of a request.
         package var idleTimeout: Duration = .seconds(30)
-        /// How many fields a request's header may have.
         package var headerFields = 100
-        /// The longest field of a header, name and value, and the longest request line, in bytes.
+        /// In bytes, of a field (name and value) and of the request line.
         package var headerField = 16 * 1024
-        /// All fields of a header together with the request line, in bytes.
+        /// In bytes, of all fields and the request line.
         package var header = 32 * 1024
-        /// How much of a body is still taken, and dropped, once its request was answered, in bytes.
+        /// Bytes of a body that are read and dropped after an early response.
         package var unreadBody = 2 * 1024 * 1024
-        /// How many connections may be open; for more, idle ones of the network that holds the most are closed.
+        /// Above this number, idle connections of the network with the most connections are closed.
         package var connections = 10_000
-        /// How many more may be open while those that were closed for others still close; once as many are, nobody is let in
-        /// for a moment.
+        /// Additional connections while evicted ones close. Above it, the listener pauses.
         static let evictionHeadroom = 128
-        /// How many connections the admin port may have: Prometheus and probes have few.
+        /// Connections of the admin port. Prometheus and probes have few.
         static let adminConnections = 64
-        /// How many connections may be open from one IPv4 address, or IPv6 network of 64 bits, other than loopback and the
-        /// trusted proxies; more are closed.
+        /// Per IPv4 address or IPv6 /64, except loopback and trusted proxies. Further connections are closed.
         package var addressConnections = 1000
-        /// How long a reader may leave an answer lying that does not fit the socket's buffers.
+        /// The longest pause of a reader in a response that exceeds the socket's buffers.
         package var stalledReader: Duration = .seconds(60)
-        /// How long a reader may take over one answer that does not fit the socket's buffers.
+        /// For a complete response that exceeds the socket's buffers.
         package var responseDeadline: Duration = .seconds(3600)
-        /// How long a connection waits for one request more when the server stops; its answer says that it was the last.
-        /// Zero closes those that wait at once.
+        /// How long a connection waits for one more request during shutdown. The response to that request announces the
+        /// close. Zero closes idle connections at once.
         package var lastRequestDeadline: Duration = .zero
-        /// How many connections may wait to be accepted.
         package var backlog = 1024
-        /// How long what is known of an app is believed before it is read again.
         package var appLifetime: Duration = .seconds(5)
-        /// How long metrics show what they read in Postgres before they read it again.
+        /// The lifetime of the metrics that come from Postgres.
         package var totalsLifetime: Duration = .seconds(30)
 
-        /// Makes the limits that hold by default.
         package init() {}
     }
 }

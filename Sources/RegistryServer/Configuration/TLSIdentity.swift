@@ -5,14 +5,13 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// The certificate and the private key of the service, read from two PEM files and read again when they change.
+/// The service's certificate and private key from two PEM files, reloaded when they change.
 ///
-/// Each handshake looks at the files' times, so a renewed certificate is in force at once, without a restart. While what
-/// is there does not fit together (the one file is written and the other not yet), the last that did stays in force.
+/// Each handshake checks the files' times, so a renewed certificate applies without a restart. While the files do not
+/// match (one is written before the other), the last valid pair stays in use.
 package final class TLSIdentity: Sendable {
-    /// Why there is none: a sentence for the operator.
     package struct Failure: Error, CustomStringConvertible {
-        /// The sentence: which file cannot be used, and why.
+        /// Which file is unusable, and why.
         package let description: String
     }
 
@@ -20,7 +19,6 @@ package final class TLSIdentity: Sendable {
         let chain: [NIOSSLCertificate]
         let key: NIOSSLPrivateKey
 
-        /// The configuration that a connection is opened with.
         var configuration: TLSConfiguration {
             .makeServerConfiguration(certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         }
@@ -38,7 +36,6 @@ package final class TLSIdentity: Sendable {
         var identity: Identity
     }
 
-    /// The attributes of a file that change when the file does.
     private struct FileVersion: Equatable {
         let time: Date?
         let size: Int?
@@ -50,12 +47,9 @@ package final class TLSIdentity: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// Reads both files.
-    ///
     /// - Parameters:
-    ///   - certificate: the path of the certificate, and after it those that it is signed by, as PEM.
-    ///   - key: the path of its private key, as PEM without a passphrase.
-    /// - Throws: ``Failure``.
+    ///   - certificate: The path of a PEM file with the certificate, followed by its chain.
+    ///   - key: The path of a PEM file without a passphrase.
     package init(certificate: String, key: String, logger: Logger) throws(Failure) {
         self.certificate = certificate
         self.key = key
@@ -65,7 +59,7 @@ package final class TLSIdentity: Sendable {
         warnIfExpired()
     }
 
-    /// TLS 1.2 or later, with whatever certificate is in force at the handshake.
+    /// TLS 1.2 or later. Each handshake uses the current certificate.
     var configuration: TLSConfiguration {
         var configuration = state.withLock(\.identity.configuration)
         configuration.minimumTLSVersion = .tlsv12
@@ -74,23 +68,22 @@ package final class TLSIdentity: Sendable {
         return configuration
     }
 
-    /// Those of TLS 1.2 that keep what was said secret when the private key is lost later, and that authenticate what they
-    /// encrypt; those of TLS 1.3 all do.
+    /// The TLS 1.2 suites with forward secrecy and authenticated encryption. All TLS 1.3 suites have both.
     private static let cipherSuites: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
         .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
     ]
 
-    /// Gives a handshake its certificate.
+    /// Chooses the certificate of a handshake.
     ///
-    /// Files are read away from the handshake's thread: what BoringSSL has to say against a file lies in a queue of the
-    /// thread, where the handshake would take it for its own failure.
+    /// Reads the files on another thread, because BoringSSL queues errors by thread, and the handshake would report
+    /// them as its own failure.
     private func choose(_ promise: EventLoopPromise<NIOSSLContextConfigurationOverride>) {
         let versions = Self.versions(certificate, key)
         let known = state.withLock { state in
             defer { state.versions = versions }
-            // The first handshake that sees the change reads; those meanwhile go on with what there is.
+            // The first handshake after a change reloads. Concurrent ones use the current certificate.
             return state.versions == versions ? state.identity.override : nil
         }
         if let known { return promise.succeed(known) }
@@ -119,7 +112,7 @@ package final class TLSIdentity: Sendable {
 
     private static func versions(_ paths: String...) -> [FileVersion] {
         paths.map { path in
-            // Names that point elsewhere (as a secret mounted by Kubernetes does) are followed.
+            // Follows symbolic links, because Kubernetes mounts secrets through them.
             let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
             let found = (try? FileManager.default.attributesOfItem(atPath: file)) ?? [:]
             return FileVersion(
@@ -142,7 +135,7 @@ package final class TLSIdentity: Sendable {
             throw Failure(description: "\(key) holds no private key in PEM without a passphrase.")
         }
         let identity = Identity(chain: chain, key: privateKey)
-        // This is where BoringSSL compares the two.
+        // BoringSSL compares the key with the certificate here.
         guard (try? NIOSSLContext(configuration: identity.configuration)) != nil else {
             throw Failure(description: "The key in \(key) is not that of the certificate in \(certificate).")
         }

@@ -1,18 +1,16 @@
 import Foundation
 
-/// A file of the settings that cannot be read.
 package struct UnreadableFile {
-    /// The system's error code.
     package let code: Int32
-    /// The system's reason, such as "Permission denied".
+    /// Such as "Permission denied".
     package var reason: String { String(cString: strerror(code)) }
 
-    /// Nil if the file can be read.
+    /// Nil if the file is readable.
     package init?(_ path: String) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         defer { if descriptor >= 0 { close(descriptor) } }
         var byte: UInt8 = 0
-        // A directory can be opened.
+        // Opening a directory succeeds, so this also reads.
         guard descriptor < 0 || read(descriptor, &byte, 1) < 0 else { return nil }
         code = errno
     }

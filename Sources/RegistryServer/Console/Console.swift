@@ -13,7 +13,7 @@ struct Console: Sendable {
     let issuers: IssuerJournal
     private let servesTLS: Bool
     private let addresses: ClientAddress
-    /// The nonce of form tokens without sign-in.
+    /// The nonce of form tokens without a sign-in.
     let insecureNonce = ConsoleSession.makeNonce()
 
     init(configuration: ServerConfiguration, sweeps: SweepJournal) {
@@ -30,7 +30,7 @@ struct Console: Sendable {
     func isSecure(_ fields: HTTPFields, from peer: IPAddress?) -> Bool {
         if servesTLS { return true }
         guard let peer, addresses.isTrusted(peer) else { return false }
-        // A trusted proxy ends TLS, unless it says otherwise.
+        // A trusted proxy uses TLS unless its field contradicts.
         return fields[.forwardedProtocol].map { $0.lowercased() == "https" } ?? true
     }
 }

@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// Recent counts of stale tokens, so that repeated and concurrent views do not count again.
 final class RecentCounts: Sendable {
     private struct Entry {
         let readAt: ContinuousClock.Instant
@@ -32,6 +31,6 @@ final class RecentCounts: Sendable {
         }
     }
 
-    /// For a scope whose tokens were changed by this instance.
+    /// For scopes that this instance changes.
     func forget(_ scope: Scope) { entries.withLock { $0[scope] = nil } }
 }

@@ -1,13 +1,13 @@
 import RegistryCore
 
 extension APIDocument {
-    /// The example of a media type; a text if it is one of NDJSON.
+    /// A text if the example is NDJSON.
     func example(of content: JSONValue) -> String? {
         let value = content["example"] ?? content["schema"].map(exampleValue)
         return value.map { $0.string ?? JSONLayout.text($0) }
     }
 
-    /// The example of a schema: its own, or one made of the examples of its parts.
+    /// The schema's own example, or one composed of its parts' examples.
     func exampleValue(_ schema: JSONValue) -> JSONValue {
         let schema = resolve(schema)
         if let own = schema.list("examples").first ?? schema["const"] ?? schema.list("enum").first { return own }

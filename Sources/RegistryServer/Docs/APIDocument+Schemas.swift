@@ -1,16 +1,15 @@
 import RegistryCore
 
-/// Schemas in words, as HTML.
 extension APIDocument {
-    /// The type with its limits, such as “array of Alias, at most 100 elements”.
+    /// Such as “array of Alias, at most 100 elements”.
     func type(_ schema: JSONValue) -> String { ([name(schema)] + limits(schema)).joined(separator: ", ") }
 
-    /// The members of an object, a row each, with those of inner objects that have no name of their own.
+    /// One row per member. Unnamed inner objects are flattened.
     func members(of schema: JSONValue, below prefix: String = "") -> [TemplateContext] {
         let schema = resolve(schema)
         let parts = [schema] + schema.list("allOf").map(resolve)
         let required = Set(parts.flatMap { $0.list("required") }.compactMap(\.string))
-        // The last part that has a member describes it.
+        // The last part with a member describes it.
         let members = JSONObject(parts.flatMap { $0.members("properties") }.map { ($0.key, $0.value) })
         return members.flatMap { name, member in
             let words = resolve(member).text("description")
@@ -25,7 +24,6 @@ extension APIDocument {
         return object.map { members(of: $0, below: name + ".") } ?? []
     }
 
-    /// A member of an object, or a parameter.
     func row(_ name: String, _ schema: JSONValue, isRequired: Bool, _ words: String) -> TemplateContext {
         [
             "memberName": .text(name), "memberType": .text(type(schema)), "isRequired": .flag(isRequired),

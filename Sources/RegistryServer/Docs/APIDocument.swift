@@ -1,11 +1,9 @@
 import RegistryCore
 import WebAssets
 
-/// `openapi.json`, as the reference reads it.
 struct APIDocument: Sendable {
     let json: JSONValue
 
-    /// The document that is part of the program.
     static let embedded: APIDocument = {
         guard let json = try? JSONParser.parse(WebAssets.openAPI) else {
             preconditionFailure("openapi.json is not JSON")
@@ -13,7 +11,7 @@ struct APIDocument: Sendable {
         return APIDocument(json: json)
     }()
 
-    /// The target of a reference, or the value itself. Members next to a reference replace the target's.
+    /// Resolves a reference. Members next to it replace the target's members.
     func resolve(_ value: JSONValue) -> JSONValue {
         guard let reference = value["$ref"]?.string else { return value }
         let target = reference.dropFirst(2).split(separator: "/").reduce(json) { $0[String($1)] ?? .null }
@@ -22,12 +20,10 @@ struct APIDocument: Sendable {
         return .object(members)
     }
 
-    /// The groups of operations, each with its description.
     var tags: [(name: String, words: String)] {
         json.list("tags").map { ($0.text("name"), $0.text("description")) }
     }
 
-    /// The operations of a tag, in the order of the document.
     func operations(of tag: String) -> [APIOperation] {
         json.members("paths").flatMap { path, item in
             item.members.filter { $0.value.list("tags").first?.string == tag }
@@ -41,21 +37,17 @@ struct APIDocument: Sendable {
 }
 
 extension JSONValue {
-    /// The members of an object, in their order; none of any other value.
     var members: [JSONObject.Member] {
         guard case .object(let object) = self else { return [] }
         return Array(object)
     }
 
-    /// The members of a member that is an object.
     func members(_ key: String) -> [JSONObject.Member] { self[key]?.members ?? [] }
 
-    /// The elements of a member that is an array.
     func list(_ key: String) -> [JSONValue] {
         guard case .array(let elements) = self[key] else { return [] }
         return elements
     }
 
-    /// A member that is a string; empty if there is none.
     func text(_ key: String) -> String { self[key]?.string ?? "" }
 }

@@ -1,14 +1,13 @@
 import RegistryCore
 
 extension APIOperation {
-    /// The call as a command for a shell in which `service` and the variable of the key are set.
+    /// Expects the shell variables `service` and the key's.
     var curl: String {
         let method = method.uppercased()
         let command = method == "GET" ? "curl" : "curl -X \(method)"
         return (["\(command) \"$service\(target)\""] + headers + payload).joined(separator: " \\\n    ")
     }
 
-    /// The path with examples of its parameters, and the required parameters of the query.
     private var target: String {
         var path = path
         var query: [String] = []

@@ -1,6 +1,5 @@
 import RegistryCore
 
-/// One call of the API, as `openapi.json` describes it.
 struct APIOperation: Sendable {
     let document: APIDocument
     let path: String
@@ -8,21 +7,17 @@ struct APIOperation: Sendable {
     let json: JSONValue
 
     var id: String { json.text("operationId") }
-    /// Empty if everyone may call.
+    /// Empty if no credentials are needed.
     var roles: [String] { json.list("x-roles").compactMap(\.string) }
     var parameters: [JSONValue] { json.list("parameters").map(document.resolve) }
-    /// The media types of its body.
     var requests: [JSONObject.Member] { json["requestBody"]?.members("content") ?? [] }
-    /// The responses, by status.
     var responses: [(status: Int, answer: JSONValue)] {
         json.members("responses").compactMap { key, value in Int(key).map { ($0, document.resolve(value)) } }
             .sorted { $0.status < $1.status }
     }
 }
 
-/// The fields of templates.
 extension APIOperation {
-    /// The fields of lists of operations.
     var heading: TemplateContext {
         [
             "operation": .text(id), "summary": .text(json.text("summary")), "method": .text(method.uppercased()),
@@ -30,7 +25,6 @@ extension APIOperation {
         ]
     }
 
-    /// The fields of its section.
     var fields: TemplateContext {
         var fields = heading
         fields.add([

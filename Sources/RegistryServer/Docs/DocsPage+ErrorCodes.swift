@@ -2,7 +2,6 @@ import RegistryCore
 import WebAssets
 
 extension DocsPage {
-    /// The codes of the guide to errors, by group.
     static var errorCodes: DocsPage {
         DocsPage(
             path: "/docs/error-codes",
@@ -14,9 +13,8 @@ extension DocsPage {
         )
     }
 
-    /// The sections of the guide that describe codes.
     private static var groupsOfCodes: [TemplateContext] {
-        // Links of the guide lead to files of the repository.
+        // Keeps only the text of links, which lead to files of the repository.
         let guide = String(decoding: WebAssets.errorCodes, as: UTF8.self).replacing(/\[([^\]]+)\]\([^)]+\)/) { $0.1 }
         return guide.split(separator: "\n## ").compactMap { group in
             let parts = group.split(separator: "\n### ").map(section)

@@ -1,10 +1,8 @@
 import RegistryCore
 
-/// The API reference, made of `openapi.json`.
 extension DocsPage {
     static let reference = [calls] + groups + [schemas]
 
-    /// The page with a section for every schema that has a name.
     static let schemasPath = "/docs/reference/schemas"
 
     private static let document = APIDocument.embedded
@@ -27,7 +25,6 @@ extension DocsPage {
         )
     }
 
-    /// A page for each group of callers.
     private static var groups: [DocsPage] {
         document.tags.map { name, words in
             let operations = document.operations(of: name)

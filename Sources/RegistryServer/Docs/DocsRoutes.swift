@@ -2,7 +2,7 @@ import HTTPTypes
 import RegistryCore
 
 extension Route {
-    /// The documentation: for browsers, and no part of the API that `openapi.json` describes.
+    /// For browsers, and not part of the API in `openapi.json`.
     static var docs: [Route] {
         [
             .plain(.get, "/docs", for: .everyone) { _ in .docs("/docs") },
@@ -18,7 +18,6 @@ extension Route {
 }
 
 extension Response {
-    /// A page of the documentation, or the page for a path that has none.
     static func docs(_ path: String) -> Response {
         var response = Response(fields: [.contentType: "text/html; charset=utf-8"])
         response.contentPolicy = """

@@ -1,8 +1,7 @@
 import WebAssets
 
-/// The pages of the documentation, rendered at the first request for one of them.
+/// Rendered at the first request.
 enum DocsSite {
-    /// HTML by path.
     static let pages: [String: [UInt8]] = {
         let index = DocsPage(
             path: "/docs",
@@ -13,7 +12,6 @@ enum DocsSite {
         return Dictionary(uniqueKeysWithValues: ([index] + listed).map { ($0.path, render($0)) })
     }()
 
-    /// The page for a path that has none.
     static let missing = render(
         DocsPage(path: "", title: "No such page", summary: "There is no page at this address.", template: "docs-layout")
     )

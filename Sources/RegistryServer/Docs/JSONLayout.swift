@@ -1,8 +1,8 @@
 import RegistryCore
 
-/// JSON for people: a value that fits on one line is on one line. `openapi.json` has this layout, too.
+/// JSON for people: a value that fits on a line stays on it. `openapi.json` has this layout, too.
 enum JSONLayout {
-    /// - Parameter used: the columns of the first line that the indent, a key and a comma take.
+    /// - Parameter used: Columns of the first line taken by indent, key and comma.
     static func text(_ value: JSONValue, width: Int = 72, indent: String = "", used: Int = 0) -> String {
         let short = line(value)
         if used + short.unicodeScalars.count <= width { return short }

@@ -1,9 +1,8 @@
 import RegistryCore
 
-/// The prose of `openapi.json` and of the guide to errors as HTML: paragraphs, lists, `code` and **emphasis**, which is
-/// all of Markdown that they use.
+/// Converts the Markdown of `openapi.json` and of the guide to errors to HTML. Supports only paragraphs, lists, `code`
+/// and **emphasis**.
 enum Prose {
-    /// Paragraphs and lists.
     static func paragraphs(_ text: String) -> String {
         text.split(separator: "\n\n").map { block in
             guard block.hasPrefix("- ") else { return "<p>\(line(block))</p>" }
@@ -12,7 +11,7 @@ enum Prose {
         }.joined(separator: "\n")
     }
 
-    /// Words within a line. A code of a problem is a link to its description.
+    /// Links error codes to their descriptions.
     static func line(_ text: some StringProtocol) -> String {
         let parts = text.split(separator: "`", omittingEmptySubsequences: false)
         return parts.enumerated().map { $0 % 2 == 1 ? code($1) : emphasised($1) }.joined()

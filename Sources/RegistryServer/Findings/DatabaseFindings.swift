@@ -3,10 +3,10 @@ import RegistryCore
 import RegistryStore
 
 extension DatabaseCondition {
-    /// A larger difference between the clocks of the service and Postgres exceeds the effect of networks and NTP: keys
-    /// expire and activities begin by one clock and are compared with the other.
+    /// Above the effect of networks and NTP. A larger difference matters, because the service's clock and Postgres's
+    /// clock are compared.
     private static let greatestSkew = Duration.seconds(2)
-    /// Above this share of connections a restart or another instance may find none.
+    /// Above this share, a restart or another instance can run out of connections.
     private static let connectionShare = 0.8
 
     package var findings: [Finding] {
@@ -73,7 +73,7 @@ extension DatabaseCondition {
 }
 
 extension Finding {
-    /// The lack of a right that migrations need; nil if the user has it.
+    /// Nil if the user has the rights for migrations.
     package init?(migrating condition: DatabaseCondition) {
         guard !condition.mayCreateTables else { return nil }
         let (user, schema) = (condition.user, condition.schema)

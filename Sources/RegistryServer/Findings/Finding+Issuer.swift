@@ -2,7 +2,7 @@ import RegistryCore
 import RegistryStore
 
 extension Finding {
-    /// Fetches the keys of an app's issuer. Nil if there are usable ones, or the app has no `jwksUrl`.
+    /// Fetches the keys of the app's issuer. Nil if they are usable, or without a `jwksUrl`.
     package static func aboutKeys(of app: App, allowsInternal: Bool) async -> Finding? {
         guard case .url(let url)? = JWTRequirements(app.settings.jwt)?.source else { return nil }
         do {

@@ -1,7 +1,6 @@
 import RegistryCore
 
 package struct Finding: Sendable, Hashable {
-    /// The stable word that programs branch on.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         case postgresUnavailable = "postgres-unavailable"
         case postgresVersion = "postgres-version"
@@ -28,7 +27,6 @@ package struct Finding: Sendable, Hashable {
         case schemaNotPermitted = "schema-not-permitted"
         case issuerKeys = "issuer-keys"
 
-        /// Whether `pushreg serve` refuses to start.
         package var stopsService: Bool {
             switch self {
             case .postgresUnavailable, .unsafeDurability, .schemaBehind, .schemaAhead, .schemaChanged,

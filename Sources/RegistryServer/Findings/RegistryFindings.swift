@@ -3,8 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension Registry {
-    /// - Parameter sweepInterval: the pause between two sweeps.
-    /// - Throws: `unavailable`.
     package func findings(in scope: Scope, sweepInterval: Duration) async throws -> [Finding] {
         let guards = try await quarantineGuards(of: scope.app).filter { $0.environment == scope.environment }
         let sweep = try await overdueExpiry(in: scope).flatMap { Finding($0, in: scope, sweepInterval) }
@@ -13,7 +11,7 @@ extension Registry {
 }
 
 extension Finding {
-    /// An expiry not recorded after this many intervals is overdue: a sweep itself takes time.
+    /// An expiry is overdue after this many sweep intervals, because a sweep takes time.
     private static let toleratedIntervals = 10
 
     package init?(_ key: APIKeyRecord, now: Date = Date()) {
@@ -56,7 +54,7 @@ extension Finding {
 }
 
 extension APIKeyRecord {
-    /// A key is to be replaced this long before its end.
+    /// How long before its expiry a key must be replaced, in seconds.
     private static let notice = 14.0 * 86_400
 
     func expiresSoon(at now: Date) -> Bool {

@@ -1,28 +1,23 @@
 import RegistryCore
 import Synchronization
 
-/// The memory limit of bodies that are not decoded yet, in total and by network.
+/// Limits the memory of undecoded bodies, in total and by network.
 ///
-/// A network may have an eighth of the whole, and no more than a quarter of the free part: shares shrink as use grows,
-/// so that a few networks cannot exclude the others.
+/// A network gets at most an eighth of the total and a quarter of the free part. Shares shrink as use grows, so a few
+/// networks cannot exclude others.
 final class BodyBudget: Sendable {
     private struct State {
         var used = 0
         var byNetwork: [CallerNetwork: Int] = [:]
     }
 
-    /// In bytes.
     let capacity: Int
     private let state = Mutex(State())
     init(_ capacity: Int) { self.capacity = capacity }
     var used: Int { state.withLock { $0.used } }
 
-    /// Reserves room for a body, until the returned value is released.
-    ///
-    /// - Parameters:
-    ///   - bytes: the announced size; 0 without one.
-    ///   - network: nil has no share of its own.
-    /// - Throws: `BodyBudgetIsSpent`.
+    /// Reserves room until the returned value is deallocated. `bytes` is the announced size, or 0. A nil `network` has
+    /// no share of its own.
     func reserve(_ bytes: Int, for network: CallerNetwork?) throws(BodyBudgetIsSpent) -> BodyReservation {
         let reservation = BodyReservation(of: self, for: network)
         try reservation.grow(by: bytes)
@@ -53,7 +48,6 @@ final class BodyBudget: Sendable {
     }
 }
 
-/// Reserved room for one body, until it is released.
 final class BodyReservation: Sendable {
     private let budget: BodyBudget
     private let network: CallerNetwork?
@@ -66,14 +60,14 @@ final class BodyReservation: Sendable {
 
     deinit { budget.giveBack(bytes.withLock { $0 }, of: network) }
 
-    /// - Throws: `BodyBudgetIsSpent`; the previous reservation stays.
+    /// If it throws, the current reservation stays.
     func grow(by more: Int) throws(BodyBudgetIsSpent) {
         try budget.reserveBytes(more, for: network)
         bytes.withLock { $0 += more }
     }
 }
 
-/// There is no room for the body now. Its unread part still arrives, so its connection cannot be used again.
+/// The body does not fit now. Its unread part still arrives, so the connection cannot be reused.
 struct BodyBudgetIsSpent: Error {
     var problem: Problem {
         var problem = Problem(

@@ -1,16 +1,15 @@
 import NIOCore
 
-/// The lines of an NDJSON body that is read while it is being answered.
+/// The lines of an NDJSON body that is answered while it arrives.
 ///
-/// The duration of such a body is unknown, so the deadline applies to each line. It has one reader at a time: the call itself until
-/// the response's head is sent, one task after that.
+/// The deadline applies to each line, because such a body can take any time. Allows one reader at a time: the call
+/// until the head is sent, and one task after that.
 final class BodyLines: @unchecked Sendable {
     private let body: RequestBody
     private let deadline: TimeAmount
     private let reservation: BodyReservation?
     private var splitter = LineSplitter()
 
-    /// The most bytes of lines read ahead: a buffer of them, and an incomplete line.
     static let mostBytes = LineBuffer.capacity + LineSplitter.maximumLine
 
     init(_ body: RequestBody, deadline: Duration, holding reservation: BodyReservation? = nil) {
@@ -19,13 +18,12 @@ final class BodyLines: @unchecked Sendable {
         self.reservation = reservation
     }
 
-    /// Tells the connection that the deadline is kept here from now on.
+    /// Replaces the connection's deadline with this type's.
     func beginReading() { body.exchange?.endBodyDeadline() }
 
-    /// Waits for the next whole line.
+    /// Waits for a complete line, and returns it with others that arrived. Nil at the end.
     ///
-    /// - Returns: it, and those that came with it; nil at the end of the body.
-    /// - Throws: `ConnectionLost`, also if no line came in time and the connection was closed for it.
+    /// - Throws: `ConnectionLost`, also if no line came in time.
     func next() async throws -> [BodyLine]? {
         let timer = body.exchange.map { exchange in
             exchange.eventLoop.scheduleTask(in: deadline) { exchange.close() }

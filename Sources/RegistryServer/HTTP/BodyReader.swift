@@ -2,16 +2,15 @@ import HTTPTypes
 import NIOCore
 import RegistryCore
 
-/// A complete body, as JSON whose values are not read yet.
 struct ReceivedBody: Sendable {
     let json: JSONValue
-    /// Nil if it arrived so fast that no room was reserved.
+    /// Nil if the body arrived in one read.
     let reservation: BodyReservation?
 }
 
 struct BodyReader: Sendable {
     let limits: ServerConfiguration.Limits
-    /// Bodies about one record have room of their own, so that half-sent batches do not delay registrations.
+    /// Separate from `batches`, so that half-sent batches do not delay registrations.
     let singles: BodyBudget
     let batches: BodyBudget
 
@@ -21,18 +20,17 @@ struct BodyReader: Sendable {
         batches = BodyBudget(limits.bodiesUnderWay)
     }
 
-    /// Reads a body as its route requires.
+    /// Nil if the route expects no body.
     ///
-    /// - Returns: nil if the route takes none.
-    /// - Throws: `body-too-large`, `unsupported-media-type`, `invalid-request`, `JSONSyntaxError`; `BodyBudgetIsSpent`
-    ///   before anything is read without room; `ConnectionLost` for an incomplete body.
+    /// - Throws: `BodyBudgetIsSpent` before reading without room, `ConnectionLost` for an incomplete body, and the
+    ///   errors of `parse`.
     func read(_ request: Request, as body: Route.Body, of network: CallerNetwork?) async throws -> ReceivedBody? {
         guard let limit = limit(of: body), !Self.isLines(request, body) else { return nil }
         let (bytes, reservation) = try await collect(request, upTo: limit, of: network)
         return ReceivedBody(json: try parse(bytes, request.fields), reservation: reservation)
     }
 
-    /// - Throws: `unsupported-media-type`, `JSONSyntaxError`; `invalid-request` for too many values.
+    /// - Throws: `unsupported-media-type`, `JSONSyntaxError`, `invalid-request` for too many values.
     func parse(_ bytes: ByteBuffer, _ fields: HTTPFields) throws -> JSONValue {
         if bytes.readableBytes > 0 { try Self.checkMediaType(fields) }
         do throws(JSONSyntaxError) {
@@ -44,9 +42,7 @@ struct BodyReader: Sendable {
         }
     }
 
-    /// The body as lines, if the route accepts them and the request has them.
-    ///
-    /// - Throws: `unsupported-media-type`; `BodyBudgetIsSpent` without room for the lines read ahead.
+    /// Nil unless the route accepts lines and the request has them. Reserves room for the lines read ahead.
     func lines(of request: Request, as body: Route.Body, for network: CallerNetwork?) throws -> BodyLines? {
         guard Self.isLines(request, body) else { return nil }
         let reservation = try batches.reserve(BodyLines.mostBytes, for: network)
@@ -66,9 +62,7 @@ struct BodyReader: Sendable {
         }
     }
 
-    /// Reads a whole body. One that did not arrive in one read has reserved room from its first byte on.
-    ///
-    /// - Throws: `body-too-large`, `BodyBudgetIsSpent`, `ConnectionLost`.
+    /// A body that takes more than one read first reserves room.
     func collect(
         _ request: Request,
         upTo limit: Int,
@@ -87,7 +81,7 @@ struct BodyReader: Sendable {
             let size = bytes.readableBytes + part.readableBytes
             guard size <= limit else { throw Self.tooLarge(limit) }
             if announced == nil { try reservation.grow(by: part.readableBytes) }
-            // At the final size, because growth takes twice as much meanwhile.
+            // Allocates the final size, because growing needs twice the memory.
             if bytes.capacity == 0 { bytes.reserveCapacity(announced ?? size) }
             bytes.writeBuffer(&part)
         }

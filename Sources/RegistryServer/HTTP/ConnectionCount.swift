@@ -2,7 +2,6 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The open connections of a port; closes those above the limits.
 final class ConnectionCount: Sendable {
     private let trusted: [AddressRange]
     private let logger: Logger
@@ -13,7 +12,7 @@ final class ConnectionCount: Sendable {
         var warnedAt: NIODeadline?
     }
 
-    /// - Parameter trusted: addresses without a limit: this machine, and proxies, which have many callers.
+    /// - Parameter trusted: Addresses without a limit: this machine, and proxies, because they have many callers.
     init(_ limits: ServerConfiguration.Limits, trusted: [AddressRange], logger: Logger) {
         self.trusted = trusted
         self.logger = logger
@@ -23,10 +22,8 @@ final class ConnectionCount: Sendable {
 
     var open: Int { state.withLock { $0.table.count } }
 
-    /// Counts a connection while it is open, and closes the one that gives way to it.
-    ///
-    /// - Returns: its entry, which its handlers tell whether it is idle.
-    /// - Throws: `TooManyConnections`.
+    /// Counts a connection while it is open, and closes the connection that it replaces, if any. The connection's
+    /// handlers report to the returned slot whether it is idle.
     func admit(_ channel: any Channel) throws -> ConnectionSlot {
         let address = IPAddress(channel.remoteAddress)
         let isTrusted = address.map { address in trusted.contains { $0.contains(address) } } ?? true
@@ -51,7 +48,7 @@ final class ConnectionCount: Sendable {
         state.withLock { $0.table.mark(slot, isIdle: isIdle) }
     }
 
-    /// Logged at most once a minute.
+    /// Limits log messages to one per minute.
     private static func isNews(_ admission: ConnectionTable<any Channel>.Decision, _ last: inout NIODeadline?) -> Bool {
         if case .admitted(_, closing: nil) = admission { return false }
         let now = NIODeadline.now()

@@ -1,2 +1,3 @@
-/// The connection broke, or sent invalid HTTP, before the request was whole or its response was taken: no response is possible.
+/// The connection broke, or sent invalid HTTP, before the request or its response was complete. No response is
+/// possible.
 struct ConnectionLost: Error {}

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// The connection's entry in the table, first in its pipeline.
+/// The connection's entry in the table. First handler of the pipeline.
 final class ConnectionSlot: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
     private let slot: ConnectionTable<any Channel>.Slot
     private let count: ConnectionCount
-    /// Requests being read or answered; HTTP/2 may have several.
+    /// Active requests. HTTP/2 can have several.
     private var open = 0
 
     init(_ slot: ConnectionTable<any Channel>.Slot, of count: ConnectionCount) {
@@ -22,7 +22,7 @@ final class ConnectionSlot: ChannelInboundHandler {
 }
 
 extension Channel {
-    /// Closes the connection without the last messages of its layers: a silent TLS peer would keep it for seconds.
+    /// Closes without the final messages of TLS and HTTP/2, because a silent peer would delay the close for seconds.
     func closeAtOnce() {
         eventLoop.execute {
             guard let slot = try? self.pipeline.syncOperations.context(handlerType: ConnectionSlot.self) else {

@@ -1,7 +1,7 @@
-/// The open connections, by network, and the choice of the one that gives way to a new one: a value without sockets.
+/// The open connections by network, as a value without sockets. At the limit, it chooses the connection to close.
 ///
-/// A connection is idle while it waits for a request. At the limit, the network with the most connections gives up one, so that a
-/// holder of many connections does not exclude others.
+/// A connection is idle while it waits for a request. The network with the most connections gives one up, so that it
+/// does not exclude others.
 struct ConnectionTable<Connection> {
     struct Slot: Sendable, Hashable {
         fileprivate let position: Int
@@ -9,9 +9,9 @@ struct ConnectionTable<Connection> {
     }
 
     enum Decision {
-        /// Admitted; `closing`, if any, must be closed, and no longer counts.
+        /// The caller must close `closing`, which is no longer counted.
         case admitted(Slot, closing: Connection?)
-        /// Its network is at its limit, or no connection can give way.
+        /// The network is at its limit, or no connection can be closed.
         case refused
     }
 
@@ -20,18 +20,18 @@ struct ConnectionTable<Connection> {
         let number: Int
         let network: Name
         var isIdle = true
-        /// The number of the change since which it is idle or busy.
+        /// The number of the last change between idle and busy. Orders connections by age of that change.
         var since: Int
     }
 
-    /// Some addresses of a network may be trusted and others not.
+    /// A network can have trusted and other addresses.
     private struct Name: Hashable {
         let network: CallerNetwork?
         let isTrusted: Bool
     }
 
     let most: Int
-    /// The limit of an untrusted network.
+    /// For untrusted networks.
     let mostOfNetwork: Int
     private var entries: [Entry?] = []
     private var freePositions: [Int] = []
@@ -46,11 +46,8 @@ struct ConnectionTable<Connection> {
     var count: Int { entries.count - freePositions.count }
     var connections: [Connection] { entries.compactMap { $0?.connection } }
 
-    /// Counts a new connection, which is idle.
-    ///
-    /// - Parameters:
-    ///   - network: nil for one without an address.
-    ///   - isTrusted: the network has no limit, and its connections are not closed before their responses.
+    /// Counts a new, idle connection. `network` is nil without an address. Trusted networks have no limit, and their
+    /// busy connections are never closed.
     mutating func admit(_ connection: Connection, from network: CallerNetwork?, isTrusted: Bool) -> Decision {
         let name = Name(network: network, isTrusted: isTrusted)
         if !isTrusted, counts[name, default: 0] >= mostOfNetwork { return .refused }
@@ -75,7 +72,7 @@ struct ConnectionTable<Connection> {
         entries[slot.position]?.since = changes
     }
 
-    /// A connection that gave way was already removed.
+    /// Has no effect for a connection that was already evicted.
     mutating func remove(_ slot: Slot) {
         if isTaken(slot) { remove(slot.position) }
     }
@@ -90,13 +87,13 @@ struct ConnectionTable<Connection> {
         counts[network] = rest == 0 ? nil : rest
     }
 
-    /// Of the networks with the most connections, the one that is idle the longest, or if none is idle the oldest busy one. A trusted
-    /// network gives up only idle ones. A search among 10,000 takes less time than the accepting of a connection.
+    /// Among the networks with the most connections, the longest idle connection, or else the longest busy one. The
+    /// linear search through 10,000 connections is faster than accepting one.
     private func evictionCandidate() -> Int? {
         var best: (position: Int, count: Int, entry: Entry)?
         for (position, entry) in entries.enumerated() {
             guard let entry, entry.isIdle || !entry.network.isTrusted else { continue }
-            // Most are of a network that was just looked at.
+            // Neighbours often share a network.
             let count = best?.entry.network == entry.network ? best?.count ?? 0 : counts[entry.network, default: 0]
             guard let known = best else {
                 best = (position, count, entry)

@@ -1,12 +1,11 @@
 import NIOCore
 
-/// One request of a connection and its response, for the task that answers it. It may be used from any thread.
+/// One request and its response, as the answering task uses them. Usable from any thread.
 struct Exchange: Sendable {
     let eventLoop: any EventLoop
     private let handler: NIOLoopBound<RequestHandler>
     private let number: Int
 
-    /// The bytes of a write, before the reader's progress is known.
     private static let pieceSize = 32 * 1024
 
     init(_ handler: RequestHandler, number: Int, on eventLoop: any EventLoop) {
@@ -20,7 +19,7 @@ struct Exchange: Sendable {
         eventLoop.execute { body(handler.value) }
     }
 
-    /// Sends a response; returns once a stream is written.
+    /// Sends a response. Returns after a stream is written.
     func send(_ response: Response) async {
         let heavyCall = response.heavyCall
         switch response.body {
@@ -60,9 +59,7 @@ struct Exchange: Sendable {
         }
     }
 
-    /// Writes a part of the body, and waits until the reader has room for more.
-    ///
-    /// - Throws: ``ConnectionLost``.
+    /// Returns when the reader has room for more.
     func write(_ bytes: ByteBuffer) async throws {
         guard bytes.readableBytes > 0 else { return }
         try await withCheckedThrowingContinuation { continuation in
@@ -70,15 +67,14 @@ struct Exchange: Sendable {
         }
     }
 
-    /// Closes the connection, or the stream of HTTP/2, if the exchange is not over.
     func close() { run { [number] in $0.close(number) } }
 
-    /// Tells the caller to send the body that it announced.
+    /// Permits the caller to send the announced body (`100 Continue`).
     func proceed() { run { [number] in $0.proceed(number) } }
 
-    /// There is room for more of the body.
+    /// Call this after the buffered body has room again.
     func readMore() { run { [number] in $0.readMore(number) } }
 
-    /// From now on the reader of the body keeps its deadline.
+    /// From now on, the reader of the body enforces a deadline.
     func endBodyDeadline() { run { [number] in $0.endBodyDeadline(number) } }
 }

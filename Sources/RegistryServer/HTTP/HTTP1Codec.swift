@@ -5,10 +5,10 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import RegistryCore
 
-/// HTTP/1 between NIO's decoder and the ``RequestHandler``: the rules of RFC 9112 that need the version and the raw fields, and the
-/// bytes of responses.
+/// HTTP/1 between NIO's decoder and the ``RequestHandler``: the rules of RFC 9112 that need the version and the raw
+/// fields, and the bytes of responses.
 ///
-/// Later handlers see `Connection: close` in a connection's last request, whatever it contained.
+/// Adds `Connection: close` to the last request of a connection, whatever the request contained.
 final class HTTP1Codec: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -17,10 +17,10 @@ final class HTTP1Codec: ChannelDuplexHandler {
 
     private let decoder: HTTP1Decoder
     private var isLast = false
-    /// Nothing more is passed on.
+    /// Input is no longer passed on.
     private var isOver = false
     private var isFaulty = false
-    /// HTTP/1.0 has no chunks.
+    /// HTTP/1.0, which has no chunks.
     private var isOld = false
     private var asksForUpgrade = false
     private var isChunked = false
@@ -40,16 +40,16 @@ final class HTTP1Codec: ChannelDuplexHandler {
         case .body(let bytes): context.fireChannelRead(wrapInboundOut(.body(bytes)))
         case .end:
             isOver = isLast
-            // The request is answered as if it had not asked for another protocol.
+            // The upgrade is ignored, so the next request is HTTP again.
             decoder.isToRestart = asksForUpgrade && !isLast
             context.fireChannelRead(wrapInboundOut(.end(nil)))
         }
     }
 
-    /// Input after the last request is not read. The decoder would collect it until the response.
+    /// Stops reading after the last request, because the decoder would buffer further input until the response.
     func read(context: ChannelHandlerContext) { if !isOver || isFaulty { context.read() } }
 
-    /// Bytes after the last request need not be HTTP. Of those behind a fault, NIO's handler makes an error each time.
+    /// Bytes after the last request need not be HTTP. After a fault, NIO's handler reports an error for each read.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error is ByteToMessageDecoderError || isOver && error is HTTPParserError { return }
         context.fireErrorCaught(error)
@@ -63,7 +63,7 @@ final class HTTP1Codec: ChannelDuplexHandler {
         isLast = isOld || !head.isKeepAlive || head.method == .CONNECT
         guard var request = HTTPRequest(head) else { return refuse(HTTPParserError.invalidMethod, context) }
         if isLast { request.headerFields[.connection] = "close" }
-        // A client of HTTP/1.0 does not expect an interim response, and could not read one.
+        // HTTP/1.0 clients do not expect interim responses and cannot read them.
         if isOld { request.headerFields[.expect] = nil }
         context.fireChannelRead(wrapInboundOut(.head(request)))
     }
@@ -92,7 +92,7 @@ extension HTTP1Codec {
         context.write(wrapOutboundOut(bytes), promise: promise)
     }
 
-    /// No field can contain a line end: `HTTPField` rejects such values.
+    /// Fields cannot contain line ends, because `HTTPField` rejects such values.
     private func bytes(of head: ResponseHead, reserving body: Int) -> ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(640 + body)
@@ -124,9 +124,9 @@ extension HTTP1Codec {
 }
 
 extension HTTPRequest {
-    /// Nil for a method that is no token.
+    /// Nil if the method is not a token.
     fileprivate init?(_ head: HTTPRequestHead) {
-        // NIO's own conversion parses each path as a URL, which takes longer than all else here.
+        // NIO's conversion parses each path as a URL, which is slower than everything else here.
         guard head.uri.utf8.first == UInt8(ascii: "/") else {
             guard let request = try? HTTPRequest(head, secure: false, splitCookie: false) else { return nil }
             self = request
@@ -151,7 +151,7 @@ private struct FramingFields {
 
     init(_ headers: HTTPHeaders) {
         for (name, value) in headers {
-            // Most names differ in length.
+            // Switches on the length first, because most names differ in length.
             switch name.utf8.count {
             case 4 where name.lowercased() == "host":
                 hosts += 1
@@ -163,14 +163,14 @@ private struct FramingFields {
         }
     }
 
-    /// Whether NIO's parser takes what follows the request for another protocol: only with both fields.
+    /// NIO's parser stops parsing HTTP after such a request. It needs both fields.
     var asksForUpgrade: Bool { hasUpgrade && isUpgradeNamed }
 
     private static func namesUpgrade(_ value: String) -> Bool {
         value.split(separator: ",").contains { $0.trimming { $0 == " " }.lowercased() == "upgrade" }
     }
 
-    /// HTTP/1.0 did without a host; two are wrong in either version.
+    /// HTTP/1.0 needs no host. Two hosts are wrong in both versions.
     func fault(in version: HTTPVersion) -> MalformedRequest? {
         if hosts == 0 { return version.minor == 0 ? nil : .noHost }
         return hosts == 1 && isHostValid ? nil : .badHost

@@ -1,16 +1,15 @@
 import NIOCore
 import NIOHTTP1
 
-/// NIO's decoder of requests, which may begin anew.
+/// NIO's decoder of requests, with a restart.
 ///
-/// After a request for another protocol, NIO's decoder no longer parses HTTP. A new one then takes the rest of the input.
+/// After a request for an upgrade, NIO's decoder no longer parses HTTP. A new decoder then reads the remaining input.
 final class HTTP1Decoder: ByteToMessageDecoder {
     typealias InboundOut = HTTPServerRequestPart
 
     private let limits: NIOHTTPDecoderLimitConfiguration
     private var decoder: HTTPRequestDecoder
 
-    /// Set behind the last part of a request for another protocol.
     var isToRestart = false
 
     init(_ limits: ServerConfiguration.Limits) {

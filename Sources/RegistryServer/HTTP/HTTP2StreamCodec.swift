@@ -5,7 +5,7 @@ import NIOHTTP2
 import NIOHTTPTypes
 import RegistryCore
 
-/// One stream of HTTP/2 between its frames and the ``RequestHandler``.
+/// One HTTP/2 stream between its frames and the ``RequestHandler``.
 final class HTTP2StreamCodec: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTPRequestPart
@@ -20,7 +20,7 @@ final class HTTP2StreamCodec: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .headers(let frame):
-            // Trailers end the body, and are not read.
+            // Trailers end the body and are ignored.
             if !hasHead { receiveHead(frame.headers, context) }
             if frame.endStream { context.fireChannelRead(wrapInboundOut(.end(nil))) }
         case .data(let frame):
@@ -78,14 +78,13 @@ extension ResponseHead {
         return headers
     }
 
-    /// Fields that differ in nearly every response: in HPACK's table they would evict the others.
+    /// Fields with a new value in most responses. They would evict others from HPACK's table.
     private static let changingFields: Set<HTTPField.Name> = [
         .contentLength, .date, RequestID.field, .rateLimit,
     ]
 }
 
 extension HTTPRequest {
-    /// Nil for a field that HTTP does not allow.
     fileprivate init?(_ headers: HPACKHeaders) {
         var (method, scheme, authority, path): (Method?, String?, String?, String?)
         var fields = HTTPFields()

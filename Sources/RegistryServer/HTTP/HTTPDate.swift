@@ -1,8 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The time in the format of the `Date` field (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`, formatted
-/// once a second.
+/// The `Date` field (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`, formatted once per second.
 enum HTTPDate {
     private static let last = Mutex<(second: Int, text: String)>((0, ""))
 
@@ -14,7 +13,7 @@ enum HTTPDate {
         }
     }
 
-    /// - Parameter second: seconds since 1970.
+    /// - Parameter second: Since 1970.
     static func format(_ second: Int) -> String {
         var time = time_t(second)
         var parts = tm()

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A bounded buffer of lines read ahead while earlier ones are processed.
+/// A bounded buffer between the reader and the processing of lines.
 ///
-/// So slow lines are answered at once, one by one, and fast ones in large batches.
+/// Slow lines are answered one by one, and fast ones in large batches.
 final class LineBuffer: Sendable {
     private struct State {
         var lines: [BodyLine] = []
@@ -17,7 +17,7 @@ final class LineBuffer: Sendable {
         var isReady: Bool { !lines.isEmpty || isOver }
     }
 
-    /// The reader waits above this number of bytes.
+    /// In bytes. Above it, the reader waits.
     static let capacity = 256 * 1024
     private let state = Mutex(State())
 
@@ -35,7 +35,7 @@ final class LineBuffer: Sendable {
         }
     }
 
-    /// There are no more lines, or the read failed.
+    /// Ends the lines, after an error if any.
     func finish(_ failure: (any Error)? = nil) {
         wakeTaker { state in
             state.isOver = true
@@ -43,7 +43,7 @@ final class LineBuffer: Sendable {
         }
     }
 
-    /// No more lines are taken; a waiting reader is released.
+    /// Rejects further lines and wakes a waiting reader.
     func abandon() {
         let giver = state.withLock { state in
             state.isAbandoned = true
@@ -52,10 +52,9 @@ final class LineBuffer: Sendable {
         giver?.resume()
     }
 
-    /// Waits for lines, and takes up to `limit` of them.
+    /// Waits for lines and removes up to `limit`. Empty at the end.
     ///
-    /// - Returns: none at the end.
-    /// - Throws: the reader's error, after all lines before it are taken.
+    /// - Throws: The reader's error, after all earlier lines.
     func takeLines(_ limit: Int) async throws -> [BodyLine] {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -85,7 +84,6 @@ final class LineBuffer: Sendable {
 }
 
 extension BodyLine {
-    /// In memory, roughly.
     fileprivate var size: Int {
         switch self {
         case .text(let bytes): bytes.count + 64

@@ -4,19 +4,19 @@ import RegistryCore
 enum BodyLine: Sendable, Hashable {
     /// Without the newline.
     case text([UInt8])
-    /// It was longer than the limit; its text was dropped.
+    /// Longer than the limit. Its text was dropped.
     case tooLong
 }
 
-/// Cuts the parts of a body into lines, and keeps at most one incomplete line.
+/// Splits a body into lines. Stores at most one incomplete line.
 struct LineSplitter {
-    /// In bytes without its newline.
+    /// In bytes, without the newline.
     static let maximumLine = 64 * 1024
 
     private var rest: [UInt8] = []
     private var isTooLong = false
 
-    /// - Returns: the lines completed by this part, without blank ones.
+    /// - Returns: The lines that this part completes, without blank ones.
     mutating func add(_ part: ByteBuffer) -> [BodyLine] {
         var lines: [BodyLine] = []
         var view = part.readableBytesView
@@ -29,7 +29,7 @@ struct LineSplitter {
         return lines
     }
 
-    /// The last line, which may lack a newline.
+    /// The last line if it has no newline.
     mutating func finish() -> BodyLine? {
         defer { (rest, isTooLong) = ([], false) }
         if isTooLong { return .tooLong }

@@ -7,9 +7,9 @@ import NIOSSL
 import NIOTLS
 import ServiceLifecycle
 
-/// A port with its connections: HTTP/1.1, and with TLS HTTP/2 as well, by ALPN.
+/// A port with its connections: HTTP/1.1, and with TLS also HTTP/2 by ALPN.
 ///
-/// On graceful shutdown it accepts no more connections, and ends once requests in flight are answered.
+/// On graceful shutdown it accepts no more connections, and ends after the requests in flight.
 struct Listener: Service {
     private let configuration: ServerConfiguration
     private let limits: ServerConfiguration.Limits
@@ -19,8 +19,8 @@ struct Listener: Service {
     private let respond: RequestHandler.Respond
 
     /// - Parameters:
-    ///   - local: The addresses of this machine, which may have any number of connections, as the trusted proxies may.
-    ///   - onServing: Called with the port once requests are accepted; the system chooses the port if it is 0.
+    ///   - local: The addresses of this machine. Like trusted proxies, they have no connection limit.
+    ///   - onServing: Called with the port once requests are accepted. Port 0 lets the system choose.
     init(
         _ configuration: ServerConfiguration,
         local: [AddressRange] = IPAddress.loopback,
@@ -47,8 +47,8 @@ struct Listener: Service {
         let server = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: Int32(limits.backlog))
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // By default NIO accepts 4 connections per turn of the event loop. Under load turns are long, and the kernel's queue
-            // would fill up.
+            // By default NIO accepts 4 connections per turn of the event loop. Under load turns are long, and the
+            // kernel's queue fills.
             .serverChannelOption(.maxMessagesPerRead, value: 256)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -74,11 +74,11 @@ struct Listener: Service {
         }
     }
 
-    /// - Throws: `TooManyConnections`, so that the connection is closed.
+    /// If it throws, NIO closes the connection.
     private func accept(_ channel: any Channel) throws {
         let slot = NIOLoopBound(try count.admit(channel), eventLoop: channel.eventLoop)
         guard let tls else { return try addHTTP1(to: channel, slot.value) }
-        // No timer of the later handlers runs before the end of the handshake.
+        // Later handlers have no timers before the end of the handshake.
         let timer = channel.eventLoop.scheduleTask(in: TimeAmount(limits.requestDeadline)) {
             channel.close(promise: nil)
         }
@@ -105,7 +105,7 @@ struct Listener: Service {
     private func addHTTP2(to channel: any Channel, _ slot: ConnectionSlot) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(NIOHTTP2Handler(mode: .server))
-        // Ends idle connections, and those of a stopping service after the responses of their streams.
+        // Closes idle connections, and on shutdown each connection after its last stream.
         let management = NIOHTTP2ServerConnectionManagementHandler(
             eventLoop: channel.eventLoop,
             configuration: .init(
@@ -116,7 +116,7 @@ struct Listener: Service {
             )
         )
         try pipeline.addHandler(management)
-        // The channel became active before the handshake, so this handler must be told.
+        // The channel was active before the handshake, so this handler missed the event.
         management.channelActive(context: try pipeline.context(handler: management))
         let connection = Request.Connection(channel)
         let slot = NIOLoopBound(slot, eventLoop: channel.eventLoop)
@@ -130,7 +130,7 @@ struct Listener: Service {
     }
 }
 
-/// Accepts no more connections while so many are open.
+/// Pauses accepting while the limit of open connections is reached.
 private final class AcceptLimit: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel

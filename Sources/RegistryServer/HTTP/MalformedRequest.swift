@@ -1,7 +1,7 @@
 import HTTPTypes
 import RegistryCore
 
-/// A request that is rejected for its framing, before any other check.
+/// A request with invalid framing. Rejected before all other checks.
 struct MalformedRequest: Error {
     let problem: Problem
 
@@ -29,7 +29,7 @@ extension Problem {
 }
 
 extension HTTPRequest {
-    /// A fault of a stream's request that the layers below allow.
+    /// Faults of HTTP/2 requests that NIO accepts.
     func streamFault(mostFields: Int) -> Problem? {
         if headerFields.count > mostFields { return .headersTooLarge }
         let hosts = headerFields[values: .hostField]
@@ -40,6 +40,6 @@ extension HTTPRequest {
 }
 
 extension HTTPField.Name {
-    /// `:authority` and `HTTPRequest.authority` replace it.
+    /// Replaced by `:authority` and `HTTPRequest.authority`.
     fileprivate static let hostField = HTTPField.Name("host")!
 }

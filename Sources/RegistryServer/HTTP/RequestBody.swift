@@ -1,44 +1,40 @@
 import NIOCore
 import Synchronization
 
-/// A request's body as it arrives, for one reader at a time.
+/// A request's body as it arrives. Allows one reader at a time.
 final class RequestBody: Sendable {
     private struct State {
         var bytes = ByteBuffer()
         var isWhole = false
         var isLost = false
         var reader: CheckedContinuation<Void, Never>?
-        /// The caller waits for permission to send it.
+        /// The caller waits for `100 Continue`.
         var isExpected = false
     }
 
-    /// The connection reads no more while so many bytes wait for the reader.
+    /// Bytes buffered before the connection stops reading.
     private static let capacity = 64 * 1024
 
     static let none = RequestBody(ByteBuffer())
 
-    /// Nil for a body that was whole from the beginning.
+    /// Nil for a body that arrived with its head.
     let exchange: Exchange?
     private let state: Mutex<State>
 
-    /// A whole body.
     init(_ bytes: ByteBuffer) {
         exchange = nil
         state = Mutex(State(bytes: bytes, isWhole: true))
     }
 
-    /// A body whose rest is still to come.
-    ///
-    /// - Parameter isExpected: whether the caller waits for `100 Continue`.
+    /// `isExpected`: the caller waits for `100 Continue`.
     init(_ bytes: ByteBuffer, of exchange: Exchange, isExpected: Bool) {
         self.exchange = exchange
         state = Mutex(State(bytes: bytes, isExpected: isExpected && bytes.readableBytes == 0))
     }
 
-    /// The bytes, if the body was whole from the beginning.
     var wholeBytes: ByteBuffer? { exchange == nil ? state.withLock(\.bytes) : nil }
 
-    /// - Returns: whether there is room for more.
+    /// - Returns: Whether there is room for more.
     func add(_ bytes: ByteBuffer) -> Bool {
         let (reader, hasRoom) = state.withLock { state in
             var bytes = bytes
@@ -49,7 +45,6 @@ final class RequestBody: Sendable {
         return hasRoom
     }
 
-    /// - Parameter isLost: whether the rest will never come.
     func finish(isLost: Bool = false) {
         let reader = state.withLock { state in
             if isLost { state.isLost = !state.isWhole } else { state.isWhole = true }
@@ -58,10 +53,7 @@ final class RequestBody: Sendable {
         reader?.resume()
     }
 
-    /// Waits for bytes.
-    ///
-    /// - Returns: all that have arrived; nil at the end.
-    /// - Throws: ``ConnectionLost``.
+    /// All buffered bytes, as soon as there are any. Nil at the end.
     func next() async throws -> ByteBuffer? {
         while true {
             let (bytes, isEnd) = try takeBytes()

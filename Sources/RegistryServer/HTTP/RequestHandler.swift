@@ -4,16 +4,17 @@ import NIOHTTP1
 import NIOHTTPTypes
 import RegistryCore
 
-/// Reads the requests of a connection, or of one stream of HTTP/2, starts their calls, writes the responses, and closes connections
-/// that would stay open forever: with a body that trickles in or is not read, or a reader that has stopped.
+/// Reads the requests of a connection or an HTTP/2 stream, starts their calls, and writes the responses. Closes
+/// connections that would stay open forever because of slow bodies, unread bodies or stalled readers.
 ///
-/// ``RequestState`` decides each step. A call runs as a task, on the connection's event loop until it says otherwise.
+/// ``RequestState`` decides each step. A call runs as a task, on the connection's event loop until it chooses another
+/// executor.
 final class RequestHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundIn = Never
     typealias OutboundOut = ResponsePart
 
-    /// Answers a request; nil if the connection was lost meanwhile.
+    /// Nil if the connection was lost.
     typealias Respond = @Sendable (Request) async -> Response?
 
     private enum Timer { case idle, body, reader, response, stop, end }
@@ -26,7 +27,6 @@ final class RequestHandler: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private var state: RequestState
     private var body: RequestBody?
-    /// The writer of a stream that waits for its reader.
     private var writer: CheckedContinuation<Void, any Error>?
     private var timers: [Timer: Scheduled<Void>] = [:]
     private var idleSince = NIODeadline.distantPast
@@ -35,9 +35,7 @@ final class RequestHandler: ChannelDuplexHandler {
     private var hasOwnBodyDeadline = false
     private var isBusy = false
 
-    /// - Parameters:
-    ///   - slot: the connection's entry in the table of connections.
-    ///   - isStream: whether it is for a stream of HTTP/2, whose connection has its own idle timer and end.
+    /// - Parameter isStream: Whether this is an HTTP/2 stream. Its connection handles idleness and the close.
     init(
         _ connection: Request.Connection,
         _ limits: ServerConfiguration.Limits,
@@ -137,7 +135,7 @@ extension RequestHandler {
 
     private func completeRead() {
         perform(state.readCompleted())
-        // Most requests arrive in one read; only the others need a timer.
+        // Most requests arrive in one read. Only others need a timer.
         if state.isReadingBody, !hasOwnBodyDeadline, timers[.body] == nil {
             startTimer(.body, limits.requestDeadline) { $0.giveUpBody() }
         }
@@ -172,7 +170,7 @@ extension RequestHandler {
         timers[.body] = nil
         guard !state.isAnsweredEarly else { return closeNow() }
         perform(state.refuse(.requestTimeout))
-        // A stream ends with the rest of its request, or after the same time again.
+        // A stream ends with the rest of its request, or after one more deadline.
         if isStream { startTimer(.body, limits.requestDeadline) { $0.giveUpBody() } }
         update()
     }
@@ -182,7 +180,7 @@ extension RequestHandler {
         write(Response(problem, requestID: RequestID.choose(nil)), for: state.number)
     }
 
-    /// Begins held requests, and reads on, as far as the responses before them allow.
+    /// Starts held requests and continues reading, as far as earlier responses allow.
     private func release() {
         guard !isReleasing else { return }
         isReleasing = true
@@ -210,8 +208,8 @@ extension RequestHandler {
         context?.read()
     }
 
-    /// Ends the connection behind its last response. Closed while input is unread, it would be reset, and the caller would lose the
-    /// response; so what still comes is read and dropped for a moment.
+    /// Closes the output after the last response, then reads and drops input for a second. Closing a socket with unread
+    /// input resets it, and the caller would lose the response.
     private func endConnection() {
         context?.close(mode: .output, promise: nil)
         startTimer(.end, Duration.seconds(1)) { $0.closeNow() }
@@ -220,7 +218,7 @@ extension RequestHandler {
     private func closeNow() { context?.close(promise: nil) }
 }
 
-/// For ``Exchange``, on the event loop.
+/// Called by ``Exchange`` on the event loop.
 extension RequestHandler {
     func write(_ response: Response, for number: Int) {
         guard state.expects(number), let context else { return }
@@ -230,7 +228,7 @@ extension RequestHandler {
         responded(context)
     }
 
-    /// - Returns: whether the body is wanted, too.
+    /// - Returns: Whether to write the body, too.
     func beginResponse(_ response: Response, contentLength: Int?, for number: Int) -> Bool {
         guard state.expects(number), let context else { return false }
         let head = head(of: response, contentLength: contentLength)
@@ -282,7 +280,7 @@ extension RequestHandler {
 
     private func responded(_ context: ChannelHandlerContext) {
         idleSince = context.eventLoop.now
-        // Nobody reads the rest of a body that comes after its response.
+        // The rest of a body after its response has no reader.
         body.take()?.finish(isLost: true)
         if context.channel.isWritable { stopTimer(.response) }
         if isStream { watchReader(context) }
@@ -301,7 +299,8 @@ extension RequestHandler {
         timers[timer] = context.eventLoop.assumeIsolated().scheduleTask(in: time) { action(self) }
     }
 
-    /// A stream closes with its last byte. A small response that the reader's window has no room for leaves it writable.
+    /// A stream closes after its last byte. If the peer's window has no room, a small response stays unsent while the
+    /// stream is writable.
     private func watchReader(_ context: ChannelHandlerContext) {
         context.eventLoop.assumeIsolated().execute { [self] in
             startTimer(.reader, limits.stalledReader) { $0.closeNow() }
@@ -312,7 +311,7 @@ extension RequestHandler {
         if !timers.isEmpty { timers.removeValue(forKey: timer)?.cancel() }
     }
 
-    /// Closes the connection once it was without a request for so long. One timer watches it, so that requests need none.
+    /// Closes the connection after `time` without a request. One timer serves all requests.
     private func awaitIdleness(for time: TimeAmount) {
         startTimer(.idle, time) { handler in
             handler.timers[.idle] = nil
@@ -323,7 +322,7 @@ extension RequestHandler {
         }
     }
 
-    /// The server stops. A request may be on its way, and is answered; its response is the last.
+    /// The service stops. A request that is on its way still gets a response, the last one.
     private func stop() {
         guard !state.isStopping else { return }
         state.isStopping = true

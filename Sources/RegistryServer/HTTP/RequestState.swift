@@ -3,52 +3,46 @@ import NIOCore
 import NIOHTTPTypes
 import RegistryCore
 
-/// The progress of the requests of one connection, or of one stream of HTTP/2: a value without socket, task and timer.
+/// The progress of the requests of a connection or an HTTP/2 stream, as a value without sockets, tasks and timers.
 ///
-/// Responses keep the order of requests: a request begins when the one before it is whole and answered. Until then later input is
-/// held, and nothing more is read.
+/// Responses keep the order of requests. A request starts after the previous one was read and answered. Until then,
+/// later input is held and reading pauses.
 struct RequestState {
     enum Event {
         case part(HTTPRequestPart)
-        /// Input that is not HTTP, or a request that breaks a rule of its framing.
+        /// Invalid HTTP, or a request with invalid framing.
         case fault(Problem)
-        /// The caller sends nothing more.
+        /// The caller closed its output.
         case inputClosed
     }
 
     enum Action {
         case nothing
-        /// Take the request with `takeRequest()`, and start its call.
+        /// Call `takeRequest()` and start its call.
         case start
-        /// Add bytes to the body that the call reads.
         case addToBody(ByteBuffer)
         case finishBody
-        /// Send a problem as the last response; the call's own response, if any, is dropped.
+        /// Send the problem as the last response, in place of the call's response.
         case refuse(Problem)
-        /// The last response was written.
         case endConnection
         case close
     }
 
     private enum Input {
-        /// No request has begun.
         case awaited
-        /// The rest of the body is for the call.
         case arriving
-        /// The request was answered before its end; so many bytes were dropped since.
+        /// The response preceded the end of the request. Counts the bytes dropped since.
         case dropped(Int)
         case whole
-        /// Nothing after the last request counts. It is read, until the caller has taken the response.
+        /// The last request is complete. Further input is read and ignored until the caller has the response.
         case over
     }
 
     private enum Output {
         case none
-        /// The call is not answered yet.
         case awaited
-        /// The head of a stream was written.
         case streaming
-        /// The response is written, and exceeds the socket's buffers.
+        /// The response was written and exceeds the socket's buffers.
         case draining
     }
 
@@ -56,30 +50,26 @@ struct RequestState {
     private let isStream: Bool
     private var input = Input.awaited
     private var output = Output.none
-    /// The request that was not started yet: most are whole at the end of a read.
+    /// A request that has not started, because most are complete at the end of a read.
     private var pending: (head: HTTPRequest, body: ByteBuffer)?
     private var held: [Event] = []
     private var isBodyFull = false
-    /// The connection ends after this request's response.
     var isLast = false
     private(set) var isHead = false
-    /// The number of the request that is being answered.
     private(set) var number = 0
-    /// The server stops: the next response is the last.
+    /// The service stops. The next response is the last.
     var isStopping = false
 
     /// - Parameters:
-    ///   - mostUnread: how much of a body is still taken, and dropped, once its request was answered, in bytes.
-    ///   - isStream: whether it is a stream, which ends with its request anyway.
+    ///   - mostUnread: Bytes of a body that are read and dropped after an early response.
+    ///   - isStream: Whether this is an HTTP/2 stream, which ends with its request.
     init(mostUnread: Int, isStream: Bool) {
         self.mostUnread = mostUnread
         self.isStream = isStream
     }
 
-    /// Whether the next response ends the connection.
     var closes: Bool { (isLast || isStopping) && !isStream }
 
-    /// Whether the body of the current request is still to come.
     var isReadingBody: Bool {
         switch input {
         case .arriving, .dropped: true
@@ -87,13 +77,10 @@ struct RequestState {
         }
     }
 
-    /// Whether a request is being read or answered.
     var isBusy: Bool { isReadingBody || !isAnswered || !held.isEmpty }
 
     private var isAnswered: Bool { if case .none = output { true } else { false } }
-    /// A stream is being written.
     var isStreaming: Bool { if case .streaming = output { true } else { false } }
-    /// The request was answered before its end.
     var isAnsweredEarly: Bool { if case .dropped = input { true } else { false } }
     private var isDraining: Bool { if case .draining = output { true } else { false } }
     private var isAwaited: Bool { if case .awaited = output { true } else { false } }
@@ -102,14 +89,13 @@ struct RequestState {
         switch (input, output) {
         case (_, .draining): false
         case (.over, _): true
-        // A client that waits for its response sends nothing meanwhile, and changing the kernel's registration of events twice
-        // takes time.
+        // A client that waits for its response sends nothing, and changing the kernel's event registration twice takes
+        // time.
         case (.whole, _): !isLast && held.isEmpty
         default: held.isEmpty && !isBodyFull
         }
     }
 
-    /// Whether a response or a part of one is still wanted.
     func expects(_ number: Int) -> Bool {
         guard number == self.number else { return false }
         switch output {
@@ -138,7 +124,6 @@ extension RequestState {
         }
     }
 
-    /// The action of the first held event whose turn has come; nil if there is none.
     mutating func releaseNext() -> Action? { held.isEmpty || isHeld ? nil : handleEvent(held.removeFirst()) }
 
     private mutating func handleEvent(_ event: Event) -> Action {
@@ -177,16 +162,15 @@ extension RequestState {
         return .nothing
     }
 
-    /// A request whose body did not arrive in one read starts without its rest.
+    /// Starts a request with an incomplete body.
     mutating func readCompleted() -> Action {
         guard case .arriving = input, pending != nil else { return .nothing }
         return .start
     }
 
-    /// - Parameter isFull: whether the call has not read most of what arrived.
     mutating func noteBody(isFull: Bool) { isBodyFull = isFull }
 
-    /// Ends a request that cannot be read; nothing after it counts.
+    /// Rejects a malformed request. Later input is ignored.
     mutating func refuse(_ problem: Problem) -> Action {
         guard !isStreaming, !isDraining else { return .close }
         number += 1
@@ -198,7 +182,6 @@ extension RequestState {
 extension RequestState {
     mutating func beginStream() { output = .streaming }
 
-    /// The whole response was written.
     mutating func responded(isWritable: Bool) -> Action {
         output = isWritable ? .none : .draining
         isBodyFull = false

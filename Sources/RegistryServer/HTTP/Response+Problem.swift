@@ -5,7 +5,7 @@ import RegistryCore
 // The only conversion of errors to responses.
 
 extension Response {
-    /// The RFC 9457 response to a failed request, without internal details.
+    /// An RFC 9457 response without internal details.
     init(_ error: any Error, requestID: String, logger: @autoclosure () -> Logger) {
         self.init(Problem(error, logger: logger()), requestID: requestID)
         addFields(of: error)
@@ -22,7 +22,7 @@ extension Response {
         )
     }
 
-    /// Adds the fields of an error that its problem lacks.
+    /// Adds fields that the problem itself does not have.
     mutating func addFields(of error: any Error) {
         if let error = error as? MethodNotAllowed {
             fields[.allow] = error.allowed.map(\.rawValue).joined(separator: ", ")
@@ -33,7 +33,7 @@ extension Response {
 }
 
 extension Problem {
-    /// The problem for any error. An internal error is logged, and becomes `internal-error`.
+    /// Logs unexpected errors and converts them to `internal-error`.
     init(_ error: any Error, logger: @autoclosure () -> Logger) {
         switch error {
         case let problem as Problem: self = problem
@@ -55,7 +55,7 @@ extension Problem {
         switch code {
         case .unauthenticated: fields[.wwwAuthenticate] = "Bearer"
         case .unavailable, .tooManyRequests: fields[.retryAfter] = String(retryAfterSeconds)
-        // The rest of the body still arrives; its sender must not consider the connection free.
+        // The rest of the body still arrives, so the caller must not reuse the connection.
         case .bodyTooLarge, .malformedRequest, .headersTooLarge, .requestTimeout: fields[.connection] = "close"
         default: break
         }

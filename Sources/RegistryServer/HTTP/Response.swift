@@ -2,7 +2,6 @@ import HTTPTypes
 import NIOCore
 import RegistryCore
 
-/// The response to a request.
 struct Response: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
@@ -11,12 +10,11 @@ struct Response: Sendable {
     }
 
     var status: HTTPResponse.Status = .ok
-    /// Its own fields, beside those of every response.
+    /// In addition to the fields of every response.
     var fields: HTTPFields = [:]
     var body = Body.bytes([])
-    /// A page's content security policy; nil for other responses.
     var contentPolicy: String?
-    /// The heavy call of this response: it ends when the reader has taken all but the last piece, or the response is dropped.
+    /// The heavy call of this response. It ends when only the last piece is unread, or the response is dropped.
     var heavyCall: CountedCall?
     var requestID = ""
 
@@ -40,13 +38,12 @@ struct Response: Sendable {
         Response(fields: [.contentType: MediaType.lines], body: .stream(stream))
     }
 
-    /// The bytes of the body; none of a stream.
     var bytes: [UInt8] {
         guard case .bytes(let bytes) = body else { return [] }
         return bytes
     }
 
-    /// Calls the closure with each field but those of the message's framing. Not cacheable unless its own fields allow it.
+    /// Calls `body` with each field except framing. Forbids caching unless the response's own fields allow it.
     func forEachField(_ body: (HTTPField) -> Void) {
         for field in fields where field.name != .connection { body(field) }
         body(HTTPField(name: RequestID.field, value: requestID))
@@ -57,14 +54,12 @@ struct Response: Sendable {
     }
 }
 
-/// The body of a response that is written while it is sent, at any size.
 protocol ResponseStream: Sendable {
-    /// - Throws: if it cannot be completed or the reader is gone; the connection then ends without the last chunk.
+    /// - Throws: An error if the body cannot be completed. The connection then closes without the last chunk.
     func write(to writer: Exchange) async throws
 }
 
 extension JSONWriter {
-    /// The last line of NDJSON, without which it is not complete.
     mutating func writeEnd(count: Int) {
         object { json in
             json.member("end", true)
@@ -77,7 +72,7 @@ extension JSONWriter {
 private enum UsualFields {
     static let notCached = HTTPField(name: .cacheControl, value: "no-store")
 
-    /// Against content sniffing, referrers and subresources in a browser.
+    /// Against content sniffing, referrers and subresources.
     static let inABrowser = [
         HTTPField(name: .xContentTypeOptions, value: "nosniff"),
         HTTPField(name: .init("Referrer-Policy")!, value: "no-referrer"),
@@ -88,12 +83,11 @@ private enum UsualFields {
     )
 }
 
-/// A part of a response on its way to the connection.
 enum ResponsePart: Sendable {
-    /// An interim response: the caller may send the body that it announced.
+    /// An interim response (`100 Continue`).
     case proceed
     case whole(ResponseHead, [UInt8])
-    /// The bytes of the body and its end follow.
+    /// The parts of the body and `end` follow.
     case head(ResponseHead)
     case bytes(ByteBuffer)
     case end
@@ -101,12 +95,10 @@ enum ResponsePart: Sendable {
 
 struct ResponseHead: Sendable {
     let response: Response
-    /// Nil if it is unknown before the end.
     let contentLength: Int?
-    /// The connection ends after this response.
     let closes: Bool
 
-    /// Calls the closure with each field but `Connection` and `Transfer-Encoding`.
+    /// Calls `body` with each field except `Connection` and `Transfer-Encoding`.
     func forEachField(_ body: (HTTPField) -> Void) {
         response.forEachField(body)
         if let contentLength, response.status != .noContent {

@@ -12,7 +12,7 @@ final class FeedbackRecorder: Sendable {
     private let counters = Mutex<[FeedbackLabels: Counter]>([:])
     private let guardTrips = Mutex<Counter?>(nil)
 
-    /// Guards of many apps may trip in turn; the metric counts them all.
+    /// Limits log messages about tripped guards. The metric counts all.
     private static let noticeInterval = Duration.seconds(60)
 
     init(clock: ServiceClock, logger: Logger, metrics: any MetricsFactory) {
@@ -21,7 +21,6 @@ final class FeedbackRecorder: Sendable {
         self.metrics = metrics
     }
 
-    /// Counts results by action and APNs's reason, and tripped guards.
     func record(_ outcome: FeedbackOutcome, of reports: [FeedbackReport], in scope: Scope) {
         var counts: [FeedbackLabels: Int] = [:]
         for (report, result) in zip(reports, outcome.results) {
@@ -50,7 +49,7 @@ final class FeedbackRecorder: Sendable {
         }
     }
 
-    /// Created when the first guard trips, so that the metric does not exist before.
+    /// Created when the first guard trips. The metric does not exist before.
     private var guardTripCounter: Counter {
         guardTrips.withLock { known in
             let counter = known ?? Counter(label: Metric.guardTrips.rawValue, factory: metrics)
@@ -77,7 +76,7 @@ final class FeedbackRecorder: Sendable {
     }
 }
 
-/// Few labels, whatever senders invent.
+/// Replaces unknown reasons, to bound the number of series.
 struct FeedbackLabels: Hashable {
     let action: FeedbackAction
     let reason: UTF8Text
@@ -89,7 +88,7 @@ struct FeedbackLabels: Hashable {
 
     var dimensions: [(String, String)] { [("action", action.rawValue), ("reason", reason.string)] }
 
-    /// The reasons of APNs's documentation, and the one that APNs spells differently.
+    /// From APNs's documentation, with the one that APNs spells differently.
     static let reasons: Set<UTF8Text> = [
         "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority", "BadTopic",
         "DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType", "MissingDeviceToken",

@@ -1,7 +1,7 @@
-/// All metrics of the service, by Prometheus name.
+/// All metrics by Prometheus name.
 ///
-/// Labels have few values, all of our own: templates of routes, states, codes. Never a token, an alias, an id, a key or
-/// an app.
+/// Labels have few values, all from this program: route templates, states, codes. Never a token, an alias, an id, a key
+/// or an app.
 enum Metric: String, Sendable, CaseIterable {
     case build = "pushreg_build_info"
     case requests = "pushreg_http_requests_total"

@@ -1,10 +1,9 @@
 import RegistryStore
 
-/// Writes measurements in Prometheus's text format, version 0.0.4.
+/// Prometheus's text format, version 0.0.4.
 struct MetricsText {
     static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// The text between braces; empty without labels.
     typealias Labels = String
 
     private(set) var text = ""
@@ -16,7 +15,7 @@ struct MetricsText {
 
     mutating func add(_ metric: Metric, _ value: Double) { add(metric, [("", value)]) }
 
-    /// Series without counts are left out, because each has many buckets.
+    /// Omits empty histograms, because each has many buckets.
     mutating func add(_ metric: Metric, _ series: [(labels: Labels, value: Histogram.Snapshot)]) {
         let series = series.filter { $0.value.count > 0 }
         guard begin(metric, if: !series.isEmpty) else { return }

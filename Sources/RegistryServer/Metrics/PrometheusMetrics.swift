@@ -2,9 +2,9 @@ import Metrics
 import RegistryStore
 import Synchronization
 
-/// The metrics of swift-metrics, each series once, for Prometheus to read.
+/// A swift-metrics backend for Prometheus.
 ///
-/// Frequently counting code creates its counter once and keeps it: counting is then an addition, without a lookup.
+/// Code on hot paths creates its counter once and keeps it, so that counting needs no lookup.
 final class PrometheusMetrics: MetricsFactory {
     private struct Series {
         var counters: [MetricsText.Labels: PrometheusCounter] = [:]
@@ -28,7 +28,7 @@ final class PrometheusMetrics: MetricsFactory {
         findSeries(\.histograms, label, dimensions, PrometheusHistogram())
     }
 
-    // A removed counter would look like a restart.
+    // Keeps counters, because removing one would look like a restart.
     func destroyCounter(_ handler: any CounterHandler) {}
     func destroyRecorder(_ handler: any RecorderHandler) {}
     func destroyTimer(_ handler: any TimerHandler) {}

@@ -1,6 +1,6 @@
 import Metrics
 
-/// Counts the requests rejected for exceeding a fair share.
+/// Counts requests above a caller's fair share.
 struct RefusalMetrics: Sendable {
     private let bodies: Counter
     private let heavyCalls: Counter
@@ -12,7 +12,6 @@ struct RefusalMetrics: Sendable {
         credentials = Counter(label: Metric.limitedCredentials.rawValue, factory: factory)
     }
 
-    /// Ignores other errors.
     func count(_ error: any Error) {
         switch error {
         case is BodyBudgetIsSpent: bodies.increment()

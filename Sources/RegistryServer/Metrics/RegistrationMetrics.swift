@@ -2,7 +2,7 @@ import Metrics
 import RegistryCore
 
 struct RegistrationMetrics: Sendable {
-    /// The refusals by rules; all others are `other`.
+    /// Counted by code. Others count as `other`.
     private static let refusals: [Problem.Code] = [
         .superseded, .tokenKindConflict, .tokenUnregistered, .activityEnded, .activityExpired, .clockSkew, .notYours,
         .unavailable,

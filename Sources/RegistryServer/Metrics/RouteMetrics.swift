@@ -9,9 +9,7 @@ final class RouteMetrics: Sendable {
     private let responses: [Counter]
     private let durations: Timer
 
-    /// - Parameters:
-    ///   - method: of the route; a HEAD counts as its GET.
-    ///   - template: of the route, or another word of our own; never a path.
+    /// HEAD counts as GET. `template` is the route's template or another constant, never a path.
     init(method: String, template: String, _ factory: any MetricsFactory) {
         let dimensions = [("method", method), ("route", template)]
         responses = Self.classes.map { name in

@@ -34,7 +34,7 @@ final class ServiceMetrics: Sendable {
         RouteMetrics(method: method, template: template, factory)
     }
 
-    /// Without Postgres, its metrics are left out.
+    /// Omits metrics from Postgres if it is not available.
     func response() async -> Response {
         let totals = try? await totals.value()
         var text = MetricsText()

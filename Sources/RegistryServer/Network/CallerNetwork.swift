@@ -1,8 +1,7 @@
-/// The network of a caller, the unit of limits: an IPv4 address, or the /64 of an IPv6 address, because one caller
-/// usually has a whole /64.
+/// The unit of limits by network: an IPv4 address, or an IPv6 /64, because one caller usually has a complete /64.
 struct CallerNetwork: Sendable, Hashable, CustomStringConvertible {
     private let isWide: Bool
-    /// In network order, the first byte in the highest bits.
+    /// In network byte order.
     private let bits: UInt64
 
     init(of address: IPAddress) {
@@ -10,7 +9,7 @@ struct CallerNetwork: Sendable, Hashable, CustomStringConvertible {
         bits = address.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Nil without an address, and for loopback: it is this machine, or an unnamed proxy.
+    /// Nil without an address, and for loopback, which is this machine or a proxy outside of `trustedProxies`.
     init?(_ address: IPAddress?) {
         guard let address, !address.isLoopback else { return nil }
         self.init(of: address)

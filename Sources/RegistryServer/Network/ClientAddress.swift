@@ -2,17 +2,16 @@ import HTTPTypes
 import NIOCore
 
 struct ClientAddress: Sendable {
-    /// The proxies whose `X-Forwarded-For` is trusted.
     let trustedProxies: [AddressRange]
 
-    /// The peer, or for a trusted proxy the rightmost untrusted address of `X-Forwarded-For`: the client itself may
-    /// have written the entries to its left.
+    /// The peer. For a trusted proxy, the rightmost untrusted address of `X-Forwarded-For`, because a client can forge
+    /// the entries to its left.
     func findAddress(_ peer: IPAddress?, _ fields: HTTPFields) -> IPAddress? {
         guard let peer, isTrusted(peer) else { return peer }
         let hops = fields[values: .forwardedFor].joined(separator: ",").split(separator: ",")
         var last = peer
         for hop in hops.reversed() {
-            // An unreadable entry proves nothing about those to its left.
+            // After an unreadable entry, the entries to its left are not trusted.
             guard let address = Self.address(hop) else { return last }
             guard isTrusted(address) else { return address }
             last = address
@@ -22,7 +21,7 @@ struct ClientAddress: Sendable {
 
     func isTrusted(_ address: IPAddress) -> Bool { trustedProxies.contains { $0.contains(address) } }
 
-    /// Some proxies write brackets or a port.
+    /// Some proxies add brackets or a port.
     private static func address(_ hop: Substring) -> IPAddress? {
         let text = hop.drop { $0 == " " }.prefix { $0 != " " }
         if let address = IPAddress(String(text)) { return address }
@@ -38,7 +37,7 @@ extension IPAddress {
     /// Nil for Unix sockets.
     init?(_ address: SocketAddress?) {
         guard let text = address?.ipAddress else { return nil }
-        // A link-local address carries its interface: fe80::1%eth0.
+        // Link-local addresses contain their interface: fe80::1%eth0.
         self.init(String(text.prefix { $0 != "%" }))
     }
 }

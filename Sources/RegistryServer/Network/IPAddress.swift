@@ -1,8 +1,8 @@
 import Foundation
 
-/// An IPv4 or IPv6 address; an IPv4 address written as IPv6 (`::ffff:10.0.0.1`) is that IPv4 address.
+/// An IPv4 or IPv6 address. `::ffff:10.0.0.1` is the IPv4 address 10.0.0.1.
 struct IPAddress: Sendable, Hashable, CustomStringConvertible {
-    /// 4 or 16 bytes, in network order.
+    /// 4 or 16 bytes in network order.
     let bytes: [UInt8]
 
     init(bytes: [UInt8]) {
@@ -10,7 +10,7 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         self.bytes = isMapped ? Array(bytes.suffix(4)) : bytes
     }
 
-    /// Reads `10.0.0.1` or `2001:db8::1`: no zone, no brackets, no octal or short forms.
+    /// Reads `10.0.0.1` or `2001:db8::1`, without zones, brackets, octal or short forms.
     init?(_ text: String) {
         var (four, six) = ([UInt8](repeating: 0, count: 4), [UInt8](repeating: 0, count: 16))
         if inet_pton(AF_INET, text, &four) == 1 {
@@ -32,14 +32,14 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
     var isLoopback: Bool { Self.loopback.contains { $0.contains(self) } }
 
-    /// Whether it is public: no loopback, private, link-local, shared, reserved, documentation or multicast address
-    /// (the special-purpose registries of RFC 6890), nor an IPv6 form of one.
+    /// False for loopback, private, link-local, shared, reserved, documentation and multicast addresses (the
+    /// special-purpose registries of RFC 6890), and their IPv6 forms.
     var isPublic: Bool {
         if let embedded { return embedded.isPublic }
         return !Self.special.contains { $0.contains(self) }
     }
 
-    /// The IPv4 address in one of NAT64 (RFC 6052), 6to4 (RFC 3056) or the old compatible form.
+    /// The IPv4 address in NAT64 (RFC 6052), 6to4 (RFC 3056) and the old compatible form.
     private var embedded: IPAddress? {
         guard bytes.count == 16 else { return nil }
         if bytes.starts(with: [0x20, 0x02]) { return IPAddress(bytes: Array(bytes[2..<6])) }
@@ -60,12 +60,11 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     private static func ranges(_ texts: [String]) -> [AddressRange] { texts.compactMap { AddressRange($0) } }
 }
 
-/// All addresses with a common prefix, such as `10.0.0.0/8`.
+/// Addresses with a common prefix, such as `10.0.0.0/8`.
 package struct AddressRange: Sendable, Hashable {
     private let address: IPAddress
     private let bitCount: Int
 
-    /// Reads CIDR notation; an address alone is a range of one. Nil for any other text.
     package init?(_ text: String) {
         let halves = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = halves.first.flatMap({ IPAddress(String($0)) }) else { return nil }

@@ -1,7 +1,6 @@
 enum HTML {
-    /// Escapes by Unicode scalar.
-    ///
-    /// A quotation mark with a combining accent is another character than a quotation mark, yet ends an attribute.
+    /// Escapes Unicode scalars, not characters: a quotation mark with a combining accent is a different character, but
+    /// still ends an attribute.
     static func escape(_ text: some StringProtocol) -> String {
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)

@@ -2,7 +2,7 @@ import Crypto
 import HTTPTypes
 import RegistryCore
 
-/// The files that pages load, at an address with a hash of their content, so that browsers may keep them forever.
+/// The address contains a hash of the files, so that browsers can cache them forever.
 struct PageAssets: Sendable {
     private let files: [String: [UInt8]]
     /// Such as `/docs/assets/9f1c2d3e4b5a`.
@@ -14,9 +14,7 @@ struct PageAssets: Sendable {
         address = base + "/" + Hexadecimal.encode(Array(SHA256.hash(data: all).prefix(6)))
     }
 
-    /// A file of another version, as of another release's instance, must not be cached.
-    ///
-    /// - Throws: `no-such-route` for a missing file.
+    /// Files of another version, requested from another release, are not cacheable.
     func response(_ name: String, version: String) throws(Problem) -> Response {
         guard let bytes = files[name] else { throw Problem(.noSuchRoute, "There is no such file.") }
         let isCurrent = address.hasSuffix("/" + version)

@@ -1,15 +1,14 @@
 import Mustache
 
-/// Templates of pages, parsed once; each may include the others by name.
+/// Parsed templates that can include each other by name.
 struct PageTemplates: Sendable {
     private let library: MustacheLibrary
 
-    /// - Parameter sources: by name. They are part of the program, and a test renders each.
     init(_ sources: [String: [UInt8]]) {
         MustacheContentTypes.register(EscapedByScalar(), named: "SCALARS")
         var library = MustacheLibrary()
         for (name, bytes) in sources {
-            // Each sets its escaping, because the library resets it for every template.
+            // Sets the escaping in each template, because the library resets it.
             let text = "{{% CONTENT_TYPE:SCALARS}}" + String(decoding: bytes, as: UTF8.self)
             do {
                 try library.register(text, named: name)

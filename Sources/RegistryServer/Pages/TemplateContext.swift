@@ -1,10 +1,10 @@
 import Mustache
 import RegistryCore
 
-/// The fields of a template: texts, flags, and rows of more fields.
+/// The fields of a template: texts, flags, and rows of fields.
 ///
-/// A nil field is absent, so that `{{#name}}` tests for its presence. A name that a row lacks is looked up in the
-/// enclosing context: rows use names that pages do not have.
+/// Nil fields are absent, so `{{#name}}` tests for presence. Mustache looks up absent names in the enclosing context,
+/// so rows must not reuse names of pages.
 struct TemplateContext: MustacheParent, Sendable, ExpressibleByDictionaryLiteral {
     enum Content: Sendable {
         case text(String)
@@ -28,7 +28,7 @@ struct TemplateContext: MustacheParent, Sendable, ExpressibleByDictionaryLiteral
 
     mutating func add(_ others: TemplateContext) { values.merge(others.values) { $1 } }
 
-    /// The value for Mustache. `hasRows` tests for a field `rows`.
+    /// `hasRows` tests for a field `rows`.
     func child(named name: String) -> Any? {
         switch values[name] {
         case .text(let text): text
@@ -39,7 +39,7 @@ struct TemplateContext: MustacheParent, Sendable, ExpressibleByDictionaryLiteral
         }
     }
 
-    /// Nil instead of false, so that the enclosing context is asked, too.
+    /// Nil in place of false, so that Mustache searches the enclosing context.
     private func asksFor(_ name: Substring) -> Bool? {
         values[name.prefix(1).lowercased() + name.dropFirst()] == nil ? nil : true
     }
@@ -53,6 +53,6 @@ extension TemplateContext.Content: ExpressibleByStringLiteral, ExpressibleByStri
     static func optional(_ text: String?) -> Self? { text.map { .text($0) } }
     static func optional(_ text: UTF8Text?) -> Self? { text.map { .text($0.string) } }
     static func optional(_ fields: TemplateContext?) -> Self? { fields.map { .row($0) } }
-    /// Nil if empty, so that `{{#name}}` tests for rows, too.
+    /// Nil if empty, so that `{{#name}}` tests for rows.
     static func list(_ rows: [TemplateContext]) -> Self? { rows.isEmpty ? nil : .rows(rows) }
 }

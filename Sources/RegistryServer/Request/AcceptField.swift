@@ -1,17 +1,17 @@
 import HTTPTypes
 
-/// The choice between `application/json` and `application/x-ndjson` by `Accept` (RFC 9110, section 12.5.1): the most
-/// specific matching range gives a type's quality.
+/// Chooses between `application/json` and `application/x-ndjson` by `Accept` (RFC 9110, section 12.5.1). The most
+/// specific matching range determines a type's quality.
 ///
-/// JSON is the default for equal weights, for neither, and without the field.
+/// JSON is the default.
 struct AcceptField {
-    /// In bytes; a longer field is ignored, so that it does not cost more than the rest of the request.
+    /// In bytes. Longer fields are ignored because of their cost.
     static let longest = 1024
 
     private var json = Weight()
     private var lines = Weight()
 
-    /// The quality of a type, in thousandths, and the specificity of its range.
+    /// `quality` is in thousandths. `closeness` is the specificity of the range.
     private struct Weight {
         var quality = 0
         var closeness = 0
@@ -54,7 +54,7 @@ extension AcceptField {
     private static let jsonType: StaticString = "json"
     private static let linesType: StaticString = "x-ndjson"
 
-    /// 3 for the type's own name, 2 for `application/*`, 1 for `*/*`, 0 for another.
+    /// 3 for the type's name, 2 for `application/*`, 1 for `*/*`, 0 for others.
     private static func closeness(of name: Bytes, to type: StaticString) -> Int {
         if name.count == 3, name.elementsEqual("*/*".utf8) { return 1 }
         let length = application.utf8CodeUnitCount
@@ -63,7 +63,7 @@ extension AcceptField {
         return isEqual(rest, type) ? 3 : rest.elementsEqual("*".utf8) ? 2 : 0
     }
 
-    /// Compares without regard to case; `other` is lower-case.
+    /// Ignores case. `other` must be lower-case.
     private static func isEqual(_ text: Bytes, _ other: StaticString) -> Bool {
         other.withUTF8Buffer { other in
             text.count == other.count
@@ -71,7 +71,7 @@ extension AcceptField {
         }
     }
 
-    /// The weight among a range's parameters, in thousandths: 1000 if absent or invalid.
+    /// The `q` parameter in thousandths. 1000 if absent or invalid.
     private static func quality(_ parameters: Bytes) -> Int {
         var rest = parameters
         while !rest.isEmpty {
@@ -82,7 +82,7 @@ extension AcceptField {
         return 1000
     }
 
-    /// `0`, `1`, or either with a point and up to three digits.
+    /// `0` or `1`, optionally with a point and up to three digits.
     private static func thousandths(_ text: Bytes) -> Int? {
         let digits = text.dropFirst(2)
         guard let whole = text.first, whole == UInt8(ascii: "0") || whole == UInt8(ascii: "1"), text.count <= 5,
@@ -97,7 +97,7 @@ extension AcceptField {
         return value <= 1000 ? value : nil
     }
 
-    /// Removes and returns the text before the next mark outside of quotation marks, with the mark.
+    /// Removes and returns the text before the next unquoted `mark`, and drops the mark.
     private static func next(_ rest: inout Bytes, before mark: UInt8) -> Bytes {
         var (isQuoted, isEscaped) = (false, false)
         for index in rest.indices {

@@ -3,10 +3,10 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// The position of the next page of an alias, as an opaque text for callers.
+/// The position of the next page, opaque to callers.
 ///
-/// It is base64url of a version byte, eight bytes for scope, alias and list, the end of the page, and a checksum: a
-/// cursor of another alias, or an altered one, is detected. It is no secret.
+/// Base64url of a version byte, eight bytes of a hash over scope, alias and list, the end of the page, and a checksum.
+/// Detects altered cursors and cursors of other lists. Not secret.
 enum Cursor {
     private static let version: UInt8 = 1
 
@@ -25,24 +25,21 @@ enum Cursor {
         return Base64URL.encode(bytes)
     }
 
-    /// - Throws: a sentence if it is no cursor of this alias.
     static func decode(_ text: String, of alias: Alias, in scope: Scope) throws(JSONFaultReason) -> Int64 {
         guard let bytes = Base64URL.decode(text), bytes.count == 25 else { throw fault }
         let number = bytes[9..<17].reduce(0) { $0 << 8 | Int64($1) }
-        // Any different bit shows here: the version, the subject, the number and the checksum, and base64 that is not
-        // canonical.
+        // Encoding again checks the version, subject, number, checksum and canonical base64.
         guard number >= 0, encode(after: number, of: alias, in: scope) == text else { throw fault }
         return number
     }
 
-    /// - Throws: a sentence if it is no cursor of this alias's tokens of the kind.
     static func decode(
         _ text: String,
         of kind: TokenKind,
         under alias: Alias,
         in scope: Scope
     ) throws(JSONFaultReason) -> TokenPosition {
-        // The hash has 32 bytes; an attributes type may follow.
+        // 32 bytes of hash, optionally followed by an attributes type.
         guard let bytes = Base64URL.decode(text), bytes.count >= 49,
             let type = String(bytes: bytes[41..<(bytes.count - 8)], encoding: .utf8)
         else { throw fault }
@@ -52,14 +49,13 @@ enum Cursor {
     }
 
     /// - Parameters:
-    ///   - part: of the list, such as a kind of token; up to 255.
-    ///   - list: its identity, including filters: with others it is another list.
+    ///   - part: A part of the list, such as a kind of token, up to 255.
+    ///   - list: Identifies the list, including its filters.
     static func encode(after number: Int64, part: Int = 0, of list: [String], in scope: Scope) -> String {
         let position = [UInt8(part)] + withUnsafeBytes(of: number.bigEndian) { Array($0) }
         return encode(after: position, subject(list, scope))
     }
 
-    /// - Throws: a sentence if it is no cursor of this list.
     static func decode(
         _ text: String,
         of list: [String],
@@ -79,7 +75,6 @@ enum Cursor {
         }
     }
 
-    /// - Throws: a sentence if it is no cursor of a plan for these names.
     static func decode(_ text: String, of request: PlanRequest, in scope: Scope) throws(JSONFaultReason) -> PlanPosition
     {
         guard let bytes = Base64URL.decode(text), [26, 58].contains(bytes.count) else { throw planFault }

@@ -1,6 +1,6 @@
 import RegistryCore
 
-/// Parses the `Host` of a request: a name or an address, and an optional port (RFC 3986, section 3.2).
+/// `Host`: a name or an address, and an optional port (RFC 3986, section 3.2).
 enum HostField {
     static func isValid(_ host: String) -> Bool {
         var host = host
@@ -27,7 +27,6 @@ enum HostField {
         return end > host.startIndex ? end : nil
     }
 
-    /// Empty, or a colon with optional digits.
     private static func isPort(_ rest: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard let colon = rest.first else { return true }
         let digits = rest.dropFirst()
@@ -44,7 +43,7 @@ enum HostField {
         }
     }
 
-    /// Letters, digits and the other characters of a name; escapes after a `%` are not checked.
+    /// Does not check the escapes after `%`.
     private static func isOfName(_ byte: UInt8) -> Bool {
         ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-._~%!$&'()*+,;=".utf8.contains(byte)
     }

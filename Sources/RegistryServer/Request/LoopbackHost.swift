@@ -1,9 +1,9 @@
 /// Whether a `Host` names this machine.
 ///
-/// Without authentication any web page could have a browser call the service under the page's own name that resolves to
-/// 127.0.0.1 (DNS rebinding); such a request carries that name as its `Host`.
+/// Without authentication, a web page could call the service under its own name if that name resolves to 127.0.0.1 (DNS
+/// rebinding). Such a request has the page's name as `Host`.
 enum LoopbackHost {
-    /// `localhost`, an address of 127.0.0.0/8, or `[::1]`, each with or without a port.
+    /// `localhost`, an address of 127.0.0.0/8, or `[::1]`, each with an optional port.
     static func matches(_ host: String) -> Bool {
         guard let name = withoutPort(host.lowercased()) else { return false }
         return name == "localhost" || name == "[::1]" || isLoopbackAddress(name)
@@ -14,7 +14,7 @@ enum LoopbackHost {
         let name = host[..<(end ?? host.endIndex)]
         let rest = host[name.endIndex...]
         guard !rest.isEmpty else { return name }
-        // A port may be absent after its colon (RFC 3986).
+        // The port can be empty (RFC 3986).
         guard rest != ":" else { return name }
         guard rest.first == ":", let port = decimal(rest.dropFirst()), port <= 65_535 else { return nil }
         return name

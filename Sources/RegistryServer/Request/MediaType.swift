@@ -1,10 +1,10 @@
 import RegistryCore
 
-/// A media type with its parameters, such as `application/json; charset=utf-8`.
+/// Such as `application/json; charset=utf-8`.
 struct MediaType: Sendable, Hashable {
-    /// Lower case, without parameters.
+    /// Lower-case.
     let name: String
-    /// Names in lower case, values without their quotes.
+    /// Lower-case names, unquoted values.
     let parameters: [UTF8Text: String]
 
     static let json = "application/json"
@@ -12,7 +12,7 @@ struct MediaType: Sendable, Hashable {
     static let lines = "application/x-ndjson"
 
     init(_ text: String) {
-        // Bytes, because comparing characters costs far more, and every body has a type.
+        // Splits bytes, because comparing characters is far slower and every body has a type.
         let fields = text.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map {
             Self.trimmed(Substring($0))
         }
@@ -25,13 +25,12 @@ struct MediaType: Sendable, Hashable {
         parameters = Dictionary(pairs) { first, _ in first }
     }
 
-    /// JSON in UTF-8, the only accepted encoding.
     var isJSON: Bool { name == Self.json && isUTF8 }
 
     /// NDJSON is always UTF-8.
     var isLines: Bool { name == Self.lines && isUTF8 }
 
-    /// Many libraries write `utf8`, which is no registered name.
+    /// Many libraries send `utf8`, which is not a registered name.
     private var isUTF8: Bool { ["utf-8", "utf8"].contains((parameters["charset"] ?? "utf-8").lowercased()) }
 
     private static func trimmed(_ text: Substring) -> String {

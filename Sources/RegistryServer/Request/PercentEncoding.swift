@@ -1,8 +1,8 @@
 import RegistryCore
 
-/// Percent-encoding by RFC 3986: `%` and two hex digits are a byte, and `+` is a plus.
+/// RFC 3986. A plus is not a space.
 enum PercentEncoding {
-    /// Decodes once; nil for a bad escape, and for bytes that are not UTF-8.
+    /// Decodes once. Nil for bad escapes and invalid UTF-8.
     static func decode(_ text: Substring) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var text = text

@@ -8,12 +8,12 @@ struct Query: Sendable, Hashable {
 
     private let parameters: [Parameter]
 
-    /// More than any call has.
+    /// Above every call's number of parameters.
     static let most = 64
 
-    /// - Throws: `malformed-path` for bad escapes, bytes that are not UTF-8, and more than ``most``.
+    /// - Throws: `malformed-path` for bad escapes, invalid UTF-8, and more than ``most`` parameters.
     init(_ raw: Substring) throws(Problem) {
-        // Bytes, because comparing characters costs far more, and the caller is not authenticated yet.
+        // Splits bytes, because comparing characters is far slower and the caller is not authenticated yet.
         let pairs = raw.utf8.split(separator: UInt8(ascii: "&"), maxSplits: Self.most)
         guard pairs.count <= Self.most else {
             throw Problem(.malformedPath, "The query has more than \(Self.most) parameters; no call has so many.")

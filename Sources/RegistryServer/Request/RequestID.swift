@@ -2,18 +2,18 @@ import HTTPTypes
 import RegistryCore
 import Synchronization
 
-/// Identifies a request in its answer and in the log.
+/// Identifies a request in its response and in the log.
 enum RequestID {
     static let field = HTTPField.Name("Request-Id")!
 
-    /// The caller's own if it is 1 to 128 visible ASCII characters, else 32 random hex digits.
+    /// The caller's id if it has 1 to 128 visible ASCII characters, otherwise 32 random hex digits.
     static func choose(_ given: String?) -> String {
         guard let given, (1...128).contains(given.utf8.count), given.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { return random() }
         return given
     }
 
-    /// Not secret: the process's own random number and a counter, both mixed, which saves a system call per request.
+    /// Not secret. Mixes a random number of this process with a counter, which saves a system call per request.
     private static func random() -> String {
         let count = counter.add(1, ordering: .relaxed).newValue
         let halves = ((process ^ mix(count)).bigEndian, mix(count &+ process).bigEndian)
@@ -23,7 +23,7 @@ enum RequestID {
     private static let process = UInt64.random(in: .min ... .max)
     private static let counter = Atomic<UInt64>(0)
 
-    /// A permutation of all numbers that separates neighbours (the finalizer of MurmurHash3).
+    /// A permutation that separates neighbours (the finalizer of MurmurHash3).
     private static func mix(_ number: UInt64) -> UInt64 {
         var mixed = number
         mixed = (mixed ^ (mixed >> 33)) &* 0xFF51_AFD7_ED55_8CCD

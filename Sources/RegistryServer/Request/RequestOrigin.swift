@@ -1,16 +1,14 @@
 import HTTPTypes
 import RegistryCore
 
-/// The origin of a changing request, by the browser's fields.
+/// The origin of a change, from the browser's header fields.
 enum RequestOrigin {
     private static let site = HTTPField.Name("Sec-Fetch-Site")!
 
-    /// Rejects forms from another site's page. A browser without these fields is trusted: the form's own token decides
-    /// then, and is always checked.
-    ///
-    /// - Throws: `forbidden`.
+    /// Rejects forms from other sites' pages. Without these fields the request is trusted, because the form's own token
+    /// is always checked.
     static func check(_ fields: HTTPFields, authority: String?) throws(Problem) {
-        // Browsers send "null" for pages that, like ours, hide their origin.
+        // Browsers send "null" for pages that hide their origin, as ours do.
         guard isOwn(fields, authority: authority, believesNull: true) else {
             throw Problem(
                 .forbidden,
@@ -19,9 +17,7 @@ enum RequestOrigin {
         }
     }
 
-    /// Rejects calls from another site's page. There is no token here, so a hidden origin is foreign, too.
-    ///
-    /// - Throws: `forbidden`.
+    /// Rejects calls from other sites' pages, including pages with a hidden origin, because calls have no form token.
     static func checkCall(_ fields: HTTPFields, authority: String?) throws(Problem) {
         guard isOwn(fields, authority: authority, believesNull: false) else {
             throw Problem(

@@ -1,25 +1,24 @@
 import RegistryCore
 
-/// The target of a request: the parts of its path and its query, decoded.
+/// The decoded path and query of a request.
 ///
-/// The path is split at `/` first and each part is decoded once after, so `%2F` is part of an id and no separator.
+/// The path is split at `/`, then each part is decoded once, so `%2F` is part of an id and not a separator.
 struct RequestTarget: Sendable, Hashable {
     let parts: [String]
     let query: Query
 
-    /// In bytes, with the query: more than any id, name or cursor of ours.
+    /// In bytes, including the query. Above every valid target.
     static let longest = 8192
 
-    /// More parts than any path of ours has; the rest stays together.
+    /// Above every route's number of parts. The rest stays unsplit.
     private static let mostParts = 16
 
-    /// - Throws: `malformed-path` for bad escapes, bytes that are not UTF-8, excessive length, and targets that are no
-    ///   path.
+    /// - Throws: `malformed-path` for bad escapes, invalid UTF-8, excessive length, and targets that are not paths.
     init(_ raw: String) throws(Problem) {
         guard raw.utf8.count <= Self.longest else {
             throw Problem(.malformedPath, "The path with its query is longer than \(Self.longest) bytes.")
         }
-        // NIO has replaced bytes that are not UTF-8; no path contains either.
+        // NIO replaces invalid UTF-8. No path contains its replacement either.
         var text = raw
         guard let path = text.withUTF8(Path.init) else {
             throw Problem(.malformedPath, "The path must begin with '/' and percent-encode all but visible ASCII.")
@@ -29,15 +28,13 @@ struct RequestTarget: Sendable, Hashable {
         query = try Query(Substring(raw.utf8.dropFirst(path.length + 1)))
     }
 
-    /// The path of a target, in undecoded parts. Read as bytes in one pass because callers are not authenticated yet,
-    /// and every request has one.
+    /// The undecoded parts of a path. One pass over bytes, because every request pays for it, authenticated or not.
     private struct Path {
         private(set) var parts: [String] = []
         private(set) var hasEscapes = false
-        /// In bytes, without the query.
         private(set) var length: Int
 
-        /// - Returns: nil if it does not begin with `/` or contains anything but visible ASCII.
+        /// Nil unless it begins with `/` and has only visible ASCII characters.
         init?(_ bytes: UnsafeBufferPointer<UInt8>) {
             guard bytes.first == UInt8(ascii: "/") else { return nil }
             parts.reserveCapacity(8)

@@ -2,7 +2,7 @@ import HTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// A permitted request: all inputs of its call but the body.
+/// A permitted request, before its body is read.
 struct Admission: Sendable {
     enum Place: Sendable {
         case none
@@ -17,7 +17,7 @@ struct Admission: Sendable {
 
     enum Step: Sendable {
         case admitted(Admission)
-        /// Postgres must be asked for the app first.
+        /// The app is not cached.
         case needsApp(BundleID)
     }
 
@@ -51,14 +51,9 @@ struct Admission: Sendable {
 }
 
 extension RegistryResponder {
-    /// Decides whether a caller may make a request, without waiting. Calls and the console only authenticate
-    /// differently.
+    /// Decides whether a caller may make a request, without waiting. A nil `app` is looked up in the cache.
     ///
-    /// An app outside of the credentials is rejected before it is looked up, so the time of the answer does not reveal
-    /// its existence.
-    ///
-    /// - Parameter app: the app of the path, if it was looked up; otherwise the cache is used.
-    /// - Throws: `unauthenticated`, `unknown-app`, `forbidden`.
+    /// Rejects an app outside of the credentials before looking it up, so the time does not reveal whether it exists.
     func admit(
         _ principal: Principal,
         to located: RoutedRequest,
@@ -83,9 +78,7 @@ extension RegistryResponder {
         )
     }
 
-    /// As ``admit``, with a lookup of an app that the cache does not know.
-    ///
-    /// - Throws: `unauthenticated`, `unknown-app`, `forbidden`, `unavailable`.
+    /// Like ``admit``, but looks up an app that is not cached.
     func admission(
         of principal: Principal,
         to located: RoutedRequest,
@@ -105,9 +98,6 @@ extension RegistryResponder {
 }
 
 extension RouteTable.Match {
-    /// Nil if the route does not need the app.
-    ///
-    /// - Throws: `unknown-app` for an unknown environment.
     fileprivate var subject: ((App) -> Admission.Place)? {
         get throws(Problem) {
             switch route.action {

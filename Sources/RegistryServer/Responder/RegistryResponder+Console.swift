@@ -4,7 +4,7 @@ import RegistryCore
 import RegistryStore
 
 extension RegistryResponder {
-    /// The stages are those of the API; a cookie identifies the caller.
+    /// Has the stages of the API, with a cookie in place of credentials.
     func servePage(_ page: Route.Page, _ located: RoutedRequest, _ request: Request) async throws -> Response {
         let start = ContinuousClock.now
         let network = network(of: request)
@@ -40,9 +40,6 @@ extension RegistryResponder {
         return form
     }
 
-    /// Identifies the caller by the cookie's session, if its key is still valid.
-    ///
-    /// - Throws: `unavailable`, `RateLimited`.
     private func findVisit(_ request: Request, _ network: CallerNetwork?) async throws -> ConsoleVisit {
         let isSecure = console.isSecure(request.fields, from: request.peer)
         guard !access.authenticator.insecureNoAuth else {
@@ -76,7 +73,7 @@ extension RegistryResponder {
 extension Response {
     static func seeOther(_ location: String) -> Response { Response(status: .seeOther, fields: [.location: location]) }
 
-    /// Redirects to the sign-in page, and from there back; but not to a search, which may contain a pasted token.
+    /// Returns to the page after the sign-in, but drops the query, because a search can contain a pasted token.
     fileprivate static func signIn(toward head: HTTPRequest) -> Response {
         let isPage = head.method == .get && head.path != ConsoleLink.home
         let path = head.path?.split(separator: "?", maxSplits: 1).first ?? ""
@@ -89,7 +86,6 @@ extension Response {
         return with(session, digest: visit.digest, isSecure: visit.isSecure)
     }
 
-    /// The answer that gives the browser a session.
     func with(_ session: ConsoleSession, digest: [UInt8], isSecure: Bool) -> Response {
         var response = self
         let cookie = ConsoleCookie(purpose: .session, isSecure: isSecure)

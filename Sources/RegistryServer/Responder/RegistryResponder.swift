@@ -4,10 +4,10 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// Takes a request through the stages in which it can be rejected, and converts its result to a response.
+/// Passes a request through the stages that can reject it, and converts the result to a response.
 ///
-/// The order of refusals is fixed: host, path, route, method, origin, credentials, app, role, quota, body, the number of heavy
-/// calls, and then the call itself. Postgres is not asked before the stage that needs it.
+/// The order of refusals is fixed: host, path, route, method, origin, credentials, app, role, quota, body, concurrent
+/// heavy calls, then the call itself. No stage queries Postgres before it must.
 struct RegistryResponder: Sendable {
     let parts: ServiceParts
     let rateLimits: RateLimits
@@ -23,9 +23,6 @@ struct RegistryResponder: Sendable {
     var access: AccessState { parts.access }
     var metrics: ServiceMetrics { parts.metrics }
 
-    /// - Parameters:
-    ///   - metrics: nil for its own.
-    ///   - sweeps: for the console.
     init(
         registry: Registry,
         configuration: ServerConfiguration,
@@ -55,9 +52,7 @@ struct RegistryResponder: Sendable {
         console = Console(configuration: configuration, sweeps: sweeps)
     }
 
-    /// Answers a request.
-    ///
-    /// - Returns: nil if the connection was lost, so that no response is possible.
+    /// Nil if the connection was lost and no response is possible.
     func respond(to request: Request) async -> Response? {
         let located: RoutedRequest
         do {
@@ -79,7 +74,6 @@ struct RegistryResponder: Sendable {
         }
     }
 
-    /// Admission, body, call, response: the stages of every request.
     private func perform(_ request: Request, _ located: RoutedRequest) async throws -> Response {
         if case .page(let page) = located.match.route.action { return try await servePage(page, located, request) }
         let network = network(of: request)
@@ -125,10 +119,8 @@ struct RegistryResponder: Sendable {
     struct RoutedRequest {
         let target: RequestTarget
         let match: RouteTable.Match
-        /// Whether the caller prefers NDJSON to JSON.
         let wantsLines: Bool
 
-        /// Whether it is a heavy call.
         var isHeavy: Bool { match.route.isHeavy(asLines: wantsLines) }
     }
 
@@ -136,25 +128,24 @@ struct RegistryResponder: Sendable {
         try access.authenticator.checkHost(of: head)
         let target = try RequestTarget(head.path ?? "")
         let match = try routes.match(head.method, target.parts)
-        // Pages check it themselves, with credentials, too.
+        // Pages check the origin themselves, even with credentials.
         if !match.route.isPage { try access.authenticator.checkOrigin(of: head) }
         return RoutedRequest(target: target, match: match, wantsLines: AcceptField.prefersLines(head.headerFields))
     }
 
-    /// Whether a request is so quick that it may run on the thread of its connection's event loop, which blocks other
-    /// connections meanwhile: a public response from memory, or a call about one record or a page with a small body. A large batch,
-    /// a page of the console and the administration of apps may take many milliseconds.
+    /// Whether the request is fast enough for the connection's event loop, which it blocks: a public response from
+    /// memory, or a call about one record or page with a small body. Large batches, console pages and the
+    /// administration of apps can take many milliseconds.
     func isBrief(_ located: RoutedRequest, _ fields: HTTPFields) -> Bool {
         let route = located.match.route
         guard case .scoped = route.action else { return !route.isPage && route.access == .everyone }
         guard !located.isHeavy || route.cost == .heavyUnlessSmall else { return false }
         guard route.body != .none else { return true }
-        // With HTTP/2 a body's length may be unknown.
+        // HTTP/2 requests can have no length.
         guard let length = fields[.contentLength].flatMap(Int.init) else { return route.body == .single }
         return length <= bodies.limits.singleBody
     }
 
-    /// The call with its body, which only it holds.
     private func receive(_ admission: Admission, _ request: Request) async throws -> Call {
         let kind = admission.route.body
         let executor = request.connection.executor
@@ -176,9 +167,9 @@ struct RegistryResponder: Sendable {
         }
     }
 
-    /// The admission of a request by the caches alone: most callers were here a moment ago. Nil if Postgres must be asked.
+    /// Admission from the caches alone. Nil if it needs Postgres.
     ///
-    /// For public calls, credentials are ignored, even invalid ones: `/livez` must not wait for Postgres.
+    /// Public calls ignore credentials, even invalid ones, because `/livez` must not wait for Postgres.
     private func knownAdmission(
         _ request: Request,
         to located: RoutedRequest,
@@ -210,13 +201,12 @@ struct RegistryResponder: Sendable {
         do {
             return try await access.authenticator.principal(for: fields, of: bundleID, from: network)
         } catch let problem as Problem where problem.code == .unauthenticated && bundleID != nil {
-            // A fixed delay, so that the time does not reveal whether there is such an app.
+            // A fixed delay hides whether the app exists.
             await access.clock.sleep(until: start + failedCredentialDelay)
             throw problem
         }
     }
 
-    /// The source network of a request, also behind proxies.
     func network(of request: Request) -> CallerNetwork? {
         CallerNetwork(addresses.findAddress(request.peer, request.fields))
     }

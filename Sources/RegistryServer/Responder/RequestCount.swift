@@ -2,13 +2,13 @@ import HTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// The counts of a request from its admission to its end.
+/// The counters held by a request from its admission to its end.
 struct RequestCount: Sendable {
     fileprivate var count = RateLimits.Count()
-    /// Nil for calls that are not heavy.
     fileprivate var heavyCall: CountedCall?
 
-    /// Ends the request, except a heavy call, which ends when its response is read: unread responses stay in memory.
+    /// Ends the counts of the request. A heavy call ends only when its response is read, because unread responses stay
+    /// in memory.
     func finish(_ response: Response) -> Response {
         var response = response
         if let quota = count.quota { response.fields.add(quota) }
@@ -20,19 +20,13 @@ struct RequestCount: Sendable {
 }
 
 extension RegistryResponder {
-    /// Counts an admitted request.
-    ///
-    /// Probes are not counted; sign-ins to the console are, by network.
-    ///
-    /// - Throws: `RateLimited`.
+    /// Probes are exempt. Sign-ins to the console count by network.
     func count(_ admission: Admission) throws(RateLimited) -> RequestCount {
         guard admission.isCounted else { return RequestCount() }
         return RequestCount(count: try rateLimits.count(admission.principal, caller(of: admission)))
     }
 
-    /// Begins a heavy call, once its body is there: callers who send slowly hold none of the limits.
-    ///
-    /// - Throws: `RateLimited`.
+    /// Call it after the body arrived, so that slow senders occupy no slot.
     func beginHeavyCall(_ admission: Admission, _ count: inout RequestCount) throws(RateLimited) {
         guard admission.isCounted, admission.located.isHeavy else { return }
         let place = Self.place(of: admission.located.match)
@@ -47,7 +41,6 @@ extension RegistryResponder {
         return caller
     }
 
-    /// The installation named by the path or the header, if valid.
     private static func installation(of match: RouteTable.Match, _ fields: HTTPFields) -> [UInt8]? {
         guard let name = match.parameters["installationId"] ?? fields[.installationID] else { return nil }
         return name.utf8.count <= Caller.longestInstallation ? Array(name.utf8) : nil

@@ -13,7 +13,6 @@ extension RegistryResponder {
         let requestID: String
         let start: NIODeadline
 
-        /// The response for a result; counts it, and logs it with internal errors.
         func response(_ result: Result<Response, any Error>, _ logger: Logger) -> Response {
             let duration = NIODeadline.now() - start
             var response: Response
@@ -28,12 +27,11 @@ extension RegistryResponder {
             }
             response.requestID = requestID
             metrics?.count(response.status, after: duration)
-            // Few operators log requests, and metadata costs as much as the request's own work here.
+            // Skips the metadata below debug level, because it costs as much as the rest of the request here.
             if logger.logLevel <= .debug { named(logger).debug("request", metadata: summary(of: response, duration)) }
             return response
         }
 
-        /// The log with the request's id, and the caller's trace.
         private func named(_ logger: Logger) -> Logger {
             var logger = logger
             logger[metadataKey: "request-id"] = "\(requestID)"
@@ -44,7 +42,7 @@ extension RegistryResponder {
             return logger
         }
 
-        /// The template instead of the path, which may contain an installation's id.
+        /// Logs the template and not the path, which can contain an installation id.
         private func summary(of response: Response, _ duration: TimeAmount) -> Logger.Metadata {
             [
                 "method": "\(method.rawValue.prefix(16))",

@@ -2,7 +2,7 @@ import HTTPTypes
 import RegistryCore
 
 extension Route {
-    /// The whole API. `…` stands for `/v1/apps/{bundleId}/{environment}`.
+    /// The complete API. `…` is `/v1/apps/{bundleId}/{environment}`.
     static var all: [Route] {
         activities + installations + installationTokens + aliases + plans + audit + others
     }
@@ -34,7 +34,7 @@ extension Route {
         ]
     }
 
-    /// The calls about kinds of which an installation has one token; the device token has its own name, too.
+    /// Calls for kinds with one token per installation. The device token has an additional path.
     private static var installationTokens: [Route] {
         let (ofKind, device) = (installation + "/tokens/{tokenKind}", installation + "/device-token")
         return [

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension Route {
-    /// The pages of the console: for browsers, and not in `openapi.json`.
+    /// For browsers, and not in `openapi.json`.
     static var console: [Route] { entrance + overviews + lists + changes }
 
     private static var entrance: [Route] {

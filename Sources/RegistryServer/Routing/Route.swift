@@ -1,40 +1,37 @@
 import HTTPTypes
 
-/// One call of the API: its path, its permitted callers, its body's limit, and its work.
 struct Route: Sendable {
     enum Body: Sendable, Hashable {
-        /// A body is ignored.
+        /// Ignores a body.
         case none
         /// JSON about one record.
         case single
         /// JSON about many records.
         case batch
-        /// JSON about many records; or any number of NDJSON lines, which the call itself reads.
+        /// JSON about many records, or unlimited NDJSON lines that the call itself reads.
         case batchOrLines
         case form
     }
 
-    /// The cost of a call, which limits concurrent calls.
+    /// Limits concurrent calls.
     enum Cost: Sendable, Hashable {
-        /// It reads and writes one record, or a page.
+        /// One record or one page.
         case light
-        /// It may concern many records.
+        /// Possibly many records.
         case heavy
-        /// Heavy, but a small one is so quick that it runs on the thread of its connection's event loop.
+        /// Heavy, but runs on the connection's event loop if the body is small.
         case heavyUnlessSmall
-        /// Light, unless everything is requested as NDJSON.
+        /// Heavy if the caller prefers NDJSON.
         case heavyAsLines
     }
 
     typealias Page = @Sendable (ConsoleCall) async throws -> Response
 
-    /// The work of a route, by its inputs.
     enum Action: Sendable {
         case plain(@Sendable (Call) async throws -> Response)
-        /// The path begins with an existing app.
+        /// Requires the path's app to exist.
         case app(@Sendable (AppCall) async throws -> Response)
-        /// The path begins with an existing app and an environment.
-        /// Another function answers requests for NDJSON, if the call has it.
+        /// Requires the path's app to exist. `asLines` replaces the call for NDJSON.
         case scoped(
             @Sendable (ScopedCall) async throws -> Response,
             asLines: (@Sendable (ScopedCall) async throws -> Response)?
@@ -43,13 +40,12 @@ struct Route: Sendable {
     }
 
     let method: HTTPRequest.Method
-    /// Such as `/v1/apps/{bundleId}`; braces match any one part of a path that is not empty.
+    /// Such as `/v1/apps/{bundleId}`. Braces match one non-empty part.
     let template: String
     let access: Access
     let body: Body
     let action: Action
     var cost = Cost.light
-    /// Counts the route's requests in a running service.
     var metrics: RouteMetrics?
 
     var isPage: Bool {
@@ -65,7 +61,6 @@ struct Route: Sendable {
         return route
     }
 
-    /// - Parameter asLines: whether the caller prefers NDJSON.
     func isHeavy(asLines: Bool) -> Bool {
         switch cost {
         case .light: false
@@ -84,7 +79,6 @@ struct Route: Sendable {
         Route(method: method, template: template, access: access, body: body, action: .plain(action))
     }
 
-    /// A call below `/v1/apps/{bundleId}`.
     static func app(
         _ method: HTTPRequest.Method,
         _ template: String,
@@ -95,7 +89,7 @@ struct Route: Sendable {
         Route(method: method, template: template, access: access, body: body, action: .app(action))
     }
 
-    /// A call below `/v1/apps/{bundleId}/{environment}`, for which `…` stands.
+    /// A call below `/v1/apps/{bundleId}/{environment}`, abbreviated as `…`.
     static func scoped(
         _ method: HTTPRequest.Method,
         _ template: String,

@@ -1,16 +1,14 @@
 import HTTPTypes
 import RegistryCore
 
-/// Finds the route of a request. HEAD is answered wherever GET is.
+/// Finds the route of a request. GET routes also match HEAD.
 struct RouteTable: Sendable {
-    /// A route with the values of its braces.
     struct Match: Sendable {
         let route: Route
         let parameters: PathParameters
     }
 
     private struct Resource: Sendable {
-        /// A part of a template: a word, or a name in braces.
         enum Part: Sendable, Hashable {
             case word(UTF8Text)
             case parameter(String)
@@ -43,7 +41,6 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// - Throws: `no-such-route`, or `MethodNotAllowed`.
     func match(_ method: HTTPRequest.Method, _ parts: [String]) throws -> Match {
         for resource in resources where Self.matches(parts, resource.parts) {
             guard let route = resource.routes[method == .head ? .get : method] else {
@@ -55,7 +52,7 @@ struct RouteTable: Sendable {
         throw Problem(.noSuchRoute, "The API has nothing at this path; /openapi.json lists what there is.")
     }
 
-    /// A redirection to a page, for its path with a slash at the end; `/` leads to the documentation.
+    /// Redirects a page's path with a trailing slash, and `/` to the documentation.
     private func page(_ method: HTTPRequest.Method, _ parts: [String]) -> Match? {
         guard parts.last == "", [.get, .head].contains(method) else { return nil }
         let parts = parts.count == 1 ? ["docs"] : parts.dropLast()
@@ -69,7 +66,7 @@ struct RouteTable: Sendable {
 
     private static func matches(_ parts: [String], _ template: [Resource.Part]) -> Bool {
         guard parts.count == template.count else { return false }
-        // The distinctive words of templates are at their ends.
+        // Starts at the end, where templates differ most.
         for index in parts.indices.reversed() {
             switch template[index] {
             case .word(let word): if UTF8Text(parts[index]) != word { return false }

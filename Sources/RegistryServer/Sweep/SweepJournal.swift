@@ -1,7 +1,6 @@
 import Foundation
 import Synchronization
 
-/// The result of this instance's last sweep.
 final class SweepJournal: Sendable {
     struct Entry: Sendable, Hashable {
         let endedAt: Date

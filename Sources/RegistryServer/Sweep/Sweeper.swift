@@ -5,14 +5,12 @@ import RegistryCore
 import RegistryStore
 import ServiceLifecycle
 
-/// Stores counts of activities and tokens, records expiries, and deletes rows past their retention, in small steps, while
-/// the service runs.
+/// Stores counts of activities and tokens, records expiries, and deletes rows after their retention, in small steps.
 ///
-/// Nothing depends on its timing: expired tokens are withheld, swept or not. Any number of instances share the work,
-/// each page is a transaction without waits, and the next sweep continues an interrupted one.
+/// Correctness does not depend on its timing: expired tokens are withheld, swept or not. All instances share the work.
+/// Each page is a transaction that waits for no lock. An interrupted sweep continues with the next one.
 struct Sweeper: Service {
     let registry: Registry
-    /// The average pause between two sweeps.
     let interval: Duration
     let logger: Logger
     private let journal: SweepJournal
@@ -20,8 +18,8 @@ struct Sweeper: Service {
 
     /// Rows per transaction, kept low so other writers do not wait.
     private static let pageSize = 500
-    /// The pause after a page, as a multiple of the page's duration, so that callers have priority: under load, pages
-    /// take longer.
+    /// The pause after a page, as a multiple of the page's duration. Gives callers priority, because pages take longer
+    /// under load.
     private static let rest = 2.0
 
     init(
@@ -41,7 +39,7 @@ struct Sweeper: Service {
     func run() async {
         await cancelWhenGracefulShutdown {
             while true {
-                // Instances started together do not sweep together.
+                // Prevents instances that start together from sweeping together.
                 let jitter = Double.random(in: 0.5..<1.5)
                 guard (try? await Task.sleep(for: interval * jitter)) != nil else { return }
                 await sweepOnce()
@@ -49,12 +47,12 @@ struct Sweeper: Service {
         }
     }
 
-    /// A sweep is aborted after this many failures in a row: Postgres itself fails, and each further try may take as
-    /// long as a request may.
+    /// Failures in a row before a sweep is aborted. Postgres itself is then failing, and each attempt can take as long
+    /// as a request.
     private static let mostFailures = 5
 
-    /// Does all due work. A failure of one app is logged, left for the next sweep, and does not affect other apps: the
-    /// order of apps changes each time, so that none is always after the failing ones.
+    /// Does all due work. A failure in one app is logged and left for the next sweep. The order of apps is random, so
+    /// that no app always follows the failing ones.
     func sweepOnce() async {
         let start = ContinuousClock.now
         do {
@@ -75,17 +73,13 @@ struct Sweeper: Service {
             }
             recordSweep(isComplete: isComplete, since: start)
         } catch is CancellationError {
-            // The next sweep does the rest.
         } catch {
             logger.warning("a sweep was given up", metadata: ["error": "\(error)"])
             recordSweep(isComplete: false, since: start)
         }
     }
 
-    /// Runs a part of a sweep.
-    ///
-    /// - Returns: false after a failure, which is logged.
-    /// - Throws: only `CancellationError`.
+    /// False after a failure, which is logged. Only cancellation throws.
     private func attempt(_ part: String, _ body: () async throws -> Void) async throws -> Bool {
         do {
             try await body()
@@ -103,7 +97,7 @@ struct Sweeper: Service {
         journal.recordSweep(.init(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete))
     }
 
-    /// Only for metrics and charts: a failure does not affect the sweep.
+    /// For metrics and charts only. A failure does not affect the sweep.
     private func count(_ scopes: [Scope]) async throws {
         var failures = 0
         for scope in scopes where failures < Self.mostFailures {

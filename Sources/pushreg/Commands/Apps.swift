@@ -2,17 +2,14 @@ import ArgumentParser
 import RegistryCore
 import RegistryStore
 
-/// `pushreg apps`: the apps that the registry serves.
 struct Apps: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Creates, lists, shows and deletes apps.",
         subcommands: [Create.self, List.self, Show.self, Delete.self]
     )
 
-    /// The name of the command line in the audit trail.
     static let who: UTF8Text = "command-line"
 
-    /// - Throws: a ``CommandFailure`` if the text is no bundle id.
     static func bundleID(_ text: String) throws(CommandFailure) -> BundleID {
         do throws(JSONFaultReason) {
             return try BundleID(text)

@@ -4,7 +4,6 @@ import RegistryCore
 import RegistryServer
 import RegistryStore
 
-/// `pushreg audit`: what is stale, what happened, and why an alias's tokens are handed out or not.
 struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows stale tokens and the audit trail, and explains aliases.",
@@ -12,7 +11,6 @@ struct Audit: AsyncParsableCommand {
         subcommands: [Stale.self, Events.self, Explain.self]
     )
 
-    /// The page size of a command's queries.
     fileprivate static let pageSize = 1000
 
     fileprivate static func checkLimit(_ limit: Int) throws(CommandFailure) {

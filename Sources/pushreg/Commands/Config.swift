@@ -2,7 +2,6 @@ import ArgumentParser
 import PostgresDriver
 import RegistryCore
 
-/// `pushreg config print`: the settings in force.
 struct Config: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the settings in force.",
@@ -18,7 +17,7 @@ struct Config: AsyncParsableCommand {
         @OptionGroup(title: "Database") var database: DatabaseOptions
         @OptionGroup(title: "Service") var service: ServiceOptions
 
-        /// - Throws: a ``CommandFailure`` after printing, too, if the service would refuse the settings.
+        /// - Throws: A ``CommandFailure``, after printing, if `serve` would reject the settings.
         func run() async throws {
             let sources = try SettingSources(database, service)
             let rows = try Self.rows(sources)
@@ -36,7 +35,6 @@ struct Config: AsyncParsableCommand {
             _ = try ServiceSettings(sources)
         }
 
-        /// The database in force, and then each setting.
         private static func rows(_ sources: SettingSources) throws(CommandFailure) -> [ConfigRow] {
             let chosen = try DatabaseSettings.choice(sources)
             let database = ConfigRow(name: "database", setting: chosen?.setting, found: chosen)
@@ -59,7 +57,7 @@ private struct ConfigRow {
     let name: String
     let setting: Setting?
     let found: FoundSetting?
-    /// The stronger setting that names the database in this one's place.
+    /// The stronger database setting that overrides this one.
     var winner: FoundSetting?
 
     private var from: String { found?.origin.word ?? "not set" }

@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryServer
 import RegistryStore
 
-/// `pushreg erase`: deletes the stored data about an alias, an installation or a user.
 struct Erase: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Deletes all that is held about an alias, an installation or a signed-in user.",

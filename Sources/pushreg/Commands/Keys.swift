@@ -4,7 +4,6 @@ import RegistryCore
 import RegistryServer
 import RegistryStore
 
-/// `pushreg keys`: the API keys of apps, and root keys.
 struct Keys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Creates, lists and revokes API keys.",
@@ -13,7 +12,6 @@ struct Keys: AsyncParsableCommand {
 }
 
 extension Keys {
-    /// `pushreg keys create --app BUNDLE_ID --role ROLE`, or `--role root`.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Creates an API key and prints it, this once.",
@@ -134,9 +132,6 @@ extension Keys {
 }
 
 extension Registry {
-    /// Nil if none is named.
-    ///
-    /// - Throws: a ``CommandFailure`` if there is no such app.
     fileprivate func existingApp(_ bundleID: BundleID?) async throws -> App? {
         guard let bundleID else { return nil }
         guard let app = try await app(bundleID) else { throw CommandFailure.noApp(bundleID) }

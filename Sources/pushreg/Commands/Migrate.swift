@@ -2,7 +2,6 @@ import ArgumentParser
 import RegistryCore
 import RegistryStore
 
-/// `pushreg migrate`: upgrades the schema of a database, or shows its version.
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Brings the schema of the database up to date, or says where it stands.",

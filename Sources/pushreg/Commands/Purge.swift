@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryServer
 import RegistryStore
 
-/// `pushreg purge`: drops tokens that look dead.
 struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Drops tokens that look dead, or with --dry-run says which.",

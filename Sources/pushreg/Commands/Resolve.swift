@@ -2,7 +2,6 @@ import ArgumentParser
 import RegistryCore
 import RegistryStore
 
-/// `pushreg resolve`: the tokens that an alias names, as a sender would see them.
 struct Resolve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints the tokens that work now for an alias, as a sender would get them.",

@@ -9,9 +9,6 @@ struct ScopeArguments: ParsableArguments {
     @Flag(help: "Prints JSON.") var json = false
     @OptionGroup(title: "Database") var database: DatabaseOptions
 
-    /// Opens the database and lends the registry and the scope in it.
-    ///
-    /// - Throws: a ``CommandFailure`` for arguments that are no names, and when there is no such app.
     func withRegistry<Result: Sendable>(
         limits: ConnectionLimits = ConnectionLimits(),
         _ body: (Registry, Scope) async throws -> Result
@@ -21,7 +18,6 @@ struct ScopeArguments: ParsableArguments {
 }
 
 extension DatabaseOptions {
-    /// - Throws: a ``CommandFailure`` for invalid arguments, and if there is no such app.
     func withScope<Result: Sendable>(
         _ bundleID: String,
         _ environment: String,
@@ -39,7 +35,6 @@ extension DatabaseOptions {
     }
 }
 
-/// - Throws: a ``CommandFailure`` with the rule for KIND or VALUE.
 func readAlias(kind: String, value: String) throws(CommandFailure) -> Alias {
     guard (try? Alias.checkKind(kind)) != nil else {
         throw CommandFailure(
@@ -54,7 +49,6 @@ func readAlias(kind: String, value: String) throws(CommandFailure) -> Alias {
     }
 }
 
-/// - Throws: a ``CommandFailure`` that names the flag and the rule for its value.
 func readOption<Value>(
     _ flag: String,
     _ text: String?,
@@ -68,7 +62,7 @@ func readOption<Value>(
     }
 }
 
-/// The filters of stale tokens, for `audit stale` and `purge`.
+/// The filters of `audit stale` and `purge`.
 struct StaleOptions: ParsableArguments {
     @Option(help: "Only tokens of this kind: update, start, device or widget.") var kind: String?
     @Option(help: "Only tokens of this attributes type.") var attributesType: String?

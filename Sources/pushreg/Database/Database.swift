@@ -4,7 +4,6 @@ import PostgresDriver
 import RegistryCore
 import RegistryStore
 
-/// A connected Postgres, and its pool.
 struct Database: Sendable {
     let pool: PostgresPool
     let logger: Logger
@@ -13,15 +12,14 @@ struct Database: Sendable {
     var migrator: SchemaMigrator { SchemaMigrator(pool: pool) }
 }
 
-/// The treatment of the schema before a command's own work.
+/// How a command treats the schema before its own work.
 enum SchemaPolicy: Sendable {
-    /// Upgrades it.
     case migrate
-    /// Upgrades an embedded database; refuses any other that is behind or ahead.
+    /// Upgrades an embedded database. Rejects any other database that is behind or ahead.
     case require
     /// Accepts any schema.
     case leave
-    /// Accepts any schema, and creates no embedded database.
+    /// Accepts any schema, and does not create an embedded database.
     case look
 }
 
@@ -31,10 +29,6 @@ struct ConnectionLimits: Sendable {
 }
 
 extension DatabaseSettings {
-    /// Opens the database, runs `body`, and always closes the database again.
-    ///
-    /// - Throws: a ``CommandFailure`` if there is no Postgres, or its schema does not meet `policy`; and errors of
-    ///   `body`.
     func withDatabase<Result: Sendable>(
         _ policy: SchemaPolicy = .require,
         limits: ConnectionLimits = ConnectionLimits(),
@@ -49,7 +43,7 @@ extension DatabaseSettings {
                 throw CommandFailure(.unavailable, "There is no database in \(directory): pushreg serve makes one.")
             }
             let postgres = try await EmbeddedPostgres.open(directory, logger: logger)
-            // Only this program uses an embedded Postgres, so it keeps the schema up to date.
+            // Only this program uses an embedded Postgres, so it upgrades the schema.
             let policy = policy == .require ? .migrate : policy
             return try await closing(
                 after: { try await withPool(postgres.connectionString, policy, limits, logger, body) },
@@ -85,7 +79,7 @@ extension DatabaseSettings {
     }
 }
 
-/// `close` runs to its end even if the task was cancelled.
+/// Completes `close` even if the task was cancelled.
 private func closing<Result: Sendable>(
     after body: () async throws -> Result,
     _ close: @escaping @Sendable () async -> Void

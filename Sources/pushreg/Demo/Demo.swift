@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import RegistryCore
 
-/// `pushreg demo`: lives of an activity in front of your eyes.
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Plays lives of an activity through the HTTP API and shows each call and answer.",
@@ -30,7 +29,6 @@ struct Demo: AsyncParsableCommand {
         }
     }
 
-    /// The address that paths are appended to.
     private static func base(of url: String) throws(CommandFailure) -> String {
         let parts = URLComponents(string: url)
         guard let parts, ["http", "https"].contains(parts.scheme?.lowercased()), parts.host?.isEmpty == false,

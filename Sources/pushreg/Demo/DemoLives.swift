@@ -1,17 +1,15 @@
 import Foundation
 import RegistryCore
 
-/// The lives that the demo plays; each says what is to come and checks that it comes.
+/// The scenes of the demo. Each announces the next responses and checks them. `crowd` is the number of phones under one
+/// alias.
 struct DemoLives: Sendable {
     private let service: DemoService
     private let crowd: Int
-    /// Keeps the ids of one run apart from those of another on the same service.
+    /// Keeps the ids of two runs on one service apart.
     private let run = String(UInt32.random(in: .min ... .max), radix: 16)
     private let start = Date().addingTimeInterval(-600)
 
-    /// Plays all lives on the service at an address, with a crowd of so many.
-    ///
-    /// - Throws: a ``CommandFailure`` when nobody answers there, or an answer is not what it should be.
     static func play(on base: String, key: Secret? = nil, crowd: Int) async throws {
         try await DemoService.withService(at: base, key: key) { try await DemoLives(service: $0, crowd: crowd).play() }
     }
@@ -145,7 +143,7 @@ extension DemoLives {
         return elements(reply.body["activities"]).map { $0["token"] ?? .null }
     }
 
-    /// The elements of an array; for another value, `null` alone, which is not what any life expects.
+    /// `[null]` for other values, because no scene expects that.
     private func elements(_ value: JSONValue?) -> [JSONValue] {
         guard case .array(let elements)? = value else { return [.null] }
         return elements
@@ -162,12 +160,10 @@ extension DemoLives {
 
     private func id(_ name: String) -> String { "\(name)-\(run)" }
 
-    /// A made-up token of the usual length.
     private func token() -> JSONValue {
         .string(Hexadecimal.encode((0..<80).map { _ in UInt8.random(in: .min ... .max) }))
     }
 
-    /// Minutes after the first of the demo's observations.
     private func time(_ minute: Double) -> JSONValue {
         .string(RFC3339.format(start.addingTimeInterval(minute * 60)))
     }

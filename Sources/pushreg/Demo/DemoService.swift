@@ -4,23 +4,20 @@ import NIOCore
 import NIOHTTP1
 import RegistryCore
 
-/// The service as the demo calls it: each call and its answer are shown.
+/// An HTTP client that shows each call and its response.
 struct DemoService: Sendable {
-    /// Paths are appended to it.
     let base: String
-    /// An API key; nil where the service needs none.
     private let key: Secret?
     private let client: HTTPClient
 
     static let app = "/v1/apps/com.example.food"
     static let scope = app + "/sandbox"
-    /// How often a call that is answered 503 is repeated, a second apart.
+    /// Retries after a 503, one second apart.
     private static let repetitions = 5
 
-    /// Lends the service at an address to `body`.
     static func withService(at base: String, key: Secret?, _ body: (DemoService) async throws -> Void) async throws {
         var configuration = HTTPClient.Configuration(timeout: .init(connect: .seconds(5)))
-        // Else the client would try for half a minute before it says that nobody is there.
+        // Otherwise the client retries a refused connection for half a minute.
         configuration.connectionPool.retryConnectionEstablishment = false
         try await HTTPClient.withHTTPClient(configuration: configuration) { client in
             try await body(DemoService(base: base, key: key, client: client))
@@ -32,7 +29,6 @@ struct DemoService: Sendable {
         let body: JSONValue
     }
 
-    /// Makes a call and shows it with its answer.
     @discardableResult
     func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> Reply {
         try Output.results.line(paint("  → \(method) \(path)", "36") + (body.map { " \(Self.shortened($0))" } ?? ""))
@@ -43,7 +39,6 @@ struct DemoService: Sendable {
         return reply
     }
 
-    /// Makes a call and shows nothing.
     func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> Reply {
         var request = HTTPClientRequest(url: base + path)
         request.method = .RAW(value: method)
@@ -60,7 +55,6 @@ struct DemoService: Sendable {
         }
     }
 
-    /// Streams an alias as NDJSON: how many lines came, and the last one.
     func stream(_ path: String) async throws -> (lines: Int, last: JSONValue) {
         try Output.results.line(paint("  → GET \(path)", "36") + "  Accept: application/x-ndjson")
         var request = HTTPClientRequest(url: base + path)
@@ -85,7 +79,7 @@ struct DemoService: Sendable {
         return (lines, (try? JSONParser.parse(last)) ?? .null)
     }
 
-    /// Sends the request, and sends it again while the answer is 503: that may always be done (R1).
+    /// Retries after a 503, which is always safe (R1).
     private func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
         var response = try await client.execute(request, timeout: timeout)
         for _ in 0..<Self.repetitions where response.status == .serviceUnavailable {
@@ -107,7 +101,6 @@ struct DemoService: Sendable {
         }
     }
 
-    /// - Throws: a ``CommandFailure`` instead of what the HTTP client throws.
     private func explaining<Value>(_ call: () async throws -> Value) async throws -> Value {
         do {
             return try await call()
@@ -118,7 +111,6 @@ struct DemoService: Sendable {
         }
     }
 
-    /// The meaning of the HTTP client's error to a person, where that is known.
     private static func reason(_ error: any Error) -> String {
         switch error {
         case let error as IOError: return ": " + String(cString: strerror(error.errnoCode))
@@ -137,7 +129,6 @@ struct DemoService: Sendable {
         Output.results.isColourful ? "\u{1B}[\(colour)m\(text)\u{1B}[0m" : text
     }
 
-    /// The JSON on one line, tokens cut to their ends.
     private static func shortened(_ value: JSONValue) -> String {
         value.withShortTokens.jsonLine
     }

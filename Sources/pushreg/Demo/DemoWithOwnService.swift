@@ -8,14 +8,14 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// The demo with a service of its own. A signal cancels it, and what it started is stopped and removed on the way out.
+/// Runs the demo against a service that it starts, and removes that service at the end. A signal cancels the demo.
 final class DemoWithOwnService: Service {
     private let crowd: Int
     private let isFinished = Atomic(false)
 
     init(crowd: Int) { self.crowd = crowd }
 
-    /// - Throws: a ``CommandFailure`` when a signal came before the end; and what the play throws.
+    /// - Throws: A ``CommandFailure`` if a signal came before the end, and the errors of the demo.
     func runUntilSignal() async throws {
         let configuration = ServiceGroupConfiguration(
             services: [.init(service: self, successTerminationBehavior: .gracefullyShutdownGroup)],
@@ -37,7 +37,7 @@ final class DemoWithOwnService: Service {
         } catch let error where !Task.isCancelled {
             throw error
         } catch {
-            // Calls that were cancelled fail in many ways, and none of them matters.
+            // Cancelled calls fail in many ways, and none of them matters.
         }
     }
 
@@ -71,7 +71,7 @@ final class DemoWithOwnService: Service {
             port.yield($0)
         }
         let group = ServiceGroup(services: [server], logger: logger)
-        // Not cancelled with the play, which would break off calls that are being answered: it is shut down instead.
+        // A separate task, because cancellation would break off requests in flight. It shuts down gracefully instead.
         let service = Task { try await group.run() }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await service.value }
@@ -79,7 +79,7 @@ final class DemoWithOwnService: Service {
                 guard let port = await ports.first(where: { _ in true }) else { return }
                 try await body("http://127.0.0.1:\(port)")
             }
-            // Whichever ends first: the play, or a service that could not start.
+            // The demo ends first, unless the service fails to start.
             let first = await tasks.nextResult()
             await group.triggerGracefulShutdown()
             try first?.get()

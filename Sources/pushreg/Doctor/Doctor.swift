@@ -4,7 +4,6 @@ import RegistryCore
 import RegistryServer
 import RegistryStore
 
-/// `pushreg doctor`: what is wrong with this installation.
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Says what is wrong with this installation, and what to do about it.",
@@ -23,7 +22,7 @@ struct Doctor: AsyncParsableCommand {
         let sources = try SettingSources(database, service)
         let settings = try ServiceSettings(sources)
         var database = try DatabaseSettings(sources)
-        // The database is only examined.
+        // `doctor` only reads.
         database.allowsUnsafeDurability = true
         var (findings, status) = (settings.findings, CommandFailure.Status.failed)
         do throws(CommandFailure) {
@@ -58,7 +57,7 @@ struct Doctor: AsyncParsableCommand {
 extension Doctor {
     private static func examine(_ database: Database, _ settings: ServiceSettings) async throws -> [Finding] {
         var findings = try await database.findings()
-        // Apps on an unreachable worker cannot be examined, nor any with plans that Citus cannot make.
+        // With one of these findings, queries about apps would fail.
         let codes = Set(findings.map(\.code))
         let hindrances: Set = [
             Finding.Code.schemaBehind, .schemaAhead, .schemaChanged, .transactionPooler, .workerUnreachable,
@@ -77,7 +76,7 @@ extension Doctor {
         return try await findings + database.registry.allKeys().compactMap { Finding($0) }
     }
 
-    /// - Throws: the error itself unless Postgres is absent or rejects the login.
+    /// - Throws: `error` itself, unless Postgres is not available or rejects the login.
     private static func unavailability(_ error: any Error) throws -> CommandFailure {
         guard let failure = CommandFailure(cause: error), [.unavailable, .notPermitted].contains(failure.status) else {
             throw error
@@ -93,7 +92,6 @@ extension Doctor {
 }
 
 extension ServiceSettings {
-    /// The problems of the settings in force.
     fileprivate var findings: [Finding] {
         guard isInTheClear else { return [] }
         return [

@@ -1,16 +1,16 @@
 import Foundation
 
-/// The limit of open files of this process; each connection is one.
+/// The process's limit of open files. Each connection uses one.
 enum OpenFiles {
-    /// For the program's own files (each event loop, and so each core, has three) and temporary ones: connections to
-    /// issuers, lookups of names, cancellations in Postgres.
+    /// Room for the program's own files (three per event loop, thus per core) and for temporary connections: to
+    /// issuers, name servers, and Postgres for cancellations.
     private static let ownFiles = 350
 
-    /// Raises the limit as far as the system allows, and returns the number of connections that fit.
+    /// Raises the limit as far as the system allows. Returns the number of connections that fit.
     ///
     /// - Parameters:
-    ///   - connections: of callers.
-    ///   - others: the most other open connections: to Postgres, to the admin port, and those being closed for others.
+    ///   - connections: The desired connections of callers.
+    ///   - others: The maximum of other connections: to Postgres, to the admin port, and evicted ones that are closing.
     static func makeRoom(for connections: Int, beside others: Int) -> Int {
         let reserve = others + ownFiles
         var limit = rlimit()

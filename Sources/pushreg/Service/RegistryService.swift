@@ -6,17 +6,13 @@ import RegistryStore
 import ServiceLifecycle
 import UnixSignals
 
-/// The service with its database, until its shutdown.
 struct RegistryService: Service {
     let database: DatabaseSettings
     let settings: ServiceSettings
 
-    /// Requests in flight may continue this long after a signal.
     private static let gracePeriod = Duration.seconds(10)
 
-    /// Runs until SIGTERM or SIGINT. Signals count from the start: a starting Postgres is stopped, too.
-    ///
-    /// - Throws: a ``CommandFailure`` if the database or the port is not available.
+    /// Runs until SIGTERM or SIGINT, which also stop a service that is still starting Postgres.
     func runUntilSignal() async throws {
         if settings.server.insecureNoAuth {
             Output.errors.note(
@@ -32,7 +28,7 @@ struct RegistryService: Service {
         do {
             try await ServiceGroup(configuration: group).run()
         } catch is CancellationError {
-            // The grace period is over; acknowledged writes are committed.
+            // The grace period is over. Acknowledged writes are committed.
         }
     }
 
@@ -47,16 +43,16 @@ struct RegistryService: Service {
                 try await serve(database, tls, logger)
             }
         } catch let error where Task.isShuttingDownGracefully {
-            // It stopped as told: unfinished work is no failure.
+            // Unfinished work after a shutdown signal is not a failure.
             if !(error is CancellationError) {
                 logger.warning("stopped early", metadata: ["reason": "\(CommandFailure(explaining: error).sentence)"])
             }
         }
     }
 
-    /// Logs problems of the distribution over the nodes of Citus.
+    /// Logs findings about the distribution over Citus's nodes.
     ///
-    /// - Throws: a ``CommandFailure`` for the first finding that stops the service.
+    /// - Throws: A ``CommandFailure`` for the first finding that stops the service.
     private func checkConditions(of database: Database, _ logger: Logger) async throws {
         let isAllowed: (Finding) -> Bool = { $0.code == .unsafeDurability && self.database.allowsUnsafeDurability }
         let findings = try await database.findings().filter { $0.code.stopsService && !isAllowed($0) }
@@ -116,7 +112,7 @@ extension ServiceSettings {
         }
     }
 
-    // Programs wait for these lines, so they are written whatever the log level.
+    // Programs wait for these lines, so they ignore the log level.
     fileprivate func announce(port: Int, _ logger: Logger) {
         let address = "\(tls == nil ? "http" : "https")://\(place(port: port))"
         Logger.lines(level: .info).info("accepting requests", metadata: ["addresses": .array([.string(address)])])

@@ -3,8 +3,7 @@ import RegistryServer
 import RegistryStore
 
 extension Database {
-    /// The problems of the database, first those that stop `serve`. `doctor` shows all; `serve` refuses by the first that
-    /// stops it.
+    /// Findings that stop `serve` are first. `serve` reports the first one, `doctor` all.
     func findings() async throws -> [Finding] {
         // First, because its errors name the cause if Postgres does not answer.
         let schema = try await schemaFinding()
@@ -15,7 +14,7 @@ extension Database {
             guard let pooler = try await poolerFinding() else { throw error }
             return [pooler]
         }
-        // Behind such a pooler nothing else is certain.
+        // Behind such a pooler, no other result is reliable.
         if let pooler = try await poolerFinding() { return [pooler] }
         let right = schema?.code == .schemaBehind ? Finding(migrating: condition) : nil
         let findings = [right, schema].compactMap(\.self) + condition.findings

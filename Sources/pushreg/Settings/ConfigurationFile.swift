@@ -2,15 +2,15 @@ import Foundation
 import RegistryCore
 import RegistryServer
 
-/// The config file: one JSON object whose keys are those of ``Setting/all``.
+/// A JSON object with the keys of ``Setting/all``.
 struct ConfigurationFile: Sendable {
     let path: String
     let values: [Setting: JSONValue]
 
-    /// Reads the file. A member that is `null` counts as left out.
+    /// A `null` member counts as absent.
     ///
-    /// - Throws: a ``CommandFailure`` if the file cannot be read, is not a JSON object, or contains an unknown key or a value of
-    ///   the wrong kind: a misspelt setting must not fall back to its default in silence.
+    /// - Throws: A ``CommandFailure`` if the file is not a readable JSON object, or has an unknown key or a value of
+    ///   the wrong kind, because a misspelt setting must not silently become its default.
     init(_ path: String) throws(CommandFailure) {
         var values: [Setting: JSONValue] = [:]
         for (key, value) in try Self.object(path) where value != .null {

@@ -2,9 +2,9 @@ import ArgumentParser
 import PostgresDriver
 import RegistryCore
 
-/// The flags that say which database a command works on.
+/// The flags that select the database of a command.
 ///
-/// All are optional and without defaults: else they would beat the environment and the config file.
+/// They are optional without defaults, because a default would override the environment and the config file.
 struct DatabaseOptions: ParsableArguments {
     @Option(help: .of(.embedded, "dir"), completion: .directory) var embedded: String?
     @Option(help: .of(.databaseUrl, "url")) var databaseUrl: String?
@@ -13,7 +13,7 @@ struct DatabaseOptions: ParsableArguments {
     @Option(help: .of(.planCacheMode, "mode"), completion: .list(PlanCacheMode.allCases.map(\.rawValue)))
     var planCacheMode: String?
 
-    /// The settings that were given as flags. A flag that is absent says nothing; it does not say no.
+    /// The flags that were given. An absent flag is not `false`.
     var flags: [Setting: JSONValue] {
         let flags: [Setting: JSONValue?] = [
             .embedded: embedded.map(JSONValue.string), .databaseUrl: databaseUrl.map(JSONValue.string),
@@ -23,7 +23,6 @@ struct DatabaseOptions: ParsableArguments {
         return flags.compactMapValues(\.self)
     }
 
-    /// Opens the database that the settings name, lends it to `body`, and closes it again.
     func withDatabase<Result: Sendable>(
         _ policy: SchemaPolicy = .require,
         limits: ConnectionLimits = ConnectionLimits(),

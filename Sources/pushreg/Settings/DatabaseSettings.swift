@@ -1,23 +1,20 @@
 import PostgresDriver
 import RegistryCore
 
-/// Which database, and on what terms, as the sources say.
 struct DatabaseSettings: Sendable {
     enum Location: Sendable {
-        /// A private Postgres in a directory.
         case embedded(directory: String)
-        /// A libpq connection string; it may hold a password.
+        /// A libpq connection string. It can contain a password.
         case remote(connectionString: Secret)
     }
 
     let location: Location
-    /// Whether a Postgres is taken that may lose what it acknowledged.
     var allowsUnsafeDurability: Bool
-    /// Nil is the one that fits the database.
+    /// Nil selects the mode by the kind of database.
     let planCacheMode: PlanCacheMode?
 
-    /// - Throws: a ``CommandFailure`` if no database is named, or two are, or libpq cannot use the connection string, or the plan
-    ///   cache has no such mode.
+    /// - Throws: A ``CommandFailure`` unless exactly one database is named, libpq accepts the connection string, and
+    ///   the plan cache mode exists.
     init(_ sources: SettingSources) throws(CommandFailure) {
         guard let chosen = try Self.choice(sources) else {
             throw CommandFailure(
@@ -37,9 +34,7 @@ struct DatabaseSettings: Sendable {
         planCacheMode = try sources.choice(.planCacheMode)
     }
 
-    /// The stronger of the two settings that name a database.
-    ///
-    /// - Throws: a ``CommandFailure`` if both were given in the same place.
+    /// The stronger of the two settings that name a database. An error if both come from one source.
     static func choice(_ sources: SettingSources) throws(CommandFailure) -> FoundSetting? {
         guard let directory = try sources.find(.embedded) else { return try sources.find(.databaseUrl) }
         guard let url = try sources.find(.databaseUrl) else { return directory }

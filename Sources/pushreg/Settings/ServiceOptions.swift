@@ -2,7 +2,8 @@ import ArgumentParser
 import Logging
 import RegistryCore
 
-/// The flags of the service beside those of its database; optional and without defaults for the same reason.
+/// The flags of the service except its database. Optional without defaults for the reason given at
+/// `DatabaseOptions`.
 struct ServiceOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: .of(.migrate)) var migrate: Bool?
     @Option(help: .of(.host)) var host: String?
@@ -21,7 +22,6 @@ struct ServiceOptions: ParsableArguments {
     @Option(help: .of(.logLevel, "level"), completion: .list(Logger.Level.allCases.map(\.rawValue)))
     var logLevel: String?
 
-    /// The settings that were given as flags.
     var flags: [Setting: JSONValue] {
         let flags: [Setting: JSONValue?] = [
             .migrate: migrate.map(JSONValue.bool), .host: host.map(JSONValue.string),

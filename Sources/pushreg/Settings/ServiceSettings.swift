@@ -2,20 +2,18 @@ import Logging
 import RegistryCore
 import RegistryServer
 
-/// How the service listens and how it uses its database, as the sources say.
 struct ServiceSettings: Sendable {
     let migrates: Bool
-    /// The paths of certificate and key; nil for plain HTTP.
+    /// The paths of certificate and key. Nil for plain HTTP.
     let tls: (certificate: String, key: String)?
     let connections: ConnectionLimits
     let logLevel: Logger.Level
-    /// Complete but for the TLS identity, which is read when the service starts.
+    /// Complete except for the TLS identity, which is read at the start of the service.
     let server: ServerConfiguration
 
-    /// How long a connection that is kept waits for one request more after a signal.
+    /// How long an idle keep-alive connection waits for one more request after a signal.
     private static let lastRequestDeadline = Duration.milliseconds(500)
 
-    /// - Throws: a ``CommandFailure`` that names the first setting whose value will not do.
     init(_ sources: SettingSources) throws(CommandFailure) {
         migrates = try sources.isTrue(.migrate)
         server = try Self.server(sources)
@@ -39,7 +37,7 @@ struct ServiceSettings: Sendable {
         let pauses = Duration.seconds(1) ... .seconds(86_400)
         server.sweepInterval = try sources.duration(.sweepInterval, in: pauses, such: "PT1M") ?? server.sweepInterval
         server.settingsInForce = try sources.inForce()
-        // Anyone who reaches the port may do anything: no address that another machine can reach is taken.
+        // Without authentication every caller has all rights, so other machines must not reach the port.
         guard !server.insecureNoAuth || server.listensOnLoopback else {
             throw CommandFailure(
                 .usage,
@@ -79,7 +77,7 @@ struct ServiceSettings: Sendable {
 }
 
 extension ServiceSettings {
-    /// Whether others could listen to what callers send; a trusted proxy ends TLS.
+    /// Whether callers' requests cross a network unencrypted. Behind a trusted proxy, the proxy ends TLS.
     var isInTheClear: Bool { tls == nil && !server.listensOnLoopback && server.trustedProxies.isEmpty }
 }
 

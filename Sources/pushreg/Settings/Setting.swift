@@ -1,37 +1,36 @@
 import ArgumentParser
 import RegistryCore
 
-/// A setting: a flag, an environment variable and a key of the config file.
+/// A flag, an environment variable, and a key of the config file.
 ///
-/// The case's name is the key in the config file; the other names follow from it.
+/// The raw value is the key. The other names derive from it.
 enum Setting: String, CaseIterable, Sendable {
     case embedded, databaseUrl, unsafeDurability, planCacheMode, migrate, host, port, adminPort, tlsCert, tlsKey
     case insecureNoAuth, allowInternalJwks, keyRate, addressRate, trustedProxies, maxConnections, requestTimeout
     case sweepInterval, logLevel
-    /// The config file itself, and the service that `demo` calls. A config file cannot contain them.
+    /// `config` names the config file and `url` the service of `demo`. The config file cannot contain them.
     case config, url
 
-    /// The kind of a value, as the end of "must be …".
+    /// The raw value completes "must be …".
     enum Kind: String {
         case text
         case number = "a whole number"
         case truth = "true or false"
     }
 
-    /// The settings of the service, in the order in which they are shown.
     static let all = allCases.filter { $0 != .config && $0 != .url }
 
-    /// The flag, such as `--request-timeout`.
+    /// Such as `--request-timeout`.
     var flag: String { "--" + words.joined(separator: "-") }
 
-    /// The environment variable, such as `PUSHREG_REQUEST_TIMEOUT`.
+    /// Such as `PUSHREG_REQUEST_TIMEOUT`.
     var variable: String {
         let name = words.joined(separator: "_").uppercased()
-        // The one name that platforms as a service agree on.
+        // Hosting platforms use the name `DATABASE_URL`.
         return self == .databaseUrl ? name : "PUSHREG_" + name
     }
 
-    /// The variable by which platforms give a program its port, after ``variable``.
+    /// Hosting platforms pass the port in `PORT`. ``variable`` takes precedence.
     var platformVariable: String? { self == .port ? "PORT" : nil }
 
     private var words: [String] {
@@ -41,7 +40,6 @@ enum Setting: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the setting names the database.
     var namesDatabase: Bool { self == .embedded || self == .databaseUrl }
 
     var kind: Kind {
@@ -52,7 +50,6 @@ enum Setting: String, CaseIterable, Sendable {
         }
     }
 
-    /// The value when no source gives one; nil for settings that may be absent.
     var fallback: JSONValue? {
         switch self {
         case .unsafeDurability, .migrate, .insecureNoAuth, .allowInternalJwks: false
@@ -68,7 +65,7 @@ enum Setting: String, CaseIterable, Sendable {
         }
     }
 
-    /// The value of a variable's text; nil if it is of another kind.
+    /// Converts a variable's text. Nil if it is of another kind.
     func value(of text: String) -> JSONValue? {
         switch kind {
         case .text: .string(text)
@@ -79,7 +76,6 @@ enum Setting: String, CaseIterable, Sendable {
 
     private static let truths = ["true": true, "yes": true, "1": true, "false": false, "no": false, "0": false]
 
-    /// Whether a value of the config file is of the setting's kind.
     func takes(_ value: JSONValue) -> Bool {
         switch (kind, value) {
         case (.text, .string), (.number, .integer), (.truth, .bool): true
@@ -89,7 +85,6 @@ enum Setting: String, CaseIterable, Sendable {
 }
 
 extension Setting {
-    /// The help of the flag, without its default and its variable.
     private var help: String {
         switch self {
         case .embedded: "The directory of a private Postgres, which is made, started and stopped as needed"

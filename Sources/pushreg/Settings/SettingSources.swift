@@ -3,14 +3,13 @@ import PostgresDriver
 import RegistryCore
 import RegistryServer
 
-/// The source of a value, the strongest first.
+/// The strongest source is first.
 enum SettingOrigin: Sendable, Comparable {
     case flag
     case environment
     case file(path: String)
     case fallback
 
-    /// The word in JSON.
     var word: String {
         switch self {
         case .flag: "flag"
@@ -21,15 +20,13 @@ enum SettingOrigin: Sendable, Comparable {
     }
 }
 
-/// A value and its source.
 struct FoundSetting: Sendable {
     let setting: Setting
     let value: JSONValue
     let origin: SettingOrigin
-    /// The name of the variable, if the environment gives the value.
     var variable: String?
 
-    /// The name in sentences: `--port`, `PUSHREG_PORT` or `"port" in /etc/…`.
+    /// The name in messages: `--port`, `PUSHREG_PORT` or `"port" in /etc/…`.
     var givenName: String {
         switch origin {
         case .flag: setting.flag
@@ -49,22 +46,19 @@ struct FoundSetting: Sendable {
     }
 }
 
-/// The sources of settings: flags, then the environment, the config file, and the defaults.
+/// Flags override the environment, which overrides the config file, which overrides the defaults.
 struct SettingSources: Sendable {
     private let flags: [Setting: JSONValue]
     private let environment: [String: String]
     private var file: ConfigurationFile?
 
-    /// Reads the config file that `--config` or `PUSHREG_CONFIG` names.
-    ///
-    /// - Throws: a ``CommandFailure`` if the file is missing or malformed.
     init(
         flags: [Setting: JSONValue],
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(CommandFailure) {
-        // Secrets and files often end with a newline.
+        // Values from files often end with a newline.
         self.flags = flags.mapValues(\.trimmed)
-        // An empty variable counts as not set: container tools cannot leave one out.
+        // An empty variable counts as not set, because container tools cannot omit one.
         self.environment = environment.mapValues { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
             .filter { !$0.value.isEmpty }
         file = try find(.config)?.text.map(ConfigurationFile.init)
@@ -74,9 +68,7 @@ struct SettingSources: Sendable {
         try self.init(flags: database.flags.merging(service.flags) { $1 })
     }
 
-    /// The value in force; nil if no source gives one.
-    ///
-    /// - Throws: a ``CommandFailure`` if the strongest value is of the wrong kind. A weaker one must not hide that.
+    /// The value in force. If the strongest value is of the wrong kind, throws and does not fall back to a weaker one.
     func find(_ setting: Setting) throws(CommandFailure) -> FoundSetting? {
         if let value = flags[setting] { return FoundSetting(setting: setting, value: value, origin: .flag) }
         for variable in [setting.variable, setting.platformVariable].compactMap(\.self) {
@@ -93,7 +85,6 @@ struct SettingSources: Sendable {
         return setting.fallback.map { FoundSetting(setting: setting, value: $0, origin: .fallback) }
     }
 
-    /// A known cause of a value that is wrong, and the remedy.
     private static func cause(of text: String, in variable: String) -> String? {
         if let first = text.first, text.count > 1, first == text.last, "\"'".contains(first) {
             return "Its value is in quotation marks. Remove them; docker --env-file keeps them as part of a value."
@@ -110,9 +101,7 @@ struct SettingSources: Sendable {
             """
     }
 
-    /// The value in force, as `make` reads it; nil if no source gives one.
-    ///
-    /// - Throws: a ``CommandFailure`` that names the source and the requirement if `make` returns nil.
+    /// The value in force, converted by `make`. If `make` returns nil, the error has the source and `requirement`.
     func read<Value>(
         _ setting: Setting,
         _ requirement: String,
@@ -130,7 +119,6 @@ struct SettingSources: Sendable {
 
     func isTrue(_ setting: Setting) throws(CommandFailure) -> Bool { try find(setting)?.isTrue ?? false }
 
-    /// A text that is not empty, as it would be from a shell's variable that is not set.
     func text(_ setting: Setting) throws(CommandFailure) -> String? {
         try read(setting, "not be empty") { value in value.string.flatMap { $0.isEmpty ? nil : $0 } }
     }
@@ -142,13 +130,12 @@ struct SettingSources: Sendable {
         }
     }
 
-    /// One of the words of an enumeration.
     func choice<Value: RawRepresentable<String> & CaseIterable>(_ setting: Setting) throws(CommandFailure) -> Value? {
         let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
         return try read(setting, "be one of \(words)") { $0.string.flatMap(Value.init) }
     }
 
-    /// The settings in force, as the console may show them.
+    /// For the console, with passwords masked.
     func inForce() throws(CommandFailure) -> [SettingInForce] {
         try Setting.all.map { setting throws(CommandFailure) in
             let found = try find(setting)
@@ -163,7 +150,6 @@ struct SettingSources: Sendable {
 }
 
 extension JSONValue {
-    /// A text without white space around it.
     fileprivate var trimmed: JSONValue {
         string.map { .string($0.trimmingCharacters(in: .whitespacesAndNewlines)) } ?? self
     }

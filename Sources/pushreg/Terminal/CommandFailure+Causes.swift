@@ -19,23 +19,22 @@ extension CommandFailure {
         }
     }
 
-    /// Uses the error's own text if it is unexpected.
     init(explaining error: any Error) {
         self = CommandFailure(cause: error) ?? CommandFailure(.failed, "\(error)")
     }
 
-    // Not the error's description: it names source files, which do not help the user.
+    // Omits the error's description, because it names source files.
     private init(postgres error: PostgresError) {
         switch (error.code, error.sqlState) {
         case (.misuse, _):
             self.init(.usage, "The \(error.reason)")
-        // Class 28 is a wrong user or password, 42501 a missing privilege (appendix A of Postgres's manual).
+        // Class 28 is a wrong user or password, 42501 a missing privilege (Postgres's manual, appendix A).
         case (_, let state?) where state.hasPrefix("28") || state == "42501":
             let schema = error.reason.firstMatch(of: #/denied for schema (.+)\./#)?.1
             let remedy =
                 schema.map { " As the owner of the database: GRANT USAGE, CREATE ON SCHEMA \($0) TO this user." } ?? ""
             self.init(.notPermitted, "Postgres refuses: \(error.reason)\(remedy)")
-        // The client has no password to send, so the server did not decide.
+        // The client has no password, so the server made no decision.
         case (.connectionFailed, nil) where error.message?.hasSuffix("no password supplied") == true:
             self.init(.notPermitted, "Postgres asks for a password, and none is given.")
         case (.connectionFailed, nil) where error.message?.contains("failed: Permission denied") == true:
@@ -51,7 +50,7 @@ extension PostgresError {
     fileprivate var reason: String {
         if message == "timeout" { return "it did not answer in time." }
         var text = message ?? sqlState.map { "SQLSTATE \($0)" } ?? code.rawValue
-        // libpq quotes the server as `FATAL:  28P01: password authentication failed …` after its own text.
+        // libpq puts its own text before the server's `FATAL:  28P01: password authentication failed …`.
         if let quotation = text.matches(of: #/[A-Z]+: {2}[0-9A-Z]{5}: /#).last {
             text.removeSubrange(..<quotation.range.upperBound)
         }

@@ -1,8 +1,8 @@
 import RegistryCore
 
-/// Why a command stops: one sentence for its user, and an exit code for programs.
+/// A sentence for the user and an exit code for programs.
 struct CommandFailure: Error, Sendable, CustomStringConvertible {
-    /// Exit codes, after `sysexits.h`; usage errors that the parser finds exit with 64 too.
+    /// From `sysexits.h`. The argument parser exits with 64, too.
     enum Status: Int32, Sendable {
         case failed = 1
         case usage = 64
@@ -11,7 +11,7 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
     }
 
     let status: Status
-    /// Contains nothing secret: no password, no token.
+    /// Contains no password and no token.
     let sentence: String
 
     init(_ status: Status, _ sentence: String) {

@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import RegistryCore
 
-/// Writes each log event as one line to standard error: JSON for programs, or text for a terminal.
+/// Writes each event as one line to standard error: JSON, or text for terminals.
 struct LineLogHandler: LogHandler {
     enum Style: Sendable {
         case json
@@ -43,7 +43,7 @@ struct LineLogHandler: LogHandler {
     }
 
     private func textLine(_ event: LogEvent, _ metadata: Logger.Metadata) -> String {
-        // Source locations do not help a person at a terminal; JSON keeps them for reports.
+        // Source locations do not help a person at a terminal. JSON keeps them.
         let message = event.message.description.replacing(#/ \([^() ]+\.swift:\d+\)/#, with: "")
         let rest = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value.words)" }.joined()
         return "\(RFC3339.format(Date())) \(event.level.rawValue): \(message)\(rest.isEmpty ? "" : " ")\(rest)"

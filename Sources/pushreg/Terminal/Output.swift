@@ -1,37 +1,32 @@
 import Foundation
 
 struct Output: Sendable {
-    /// Standard output: only the requested results.
+    /// Only the requested results.
     static let results = Output(descriptor: STDOUT_FILENO)
-    /// Standard error: sentences, progress and logs.
+    /// Sentences, progress and logs.
     static let errors = Output(descriptor: STDERR_FILENO)
 
     let descriptor: Int32
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// Colours are used on a terminal, unless `NO_COLOR` is set (no-color.org).
+    /// On terminals, unless `NO_COLOR` is set (no-color.org).
     var isColourful: Bool {
         isTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
     }
 
-    /// Writes a line.
-    ///
-    /// - Throws: a ``CommandFailure`` when the stream does not take it, for example because the disk is full.
     func line(_ text: String) throws(CommandFailure) {
         try write(text + "\n")
     }
 
-    /// A sentence that cannot be written is dropped.
+    /// Ignores write errors.
     func note(_ text: String) {
         try? line(text)
     }
 
-    /// - Throws: a ``CommandFailure`` if the write fails.
     func write(_ text: String) throws(CommandFailure) {
         try write(Array(text.utf8))
     }
 
-    /// - Throws: a ``CommandFailure`` if the write fails.
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
         var written = 0
         while written < bytes.count {

@@ -1,16 +1,14 @@
 import Foundation
 
-/// A progress line on a terminal; elsewhere, nothing.
+/// A progress line, shown only on terminals.
 struct ProgressBar {
     private static let width = 24
-    /// Between two drawings.
     private static let pause = Duration.milliseconds(100)
 
     private let output = Output.errors
     private let isShown: Bool
     private let start = ContinuousClock.now
     private var lastDrawn: ContinuousClock.Instant?
-    /// Records that were done before this run.
     private let countAtStart: Int
 
     init(countAtStart: Int = 0) {
@@ -18,12 +16,7 @@ struct ProgressBar {
         isShown = output.isTerminal
     }
 
-    /// Draws it, unless it was drawn just now.
-    ///
-    /// - Parameters:
-    ///   - label: a word for the current work.
-    ///   - fraction: the finished part, 0 to 1; nil if unknown.
-    ///   - count: the finished records.
+    /// Draws the line, at most once per `pause`. `fraction` is from 0 to 1, or nil if unknown.
     mutating func show(_ label: String, _ fraction: Double?, count: Int) {
         let now = ContinuousClock.now
         guard isShown, lastDrawn.map({ now - $0 >= Self.pause }) ?? true else { return }
@@ -39,7 +32,7 @@ struct ProgressBar {
         lastDrawn = nil
     }
 
-    /// `[######      ]  50 %`, or nothing.
+    /// `[######   ]  50 %`. Empty if `fraction` is nil.
     static func bar(_ fraction: Double?) -> String {
         guard let fraction else { return "" }
         let share = min(max(fraction, 0), 1)

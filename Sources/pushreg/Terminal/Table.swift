@@ -1,4 +1,3 @@
-/// Rows of text for people, in columns as wide as their widest cell.
 struct Table: Sendable {
     private let header: [String]
     private var rows: [[String]] = []

@@ -2,7 +2,6 @@ import ArgumentParser
 import RegistryCore
 import RegistryStore
 
-/// `pushreg export BUNDLE_ID ENVIRONMENT`.
 struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Writes all that is registered in an app and environment, tokens included, as NDJSON.",

@@ -2,24 +2,20 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// Where an export is written to, and how far it has come there.
 struct ExportTarget {
-    /// Where to go on; nil when the export is complete.
+    /// The start of the next page. Nil when the export is complete.
     private(set) var position: ExportPosition? = .start
-    /// How many records are there.
     private(set) var count = 0
     private let output: Output
 
-    /// Standard output, from the begin.
     init(standardOutputFor scope: Scope) throws(CommandFailure) {
         output = .results
         try output.line(TransferFrame.header(of: scope).jsonLine)
     }
 
-    /// A file that only its owner may read: it holds tokens.
+    /// A file that only its owner can read, because it contains tokens.
     ///
-    /// - Parameter resumes: goes on with what an earlier export left there, if it did.
-    /// - Throws: a ``CommandFailure`` when it cannot be opened, is there already, or is no export of the scope.
+    /// - Parameter resumes: Continues an earlier, incomplete export in the file.
     init(_ path: String, resumes: Bool, for scope: Scope) throws(CommandFailure) {
         let descriptor = try Self.openFile(path, mayExist: resumes)
         output = Output(descriptor: descriptor)
@@ -31,10 +27,10 @@ struct ExportTarget {
         }
     }
 
-    /// Cuts off what is behind the last checkpoint, and writes the header of a new export.
+    /// Truncates the file after its last checkpoint. Writes the header of a new export.
     private mutating func begin(_ descriptor: Int32, _ path: String, _ scope: Scope) throws(CommandFailure) {
         let end = try find(in: LineReader(descriptor), path, scope)
-        // Also where it was there with other rights; what is no export keeps its own.
+        // The file can be an earlier export with other permissions. Files that are not exports keep their permissions.
         guard fchmod(descriptor, 0o600) == 0 else { throw Self.failure(path, errno) }
         guard ftruncate(descriptor, off_t(end)) == 0, lseek(descriptor, off_t(end), SEEK_SET) == end else {
             throw Self.failure(path, errno)
@@ -42,7 +38,7 @@ struct ExportTarget {
         if end == 0 { try output.line(TransferFrame.header(of: scope).jsonLine) }
     }
 
-    /// Writes a page: its records, and where to go on, at once.
+    /// Writes the records of a page and the next checkpoint in one write.
     mutating func add(_ page: ExportPage) throws(CommandFailure) {
         var json = JSONWriter(reservingCapacity: 512 * page.records.count)
         for record in page.records {
@@ -56,9 +52,7 @@ struct ExportTarget {
         position = page.next
     }
 
-    /// Flushes a file to disk and closes it; standard output stays open.
-    ///
-    /// - Throws: a ``CommandFailure`` if the flush fails.
+    /// Flushes a file to disk and closes it. Standard output stays open.
     func close() throws(CommandFailure) {
         guard output.descriptor != STDOUT_FILENO else { return }
         let isOnDisk = fsync(output.descriptor) == 0
@@ -69,9 +63,9 @@ struct ExportTarget {
         }
     }
 
-    /// Reads what is there.
+    /// Reads an earlier export.
     ///
-    /// - Returns: where the last checkpoint ends, in bytes; what follows it is written anew.
+    /// - Returns: The end of the last checkpoint in bytes. The export overwrites everything after it.
     private mutating func find(in lines: LineReader, _ path: String, _ scope: Scope) throws(CommandFailure) -> Int {
         var (lines, end) = (lines, 0)
         while let line = try lines.next() {
@@ -103,9 +97,8 @@ struct ExportTarget {
 
     // MARK: The file
 
-    /// Opens or makes a file that only its owner can read.
-    ///
-    /// - Throws: a ``CommandFailure`` if it cannot be opened, or is a device, whose rights would become those of a file of tokens.
+    /// - Throws: A ``CommandFailure`` if the path cannot be opened, or is a device, because `fchmod` would change the
+    ///   permissions of the device.
     private static func openFile(_ path: String, mayExist: Bool) throws(CommandFailure) -> Int32 {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (mayExist ? 0 : O_EXCL), 0o600)
         guard descriptor >= 0 || errno == EEXIST else { throw failure(path, errno) }

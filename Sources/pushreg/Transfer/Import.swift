@@ -2,7 +2,6 @@ import ArgumentParser
 import RegistryCore
 import RegistryStore
 
-/// `pushreg import BUNDLE_ID ENVIRONMENT FILE`.
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Takes in a file of pushreg export, or lines of NDJSON made by hand.",
@@ -21,8 +20,8 @@ struct Import: AsyncParsableCommand {
     @Flag(help: "Reads and counts the lines, and writes nothing.") var dryRun = false
     @Flag(help: "Begins anew, also where an interrupted import of the file could go on.") var restart = false
 
-    // A chunk waits for itself alone, however slow Postgres is. Lines that share no statement share the flushes of Postgres's
-    // log, the more of them the more connections they have.
+    // The long timeout only delays this import. Statements of different connections share flushes of Postgres's log, so
+    // more connections are faster.
     private static let limits = ConnectionLimits(maximumConnections: 16, requestTimeout: .seconds(60))
 
     func run() async throws {
@@ -56,7 +55,7 @@ struct Import: AsyncParsableCommand {
 
     private func take(_ source: inout ImportSource, _ registry: Registry, _ scope: Scope) async throws -> ImportTally {
         var (tally, bar) = (ImportTally(), ProgressBar())
-        // Into an empty registry the first lines go by plans for empty tables.
+        // Plans for empty tables become slow as an import fills them.
         var nextPlan = 1000
         defer { bar.clear() }
         while case let chunk = try source.next(), !chunk.isEmpty {
@@ -81,7 +80,7 @@ struct Import: AsyncParsableCommand {
             }
             source.settle(faulty: tally.faulty)
             if tally.count >= nextPlan, !dryRun {
-                // Where it fails, the next lines are but slower, or say why.
+                // After a failure the import is only slower, or the next lines report the cause.
                 try? await registry.analyzeTables()
                 nextPlan *= 10
             }
@@ -92,7 +91,7 @@ struct Import: AsyncParsableCommand {
 }
 
 extension Registry {
-    /// Does lines, all at once: those that can share statements and a commit.
+    /// Applies the lines concurrently, so that they can share statements and commits.
     fileprivate func take(_ lines: [ImportedLine], in scope: Scope) async throws -> [LineOutcome] {
         try await withThrowingTaskGroup(of: (Int, LineOutcome).self) { group in
             for (index, line) in lines.enumerated() {

@@ -2,20 +2,20 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// How far an import of a file has come, kept in a file beside it for as long as it is not done.
+/// The progress of an interrupted import, in a file next to the imported one.
 struct ImportProgress: Sendable, Hashable {
-    /// Which file, as it was then, into which app of which database.
+    /// The state of the imported file, and the app that it is imported into.
     struct Subject: Sendable, Hashable {
         let app: String
         let environment: String
-        /// The app's id and the time of its creation, which differ in another database.
+        /// The app's id and creation time, which differ between databases.
         let registry: String
-        /// The size of the file in bytes.
+        /// In bytes.
         let size: Int
-        /// The time of the file's last change, in microseconds since the reference date.
+        /// In microseconds since 2001-01-01 (Foundation's reference date).
         let modified: Int
 
-        /// - Returns: nil if the path is not a regular file, which alone can be read again.
+        /// Nil unless the path is a regular file. Others cannot be read again.
         init?(_ scope: Scope, _ path: String) {
             let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
             guard let attributes = try? FileManager.default.attributesOfItem(atPath: place),
@@ -31,13 +31,13 @@ struct ImportProgress: Sendable, Hashable {
     }
 
     let subject: Subject
-    /// All lines up to here are done: their number, and where the next one begins.
+    /// All earlier lines are done: their number, and the byte position of the next one.
     var line = 0
     var offset = 0
-    /// How many of them were no records.
+    /// How many of these lines were malformed.
     var faulty = 0
 
-    /// Reads the progress that was kept; nil when there is none, or it is about something else.
+    /// Nil if the file is missing or about another subject.
     init?(at place: String, about subject: Subject) {
         guard let text = try? String(contentsOfFile: place, encoding: .utf8),
             let json = try? JSONParser.parse(text), case .integer(let line) = json["line"],
@@ -45,7 +45,7 @@ struct ImportProgress: Sendable, Hashable {
         else { return nil }
         self.init(subject: subject)
         (self.line, self.offset, self.faulty) = (Int(line), Int(offset), Int(faulty))
-        // Written the same way it is the same text, or it is about something else.
+        // Comparing the text also compares the subject.
         guard jsonLine == text else { return nil }
     }
 

@@ -2,34 +2,29 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// The source of an import's lines, and how far the import has come in it.
 struct ImportSource {
-    /// How many lines are under way at once; as many may be done again after an interruption.
+    /// Lines in flight. An interrupted import can repeat up to this many.
     private static let chunkSize = 1000
 
     private let scope: Scope
     private let path: String
     private let isDry: Bool
-    /// The file, open; nil for standard input, which is not ours to close.
+    /// Nil for standard input, which must stay open.
     private let descriptor: Int32?
     private var lines: LineReader
-    /// Nil where there is no file to keep it beside.
+    /// Nil if the input is not a regular file.
     private var progress: ImportProgress?
     private var progressFile: ProgressFile?
-    /// It began as an export does and has not ended as one does.
+    /// The input has an export's header and, so far, no end.
     private var lacksEnd = false
-    /// Where the last record ends. What follows it, as the end of an export, is read again after an interruption.
+    /// The end of the last record. A resumed import reads later lines again, such as the end of an export.
     private var done = (line: 0, offset: 0)
-    /// How many lines an earlier import did.
     private(set) var linesBefore = 0
-    /// How many of those were no records.
     private(set) var faultyBefore = 0
 
     /// - Parameters:
-    ///   - path: a file, or `-` for standard input.
-    ///   - restarts: begins anew, whatever an earlier import did.
-    ///   - isDry: reads all of it, and keeps no progress.
-    /// - Throws: a ``CommandFailure`` when it cannot be read, or is an export of something else.
+    ///   - restarts: Ignores the progress of an earlier import.
+    ///   - isDry: Reads everything and stores no progress.
     init(_ path: String, restarts: Bool, isDry: Bool, for scope: Scope) throws(CommandFailure) {
         (self.path, self.isDry, self.scope) = (path, isDry, scope)
         guard path != "-" else {
@@ -49,7 +44,6 @@ struct ImportSource {
         }
     }
 
-    /// Goes on where an earlier import of the file was interrupted, if one was.
     private mutating func goOn(in descriptor: Int32, restarts: Bool) throws(CommandFailure) {
         // A pipe cannot be read again.
         guard let subject = ImportProgress.Subject(scope, path) else { return }
@@ -58,20 +52,17 @@ struct ImportSource {
         progress = kept ?? ImportProgress(subject: subject)
         progressFile = place
         guard let kept else { return }
-        // Its first line says whether it needs a last one.
+        // The header indicates whether the file needs an end.
         if let text = try lines.next()?.text { _ = try isFrame(text) }
         guard lseek(descriptor, off_t(kept.offset), SEEK_SET) == kept.offset else { throw Self.failure(path, errno) }
         lines = LineReader(descriptor, offset: kept.offset, number: kept.line)
         (linesBefore, faultyBefore, done) = (kept.line, kept.faulty, (kept.line, kept.offset))
     }
 
-    /// How much of the file was read, 0 to 1; nil where nobody knows.
     var fraction: Double? { progress.map { Double(lines.offset) / Double(max($0.subject.size, 1)) } }
 
-    /// The number of the last line that was read.
     var lineNumber: Int { lines.number }
 
-    /// The next lines; none at the end.
     mutating func next() throws(CommandFailure) -> [ImportedLine] {
         var chunk: [ImportedLine] = []
         while chunk.count < Self.chunkSize, let line = try nextLine() {
@@ -81,7 +72,7 @@ struct ImportSource {
         return chunk
     }
 
-    /// The next line that is neither blank nor a frame.
+    /// Skips blank lines and frames.
     private mutating func nextLine() throws(CommandFailure) -> ImportedLine? {
         while let line = try lines.next() {
             if let text = line.text {
@@ -93,19 +84,15 @@ struct ImportSource {
         return nil
     }
 
-    /// All lines that were read are done.
-    ///
-    /// - Parameter faulty: how many of those that this import did are no records.
+    /// Marks all lines read so far as done. `faulty` counts the malformed lines of this run.
     mutating func settle(faulty: Int) {
         guard var settled = progress else { return }
         (settled.line, settled.offset, settled.faulty) = (done.line, done.offset, faultyBefore + faulty)
-        // Where it cannot be kept, an interrupted import begins anew, which costs but time.
+        // Without stored progress, an interrupted import starts again, which only costs time.
         progress = progressFile?.keep(settled) == true ? settled : nil
     }
 
-    /// All is done.
-    ///
-    /// - Throws: a ``CommandFailure`` when the end of an export is missing.
+    /// Removes the progress file. An error if an export has no end.
     func finish() throws(CommandFailure) {
         progressFile?.remove()
         guard !lacksEnd else {
@@ -114,14 +101,12 @@ struct ImportSource {
         }
     }
 
-    /// Closes the file.
     func close() {
         if let descriptor { Foundation.close(descriptor) }
     }
 
-    /// Whether a line is none of the records; frames are few, and begin like one.
-    ///
-    /// - Throws: a ``CommandFailure`` when it says that this is an export of something else.
+    /// Parses only lines that begin like a frame, because most lines are records. An error if the header names another
+    /// scope.
     private mutating func isFrame(_ text: [UInt8]) throws(CommandFailure) -> Bool {
         guard TransferFrame.mayBegin(text), let json = try? JSONParser.parse(text), let frame = TransferFrame(json)
         else { return false }
@@ -141,7 +126,6 @@ struct ImportSource {
         return true
     }
 
-    /// Says why a file could not be read.
     private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
         CommandFailure(
             code == EACCES ? .notPermitted : .usage,

@@ -1,33 +1,27 @@
 import RegistryCore
 
-/// The result of a line of an import.
 enum LineOutcome: Sendable {
     case taken
-    /// It says what no longer holds, or what another has: the rules decided.
+    /// Well-formed, but rejected by a rule, for example because newer state exists.
     case refused(Problem)
-    /// It is not what a line must be.
+    /// Malformed.
     case faulty(String)
 }
 
-/// The results of the lines of an import, counted.
 struct ImportTally: Sendable {
     private(set) var taken = 0
     private(set) var refused: [String: Int] = [:]
     private(set) var faulty = 0
-    /// How many lines had each kind of fault or refusal.
     private var kinds: [String: Int] = [:]
 
-    /// Of more lines with one kind of fault only the number is told.
+    /// Further lines of a kind are only counted.
     private static let mostOfKind = 10
 
-    /// How many lines there were.
     var count: Int { taken + refusedCount + faulty }
 
     private var refusedCount: Int { refused.values.reduce(0, +) }
 
-    /// Counts a line.
-    ///
-    /// - Returns: its fault or refusal, without a token; nil for a line that was taken, and after ten of one kind.
+    /// - Returns: The fault or refusal, without a token. Nil for a taken line, and after ten of a kind.
     mutating func add(_ outcome: LineOutcome, ofLine number: Int) -> String? {
         switch outcome {
         case .taken:
@@ -48,7 +42,7 @@ struct ImportTally: Sendable {
         return kinds[kind, default: 0] > Self.mostOfKind ? nil : "line \(number): \(reason)"
     }
 
-    /// The numbers of lines that were not named, a sentence for each kind.
+    /// One sentence per kind with the number of lines that `add` did not report.
     var unnamed: [String] {
         kinds.filter { $0.value > Self.mostOfKind }.sorted { $0.key < $1.key }.map { kind, count in
             "\(count - Self.mostOfKind) more \(count - Self.mostOfKind == 1 ? "line" : "lines"): \(kind)"
@@ -57,12 +51,10 @@ struct ImportTally: Sendable {
 
     var sentence: String { "\(taken) taken, \(refusedCount) refused by the rules, \(faulty) faulty." }
 
-    /// The same, as far as it can be said without a write.
     var drySentence: String { "\(taken) could be taken, \(faulty) faulty." }
 }
 
 extension ImportTally: JSONEncodable {
-    /// Writes `{taken, refused: {code: count}, faulty}`.
     func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("taken", taken)

@@ -2,13 +2,12 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// A line of NDJSON to import.
 struct ImportedLine: Sendable {
     let number: Int
-    /// Without the newline; nil when it is longer than a line may be.
+    /// Without the newline. Nil if the line is too long.
     let text: [UInt8]?
 
-    /// The outcome without a write: a line that can be read counts as taken.
+    /// The outcome of a dry run: a readable line counts as taken.
     func dryOutcome(in app: BundleID) -> LineOutcome {
         switch record(in: app) {
         case .success: .taken
@@ -16,9 +15,7 @@ struct ImportedLine: Sendable {
         }
     }
 
-    /// Reads the line.
-    ///
-    /// - Returns: the record, or what is wrong with it, without repeating anything of it but the names of our own members.
+    /// The failure quotes only names of our own members, never the line.
     func record(in app: BundleID) -> Result<TransferRecord, JSONFaultReason> {
         guard let text else {
             return .failure(JSONFaultReason("It is longer than \(LineReader.maximumLine / 1024) KiB."))
@@ -33,7 +30,7 @@ struct ImportedLine: Sendable {
         let record = TransferRecord.read(&json) { InstallationHash(of: $0, in: app) }
         guard let record else {
             let fault = json.faults.first
-            // No further than the first member: what follows may be anything.
+            // Only the first member of the pointer, because later keys come from the input.
             let member = fault?.pointer.split(separator: "/").first.map { "\"\($0)\"" } ?? "It"
             return .failure(JSONFaultReason("\(member) \(fault?.detail ?? "is not a record")."))
         }

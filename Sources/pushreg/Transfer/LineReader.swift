@@ -1,38 +1,30 @@
 import Foundation
 
-/// Reads a file line by line, however long it is: never more than a chunk of it is in memory.
+/// Reads lines in bounded memory.
 struct LineReader {
     struct Line {
-        /// Without the newline; nil when it is longer than a line may be.
+        /// Without the newline. Nil if the line is too long.
         let text: [UInt8]?
-        /// Whether a newline ends it: the last line of a file that was cut off has none.
+        /// Whether a newline ends it. The last line of a truncated file has none.
         let isWhole: Bool
     }
 
-    /// The longest line of records, in bytes: as much as the body of one request may have.
+    /// In bytes. Equal to the limit of one request's body.
     static let maximumLine = 64 * 1024
     private static let chunkSize = 256 * 1024
 
     private let descriptor: Int32
     private var buffer: [UInt8] = []
     private var start = 0
-    /// Where the next line begins, in bytes from the file's begin.
     private(set) var offset: Int
-    /// The number of the last line that was read, counted from 1.
     private(set) var number: Int
 
-    /// - Parameters:
-    ///   - offset: where the descriptor stands in the file.
-    ///   - number: how many lines are before that.
     init(_ descriptor: Int32, offset: Int = 0, number: Int = 0) {
         self.descriptor = descriptor
         self.offset = offset
         self.number = number
     }
 
-    /// The next line; nil at the end of the file.
-    ///
-    /// - Throws: a ``CommandFailure`` when the file cannot be read.
     mutating func next() throws(CommandFailure) -> Line? {
         if offset == 0 { try begin() }
         var dropped = 0
@@ -51,7 +43,7 @@ struct LineReader {
         }
     }
 
-    /// Skips a byte order mark, and refuses a file of another format by its first bytes.
+    /// Skips a byte order mark. Rejects other file formats by their first bytes.
     private mutating func begin() throws(CommandFailure) {
         while buffer.count < 4, try fill() {}
         if buffer.starts(with: [0xEF, 0xBB, 0xBF]) { (start, offset) = (3, 3) }
@@ -91,7 +83,6 @@ struct LineReader {
         return Line(text: isTooLong ? nil : Array(text), isWhole: isWhole)
     }
 
-    /// - Returns: false at the end of the file.
     private mutating func fill() throws(CommandFailure) -> Bool {
         buffer.removeFirst(start)
         start = 0

@@ -1,11 +1,10 @@
 import Foundation
 import RegistryCore
 
-/// The file beside one that is imported, which says how far an interrupted import of it has come.
 struct ProgressFile {
     let path: String
 
-    /// - Throws: a ``CommandFailure`` when something else has its place, which must not be lost.
+    /// - Throws: A ``CommandFailure`` if another file has this name, because it must not be overwritten.
     init(beside imported: String) throws(CommandFailure) {
         path = imported + ".imported"
         guard FileManager.default.fileExists(atPath: path) else { return }
@@ -19,13 +18,12 @@ struct ProgressFile {
         }
     }
 
-    /// Keeps a progress, whole or not at all.
+    /// Writes atomically.
     ///
-    /// - Returns: false when it could not be written; then the import can only begin anew.
+    /// - Returns: False if the write failed. An interrupted import then starts again.
     func keep(_ progress: ImportProgress) -> Bool {
         (try? Data(progress.jsonBytes).write(to: URL(fileURLWithPath: path), options: .atomic)) != nil
     }
 
-    /// Removes it: all is done.
     func remove() { unlink(path) }
 }

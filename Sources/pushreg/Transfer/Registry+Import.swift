@@ -5,9 +5,9 @@ import RegistryServer
 import RegistryStore
 
 extension Registry {
-    /// Does what a line says, by the rules of the requests that would say it.
+    /// Applies a line by the rules of the equivalent request.
     ///
-    /// - Throws: ``Problem`` when it cannot be done now, and the import must stop.
+    /// - Throws: ``Problem`` if the registry is unavailable and the import must stop.
     func take(_ line: ImportedLine, in scope: Scope) async throws -> LineOutcome {
         switch line.record(in: scope.app.bundleID) {
         case .success(let record): try await attempt(record, in: scope)

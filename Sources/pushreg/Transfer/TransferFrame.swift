@@ -1,28 +1,26 @@
 import RegistryCore
 import RegistryStore
 
-/// A line of an export that is no record.
+/// A line of an export other than a record.
 enum TransferFrame: Sendable, Hashable {
-    /// The first line: what it is an export of.
     case header(app: String, environment: String, version: Int)
-    /// All that lies before a position is in the lines above: so many records.
+    /// All records before `position` are in the lines above. `count` is their number.
     case checkpoint(ExportPosition, count: Int)
-    /// The last line: so many records. A file without it is incomplete.
+    /// The last line, with the number of records. A file without it is incomplete.
     case end(count: Int)
 
-    /// The version of the format that this program writes and reads.
     static let version = 1
 
     static func header(of scope: Scope) -> TransferFrame {
         .header(app: scope.app.bundleID.rawValue, environment: scope.environment.rawValue, version: version)
     }
 
-    /// Whether a line begins like a frame. Records are many: what does not is not worth parsing for it.
+    /// Avoids parsing records, which are most lines.
     static func mayBegin(_ line: [UInt8]) -> Bool { beginnings.contains { line.starts(with: $0) } }
 
     private static let beginnings = ["{\"export\"", "{\"checkpoint\"", "{\"end\""].map { Array($0.utf8) }
 
-    /// Reads a line; nil when it is a record, or nothing that this program knows.
+    /// Nil for records and unknown lines.
     init?(_ json: JSONValue) {
         if case .object = json["export"], case .string(let app) = json["export"]?["app"],
             case .string(let environment) = json["export"]?["environment"],
@@ -46,7 +44,6 @@ enum TransferFrame: Sendable, Hashable {
 }
 
 extension TransferFrame: JSONEncodable {
-    /// Writes `{"export": {version, app, environment}}`, `{"checkpoint": {part, after, count}}` or `{"end": true, count}`.
     func encode(to json: inout JSONWriter) {
         json.object { json in
             switch self {

@@ -1,30 +1,27 @@
 import Foundation
 
-/// The activities and tokens that an alias names, each with the reason why it is handed out or not. Tokens appear as
+/// The activities and tokens of an alias, each with the reason why it is deliverable or not. Tokens appear as
 /// fingerprints.
 package struct AliasExplanation: Sendable, Hashable {
     package struct Activity: Sendable, Hashable {
-        /// Pages are ordered by this internal key; no answer contains it.
+        /// Internal. Orders pages.
         package let key: Int64
-        /// Whether a sweep or an end has closed it: pages list those after the others.
+        /// Closed by a sweep or an end. Pages list closed activities last.
         package let isClosed: Bool
         package let activityID: ActivityID
         package let state: ActivityState
         package var facts: TokenFacts
-        /// The first 4 bytes of the token's SHA-256.
         package var fingerprint: [UInt8]?
         package var installation: InstallationHash?
         package var attributesType: UTF8Text?
-        /// When it started: the earliest time that requests gave, or the first receipt.
         package var startedAt: Date
-        /// When it starts, or started, if it was scheduled for later.
         package var startsAt: Date?
-        /// The device's clock at the observation of its token, or of the activity while it has none; nil when only an
-        /// end is known.
+        /// The device's clock at the observation of the token, or of the activity without one. Nil if only an end is
+        /// known.
         package var observedAt: Date?
         package var confirmedAt: Date?
         package var expiresAt: Date
-        /// The last push that APNs took.
+        /// The last push that APNs accepted.
         package var deliveredAt: Date?
 
         package init(
@@ -65,11 +62,11 @@ package struct AliasExplanation: Sendable, Hashable {
         package let installation: InstallationHash
         package let attributesType: UTF8Text?
         package let facts: TokenFacts
-        /// The first 4 bytes of the token's SHA-256; nil when only a deletion is known.
+        /// Nil if only a deletion is known.
         package var fingerprint: [UInt8]?
-        /// The device's clock at the observation of the token; nil when only a deletion is known.
+        /// Nil if only a deletion is known.
         package var observedAt: Date?
-        /// The server's clock at the last registration or refresh; nil when only a deletion is known.
+        /// Nil if only a deletion is known.
         package var confirmedAt: Date?
 
         package init(
@@ -92,23 +89,22 @@ package struct AliasExplanation: Sendable, Hashable {
     }
 
     package enum Note: Sendable, Hashable {
-        /// All earlier data about it was erased.
+        /// All earlier data was erased.
         case erased(Date)
         case unknown
-        /// Nothing bears it here, but in the other environment.
+        /// Used only in the other environment.
         case knownElsewhere(APNSEnvironment)
-        /// Nothing bears it here, but something has this value, which differs by the case of letters.
+        /// Unknown, but a value that differs only in letter case is known.
         case otherCase(UTF8Text)
     }
 
     package let alias: Alias
-    /// Remarks about the alias; only on the first page.
+    /// Only on the first page.
     package var notes: [Note] = []
-    /// The activities of the page, those that are not closed first.
     package var activities: [Activity] = []
-    /// Those of the first installations that bear the alias.
+    /// Only of the first installations with the alias.
     package var tokens: [Token] = []
-    /// The leases of the alias, of the first installations; only on the first page.
+    /// Only of the first installations, and only on the first page.
     package var leases: [ExplainedLease] = []
     package init(alias: Alias) { self.alias = alias }
 }

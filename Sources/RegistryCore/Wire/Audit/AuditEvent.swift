@@ -1,26 +1,24 @@
 import Foundation
 
-/// One change, as the audit trail has it (R11).
 package struct AuditEvent: Sendable, Hashable {
-    /// Grows with time, but for changes that overlap; pages are ordered by it.
+    /// Increases with time, except between overlapping transactions. Orders pages.
     package let number: Int64
-    /// Postgres's clock when the transaction of the change began.
+    /// Postgres's clock at the start of the transaction.
     package let recordedAt: Date
-    /// Such as `registered`; the set is open.
+    /// Such as `registered`. The set is open.
     package let type: String
-    /// Key id, `user:` and a subject, `sweep`, `command-line`, or `insecure` without authentication.
+    /// A key id, `user:` and a subject, `sweep`, `command-line`, or `insecure` without authentication.
     package let who: UTF8Text
-    /// The activity that was changed; nil for events about none, and once it was erased.
+    /// Nil for events without an activity, and after an erasure.
     package var activityID: UTF8Text?
-    /// The installation that was changed, or that of the activity; nil when there is none, and once it was erased.
+    /// The changed installation, or the activity's. Nil without one, and after an erasure.
     package var installation: InstallationHash?
-    /// The `sub` of the signed-in user to whom the activity or installation belonged; nil for none, and once erased.
+    /// The owner's `sub`. Nil without one, and after an erasure.
     package var subject: UTF8Text?
-    /// JSON as it was stored: `{"kind": ["value", …]}`.
+    /// Stored JSON, `{"kind": ["value", …]}`.
     package var aliases: [UInt8]?
-    /// The first 4 bytes of the token's SHA-256.
     package var fingerprint: [UInt8]?
-    /// The start lease that was taken, given back or failed.
+    /// The start lease that was taken, released or failed.
     package var leaseID: LeaseID?
 
     package init(
@@ -67,13 +65,11 @@ extension AuditEvent: JSONEncodable {
     }
 }
 
-/// A nil member filters nothing.
+/// A nil member filters nothing. `subject` and `alias` are those at the time of the event.
 package struct EventFilter: Sendable, Hashable {
     package var activityID: ActivityID?
     package var installation: InstallationHash?
-    /// The `sub` of the signed-in user to whom the activity or installation belonged then.
     package var subject: UTF8Text?
-    /// That the activity or installation bore then.
     package var alias: Alias?
     package var type: UTF8Text?
     package var since: Date?

@@ -1,30 +1,26 @@
 import Foundation
 
 package struct ExplainedLease: Sendable, Hashable {
-    /// Each case is a stable word of the API.
+    /// The raw values are part of the API.
     package enum State: String, Sendable, Hashable, CaseIterable {
-        /// No other caller may start the activity on the installation.
         case live
         case registered
         case failed
         case released
-        /// It expired without a report.
+        /// The lease ended without a report.
         case expired
     }
 
     package let id: LeaseID
     package let alias: Alias
     package let installation: InstallationHash
-    /// The type of the start token that was handed out with it.
     package let attributesType: UTF8Text
-    /// Its holder's name of the plan; nil where they gave none.
+    /// The sender's own name of the plan, if any.
     package var planID: UTF8Text?
     package let state: State
-    /// When it was taken, by Postgres's clock.
     package let leasedAt: Date
-    /// Until when it is its holder's, or was.
     package let leasedUntil: Date
-    /// The number of starts tried within the day before it was taken, itself included.
+    /// The number of starts within a day, including this one.
     package let attempt: Int
     package var failure: UTF8Text?
     /// The earliest time of another start after a failure.

@@ -1,31 +1,27 @@
 import Foundation
 
-/// The counts of one app in one environment, now and over time.
+/// Counts of one scope, now and over time.
 package struct RegistryStatistics: Sendable, Hashable {
-    /// How many there are up to an age; the last of a list has no end.
+    /// The count from the previous group's end up to `upTo`.
     package struct AgeGroup: Sendable, Hashable {
-        /// The end of the group, itself not in it; nil for the last. The group begins where the one before it ends.
+        /// Exclusive. Nil for the last group.
         package let upTo: Duration?
-        /// How many there are in the group; extrapolated where ``RegistryStatistics/isEstimated``.
+        /// Extrapolated if ``RegistryStatistics/isEstimated``.
         package var count: Int
 
-        /// Makes a group, empty unless a count is given.
         package init(upTo: Duration?, count: Int = 0) {
             self.upTo = upTo
             self.count = count
         }
     }
 
-    /// Tokens of one kind that would be pushed to.
+    /// Deliverable tokens of one kind.
     package struct Tokens: Sendable, Hashable {
-        /// The kind of the tokens.
         package let kind: TokenKind
-        /// How many there are, of all ages.
         package var count: Int
-        /// By the time since a client last confirmed them.
+        /// By the time since the last confirmation.
         package var ages: [AgeGroup]
 
-        /// Makes an entry of its parts.
         package init(kind: TokenKind, count: Int, ages: [AgeGroup]) {
             self.kind = kind
             self.count = count
@@ -33,62 +29,54 @@ package struct RegistryStatistics: Sendable, Hashable {
         }
     }
 
-    /// How many events of each type there were in one step of time.
     package struct Step: Sendable, Hashable {
-        /// When the step begins, by the clock; for counts of tokens, when they were counted.
+        /// The start of the step. For tokens, the time of the count.
         package let start: Date
-        /// By the type of event, or by the kind of token.
         package var counts: [String: Int]
 
-        /// Makes a step, empty unless counts are given.
         package init(start: Date, counts: [String: Int] = [:]) {
             self.start = start
             self.counts = counts
         }
     }
 
-    /// The minute in which everything was counted, by Postgres's clock.
+    /// Postgres's clock, in whole minutes.
     package let computedAt: Date
-    /// Some of the counts are extrapolated from a sample: exact ones would take too long.
+    /// Some counts are extrapolated from a sample, because exact counts would take too long.
     package var isEstimated = false
-    /// By ``ActivityState``.
     package var activities: [String: Int] = [:]
-    /// Running activities by the time since they started.
+    /// By the time since their start.
     package var activityAges: [AgeGroup] = []
-    /// One entry for each kind, in the order of ``TokenKind/all``.
+    /// One entry per kind, in the order of ``TokenKind/all``.
     package var tokens: [Tokens] = []
-    /// How far back events are counted, from ``computedAt``.
+    /// The time before ``computedAt`` in which events are counted.
     package let window: Duration
-    /// The length of each of ``steps``.
     package let step: Duration
-    /// Events by type over the window, the earliest step first; steps without events are left out.
+    /// Events by type, the earliest step first. Steps without events are omitted.
     package var steps: [Step] = []
-    /// How many tokens of each kind there were at times within the window, in their order.
+    /// Tokens by kind at times within the window, in order.
     package var tokenCounts: [Step] = []
 
-    /// Makes statistics in which nothing has been counted.
     package init(computedAt: Date, window: Duration, step: Duration) {
         self.computedAt = computedAt
         self.window = window
         self.step = step
     }
 
-    /// The ends of the groups of ages: hours for activities, days and weeks for what lives longer.
+    /// Hours for activities, days and weeks for longer-lived tokens.
     package static let ageLimits: [Duration] = [
         .seconds(900), .seconds(3600), .seconds(2 * 3600), .seconds(4 * 3600), .seconds(8 * 3600), .seconds(86_400),
         .seconds(7 * 86_400), .seconds(30 * 86_400),
     ]
 
-    /// For how long after a count of tokens it may be taken for the present one: twice the longest time between two within a day.
+    /// How long a count of tokens is used as the current count: twice the longest pause between counts within a day.
     package static let tokenCountValidity = Duration.seconds(600)
 
-    /// Groups without anything in them.
     package static var emptyAges: [AgeGroup] { ageLimits.map { AgeGroup(upTo: $0) } + [AgeGroup(upTo: nil)] }
 
-    /// The windows that may be asked for.
     package static let windows = Duration.seconds(3600)...Duration.seconds(30 * 86_400)
 
-    /// The step of a window: at most 120 of them.
+    /// Gives at most 120 steps per window.
     package static func step(for window: Duration) -> Duration {
         let steps = [60, 300, 900, 3600, 6 * 3600].map { Duration.seconds($0) }
         return steps.first { window / $0 <= 120 } ?? .seconds(6 * 3600)
@@ -96,7 +84,6 @@ package struct RegistryStatistics: Sendable, Hashable {
 }
 
 extension RegistryStatistics.AgeGroup: JSONEncodable {
-    /// Writes `{upTo, count}`.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("upTo", ifPresent: upTo)
@@ -106,7 +93,6 @@ extension RegistryStatistics.AgeGroup: JSONEncodable {
 }
 
 extension RegistryStatistics: JSONEncodable {
-    /// Writes everything.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("computedAt", computedAt)
@@ -131,7 +117,6 @@ extension RegistryStatistics: JSONEncodable {
 }
 
 extension JSONWriter {
-    /// Writes a member that is an array of `{at, counts}`.
     fileprivate mutating func steps(_ name: String, _ steps: [RegistryStatistics.Step]) {
         array(name) { json in
             for step in steps {
@@ -143,7 +128,6 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a member that is an object of counts, in the order of their names.
     fileprivate mutating func counts(_ name: String, _ counts: [String: Int]) {
         object(name) { json in
             for (key, count) in counts.sorted(by: { $0.key < $1.key }) { json.member(key, count) }

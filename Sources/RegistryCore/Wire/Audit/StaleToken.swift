@@ -2,7 +2,7 @@ import Foundation
 
 package enum StaleReason: String, Sendable, Hashable, CaseIterable {
     case unconfirmed
-    /// Its activity is past its lifetime, and no sweep has written that down yet.
+    /// The activity's lifetime is over, and no sweep has recorded that yet.
     case expired
     /// A sender reported it, and no client or admin cleared it since.
     case quarantined
@@ -11,11 +11,11 @@ package enum StaleReason: String, Sendable, Hashable, CaseIterable {
 /// A nil member filters nothing.
 package struct StaleFilter: Sendable, Hashable {
     package var kind: TokenKind?
-    /// The attributes type of the tokens; no kind without one is then meant.
+    /// Excludes kinds without attributes types.
     package var attributesType: AttributesType?
-    /// The token may have other reasons, too.
+    /// Tokens with other reasons in addition are included.
     package var reason: StaleReason?
-    /// How long a token may be unconfirmed; nil for the kind's own: 2 hours for activities, else 3 days.
+    /// Nil means 2 hours for activities and 3 days for other kinds.
     package var unconfirmedFor: Duration?
     package init() {}
 
@@ -24,9 +24,6 @@ package struct StaleFilter: Sendable, Hashable {
         throw JSONFaultReason("must be one of \(TokenKind.all.map(\.name).joined(separator: ", "))")
     }
 
-    /// At least a second, at most ten years.
-    ///
-    /// - Throws: a sentence if it is not an ISO 8601 duration in this range.
     package static func duration(_ text: String) throws(JSONFaultReason) -> Duration {
         let longest = AppChanges.longestRetention
         guard let duration = ISO8601Duration.parse(text), duration >= .seconds(1), duration <= longest else {
@@ -35,7 +32,6 @@ package struct StaleFilter: Sendable, Hashable {
         return duration
     }
 
-    /// How long a token of a kind may be unconfirmed.
     package func staleAge(with kind: TokenKind) -> Duration {
         unconfirmedFor ?? (kind.holder == .activity ? .seconds(2 * 3600) : .seconds(3 * 86_400))
     }
@@ -54,7 +50,6 @@ package struct StaleFilter: Sendable, Hashable {
 }
 
 extension StaleFilter {
-    /// Reads the members of a purge's body; faults stay in the reader.
     package init(from json: inout JSONReader) {
         kind = json.optionalString("kind", Self.kind)
         attributesType = json.optionalString("attributesType", AttributesType.init)
@@ -65,28 +60,24 @@ extension StaleFilter {
 
 package struct StaleToken: Sendable, Hashable {
     package let kind: TokenKind
-    /// The internal number of its activity or of its own; no answer contains it.
+    /// The internal number of the activity or token.
     package let number: Int64
-    /// All reasons that hold, one at least, in the order of ``StaleReason``.
+    /// Not empty, in the order of ``StaleReason``.
     package let reasons: [StaleReason]
-    /// The first 4 bytes of the token's SHA-256.
     package let fingerprint: [UInt8]
-    /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
     package let observedAt: Date
-    /// The server's clock at the last registration or refresh.
     package let confirmedAt: Date
-    /// Postgres's clock when it was looked at.
+    /// Postgres's clock at the query.
     package let now: Date
     package var activityID: UTF8Text?
-    /// The installation that has the token or runs its activity; nil for an activity that names none.
     package var installation: InstallationHash?
-    /// The attributes type of a start token or an activity; nil for other kinds, and for activities that name none.
+    /// Of a start token or an activity. Nil for other kinds, and if the activity has none.
     package var attributesType: UTF8Text?
-    /// When its activity's lifetime is over, or was; nil for tokens of installations.
+    /// The end of the activity's lifetime. Nil for tokens of installations.
     package var expiresAt: Date?
-    /// As of when its value was quarantined, whether or not that still holds; nil if it was not, or was released.
+    /// The effective time of the quarantine, even if it ended. Nil after a release.
     package var quarantinedAt: Date?
-    /// APNs's reason in the report by which its value was quarantined, such as `BadDeviceToken`.
+    /// APNs's reason in the report that caused the quarantine, such as `BadDeviceToken`.
     package var quarantineReason: String?
 
     package init(
@@ -162,10 +153,9 @@ extension StaleToken: JSONEncodable {
 }
 
 package struct StaleCounts: Sendable, Hashable {
-    /// Tokens of one kind with the same reason; one with two reasons counts under each.
+    /// Tokens by kind and reason. A token with two reasons counts twice.
     package struct Entry: Sendable, Hashable {
         package let kind: TokenKind
-        /// The reason that they have, perhaps among others.
         package let reason: StaleReason
         package var count: Int
 
@@ -177,9 +167,9 @@ package struct StaleCounts: Sendable, Hashable {
     }
 
     package var total = 0
-    /// By kind and reason, without zeros; their sum may exceed ``total``.
+    /// Without zeros. The sum can exceed ``total``.
     package var entries: [Entry] = []
-    /// False if the time was too short to look at all: the counts are then lower bounds.
+    /// False if the time limit ended the search. The counts are then lower bounds.
     package var isComplete = true
     package var sample: [StaleToken] = []
     package init() {}

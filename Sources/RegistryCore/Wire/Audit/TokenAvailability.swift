@@ -1,25 +1,24 @@
 import Foundation
 
-/// Each case is a stable word of the API.
+/// The raw values are part of the API.
 package enum TokenAvailability: String, Sendable, Hashable, CaseIterable {
     case handedOut = "handed-out"
     case ended
-    /// The activity had started when its installation logged out; or the token was there then.
+    /// The activity had started, or the token existed, when the installation logged out.
     case loggedOut = "logged-out"
     case expired
-    /// The last full state of its installation did not list the activity.
+    /// The installation's last full state did not list the activity.
     case dismissed
-    /// The activity is known, and no token of its came yet.
+    /// The activity never received a token.
     case noToken = "no-token"
-    /// No token of the activity came yet, and the alias has a broadcast channel.
+    /// The activity never received a token, and the alias has a broadcast channel.
     case channel
     /// Another activity or installation registered the value later.
     case takenOver = "taken-over"
-    /// The value is known as a token of another kind.
     case kindConflict = "kind-conflict"
-    /// APNs said that the token is dead, and no client claimed it since.
+    /// APNs reported it dead, and no client claimed it since.
     case unregistered
-    /// A sender reported it, and neither a client confirmed nor an admin released it since.
+    /// A sender reported it, and no client confirmed or admin released it since.
     case quarantined
     /// An admin purged it, and no client claimed it since.
     case purged
@@ -27,10 +26,9 @@ package enum TokenAvailability: String, Sendable, Hashable, CaseIterable {
 }
 
 package struct TokenFacts: Sendable, Hashable {
-    /// If it is not handed out, the first reason against it.
+    /// The first reason, if it is not deliverable.
     package var availability: TokenAvailability
     package var since: Date?
-    /// How the activity ended: `ended` or `dismissed`.
     package var endReason: String?
     package var quarantineReason: String?
 

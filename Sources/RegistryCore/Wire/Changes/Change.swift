@@ -1,25 +1,23 @@
 import Foundation
 
-/// A change visible to senders, without a token: it shows where to look again.
+/// A change that senders can see, without a token. It indicates which state to read again.
 package struct Change: Sendable, Hashable {
-    /// The number of its event. Of two changes of one activity, installation or alias, the later has the greater
-    /// number.
+    /// Increases with each change of the same activity, installation or alias.
     package let number: Int64
-    /// Postgres's clock when the transaction of the change began.
+    /// Postgres's clock at the start of the transaction.
     package let at: Date
-    /// Such as `available`; the set is open.
+    /// Such as `available`. The set is open.
     package let type: String
-    /// The activity that was changed; nil where the change is of none, and once it was erased.
+    /// Nil for changes without an activity, and after an erasure.
     package var activityID: UTF8Text?
-    /// The installation that was changed, or that of the activity; nil where there is none, and once it was erased.
+    /// The changed installation, or the activity's. Nil without one, and after an erasure.
     package var installation: InstallationHash?
-    /// The attributes type of the activity or the start token.
     package var attributesType: UTF8Text?
-    /// JSON as it was stored, `{"kind": ["value", …]}`: those of that time, and those that the change took away.
+    /// Stored JSON, `{"kind": ["value", …]}`: the aliases at that time and the aliases that the change removed.
     package var aliases: [UInt8]?
-    /// The new state of the activity; nil if the change does not say.
+    /// Nil if the change does not affect the state.
     package var state: ActivityState?
-    /// Such as `unregistered`: why a token is no longer handed out, or how an activity ended.
+    /// Why a token is no longer deliverable, such as `unregistered`, or how an activity ended.
     package var reason: String?
 
     package init(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The next step of a sender for one phone, or for one activity of which no request named the phone.
+/// A sender's next step for one phone, or for one activity without an installation.
 package struct PlanEntry: Sendable, Hashable {
     package let installation: InstallationHash?
     package let step: PlanStep
@@ -12,25 +12,26 @@ package struct PlanEntry: Sendable, Hashable {
 }
 
 package enum PlanStep: Sendable, Hashable {
-    /// The activity runs: push to its token.
+    /// The activity runs. Push to its token.
     case update(ResolvedActivity)
-    /// Nothing runs, and this caller alone may start it: push to the start token.
+    /// No activity runs, and only this caller may start it. Push to the start token.
     case start(PushToken, StartLease)
-    /// It is being started, or a start has failed just now: ask again.
+    /// It is being started, or a start failed recently. Ask again.
     case wait(PlanReason, retryAt: Date)
-    /// It cannot be shown as an activity: send an ordinary notification, where there is a device token.
+    /// It cannot be an activity. Send an ordinary notification if there is a device token.
     case alert(PlanReason, PushToken?)
     case none(PlanReason)
 }
 
-/// The right to start one activity on one phone, for a time.
+/// A temporary right to start one activity on one phone.
 package struct StartLease: Sendable, Hashable {
     package let id: LeaseID
-    /// No other sender gets it before. The start push must expire no later.
+    /// Until then, no other sender gets the lease. The start push must expire no later.
     package let leasedUntil: Date
-    /// The `apns-collapse-id` of the start push: the same for all attempts, so that a phone that was offline shows one.
+    /// The `apns-collapse-id` of the start push. All attempts share it, so that a phone that was offline shows one
+    /// activity.
     package let collapseID: String
-    /// How many starts were tried within a day, this one included.
+    /// The number of starts within a day, including this one.
     package let attempt: Int
 
     package init(id: LeaseID, leasedUntil: Date, collapseID: String, attempt: Int) {
@@ -42,28 +43,27 @@ package struct StartLease: Sendable, Hashable {
 }
 
 package enum PlanReason: String, Sendable, Hashable, CaseIterable {
-    /// The activity runs, and its first token has not come within the minute since it was heard of.
+    /// The activity runs. Its first token can still arrive, within a minute of its first request.
     case tokenPending = "token-pending"
-    /// The activity runs without a token, and the alias has a broadcast channel that reaches it.
+    /// The activity runs without a token. The alias has a broadcast channel that reaches it.
     case channel
-    /// The activity runs, and there is no token of it that may be handed out.
+    /// The activity runs without a deliverable token.
     case noUpdateToken = "no-update-token"
-    /// The user swiped it away.
     case dismissed
-    /// Another sender starts it now.
     case leased
-    /// The last start failed, and it is too early for the next.
+    /// The last start failed, and the back-off is not over.
     case backOff = "back-off"
     /// Three starts were tried within a day.
     case startFailed = "start-failed"
-    /// There is no start token of the type that may be handed out.
+    /// No start token of the type is deliverable.
     case noStartToken = "no-start-token"
-    /// No client confirmed the start token lately: APNs takes pushes to old ones, and nothing is shown.
+    /// No client confirmed the start token recently. APNs accepts pushes to old start tokens, and the phone shows
+    /// nothing.
     case startUnconfirmed = "start-unconfirmed"
 }
 
 extension PlanEntry {
-    /// Contains a token only if the step is to push to it.
+    /// Contains a token only if the step is a push to it.
     package func encode(to json: inout JSONWriter, in app: BundleID) {
         json.object { json in
             json.member("action", step.action)

@@ -1,23 +1,22 @@
-/// A sender's question on which phones an activity is to be updated, started or waited for.
+/// A sender's request for the phones on which to update, start or wait for an activity.
 package struct PlanRequest: Sendable, Hashable {
     package let alias: Alias
-    /// The recipients, in addition to the bearers of the alias itself.
+    /// Recipients in addition to the installations with the alias itself.
     package var to: [Alias]
     package let attributesType: AttributesType
     /// The time in which no other sender may start the activity on the same phone.
     package var lease: Duration
-    /// How long ago a client may have confirmed a start token that is used.
+    /// The maximum time since a client confirmed the start token.
     package var maxStartTokenAge: Duration
-    /// Whether an activity that the user swiped away is started again.
+    /// Whether to start an activity again that the user swiped away.
     package var restartsDismissed: Bool
-    /// The sender's own name of the plan: the same again gets the same leases.
+    /// The sender's own name of the plan. A repeated plan id returns the same leases.
     package var planID: UTF8Text?
     package var limit: Int
-    /// Nil for the first page.
     package var cursor: String?
     package static let mostRecipients = 100
     package static let defaultLease = Duration.seconds(3600)
-    /// The shortest lease: a push may be under way for as long.
+    /// A push can be in flight for this long.
     package static let shortestLease = Duration.seconds(60)
     package static let defaultStartTokenAge = Duration.seconds(14 * 86_400)
 
@@ -33,9 +32,7 @@ package struct PlanRequest: Sendable, Hashable {
 }
 
 extension PlanRequest {
-    /// Nil and faults in the reader if any member is wrong.
-    ///
-    /// - Parameter longestLease: the lifetime of the app's activities.
+    /// - Parameter longestLease: The lifetime of the app's activities.
     package static func read(_ json: inout JSONReader, longestLease: Duration) -> PlanRequest? {
         let alias = json.nested("alias") { Alias.read(&$0) }
         let attributesType = json.string("attributesType", AttributesType.init)

@@ -1,12 +1,10 @@
 import Foundation
 
 extension TransferRecord {
-    /// Reads one line; nil and faults in the reader if it is malformed. A line without `record` is an activity's.
+    /// Reads one line. A line without `record` is an activity. An installation is named by `installation` (its hash) or
+    /// `installationId`. Requires `observedAt`, because an old observation must not count as observed at the import.
     ///
-    /// `observedAt` is required: an old observation must not count as observed at the import. An installation is named
-    /// by its hash in `installation`, or by its `installationId`.
-    ///
-    /// - Parameter hash: the hash of an installation's id in the app of the line.
+    /// - Parameter hash: Returns the hash of an installation id in the line's app.
     package static func read(
         _ json: inout JSONReader,
         hash: (InstallationID) -> InstallationHash

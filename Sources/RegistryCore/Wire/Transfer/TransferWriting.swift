@@ -1,7 +1,7 @@
 import Foundation
 
 extension TransferRecord: JSONEncodable {
-    /// Contains whole tokens; times have microseconds, as they are stored.
+    /// Contains complete tokens. Times have microseconds, as they are stored.
     package func encode(to json: inout JSONWriter) {
         json.object { json in writeMembers(to: &json) }
     }
@@ -78,7 +78,7 @@ extension JSONWriter {
         member(name, ifPresent: time.map { RFC3339.format($0, precision: .microseconds) })
     }
 
-    /// In their canonical form; absent ones are left out.
+    /// Writes canonical JSON and omits absent members.
     package mutating func members(_ aliases: AliasSet?, _ metadata: Metadata?) {
         for (name, canonical) in [("aliases", aliases?.canonicalJSON), ("metadata", metadata?.canonicalJSON)] {
             guard let canonical else { continue }

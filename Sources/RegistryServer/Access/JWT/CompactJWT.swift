@@ -1,29 +1,29 @@
 import Foundation
 import RegistryCore
 
-/// The accepted signature algorithms. HMAC and `none` are excluded: a public key is no secret.
+/// Excludes HMAC, because a public key is not a secret, and `none`.
 enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
     case rs256 = "RS256"
     case es256 = "ES256"
     case edDSA = "EdDSA"
 
-    /// - Parameter name: of RFC 7518, RFC 8037 or RFC 9864.
+    /// - Parameter name: From RFC 7518, RFC 8037 or RFC 9864.
     init?(name: String) { self.init(rawValue: name == "Ed25519" ? "EdDSA" : name) }
 }
 
-/// A JWT in compact form, parsed but not verified: its contents cannot be trusted yet.
+/// A parsed JWT. Its signature is not verified, so its claims cannot be trusted.
 struct CompactJWT: Sendable {
     let algorithm: SignatureAlgorithm
-    /// The claimed id of the issuer's key.
     let keyID: String?
     let claims: JSONObject
-    /// Header and payload as received: the signed bytes.
+    /// Header and payload as received.
     let signedBytes: Data
     let signature: Data
 
-    /// Header fields that change the interpretation of a token. Fields with a key of the token's choice, as jku, are ignored.
+    /// Fields that change the meaning of a token. Fields with keys of the token's choice, such as `jku`, are ignored
+    /// instead.
     private static let refusedFields = ["crit", "b64", "zip", "enc", "epk"]
-    /// The types of ID and access tokens. Tokens for other purposes, such as a log-out, are rejected.
+    /// ID and access tokens. Other tokens, such as log-out tokens, are rejected.
     private static let types = ["jwt", "at+jwt", "application/jwt", "application/at+jwt"]
 
     init(_ text: Secret) throws(Problem) {
@@ -64,6 +64,5 @@ struct CompactJWT: Sendable {
         return object
     }
 
-    /// For a JWT that cannot be valid for any app.
     static func refusal(_ reason: String) -> Problem { Problem(.unauthenticated, "The JWT is not valid. \(reason)") }
 }

@@ -3,15 +3,15 @@ import Logging
 import RegistryCore
 import Synchronization
 
-/// The keys of the apps' issuers, fetched from their URLs and cached.
+/// A cache of issuers' keys.
 ///
-/// - A set is fetched if a token names an unknown key, and if the set is older than `maximumAge`.
-/// - For each app there is at most one fetch a minute, and never two at once.
-/// - While the source is down, the known keys stay valid.
+/// - A set is fetched for an unknown key, and if it is older than `maximumAge`.
+/// - Each app has at most one fetch per `fetchInterval`, and one at a time.
+/// - If fetches fail, the known keys stay valid.
 final class IssuerKeys: Sendable {
-    /// The least time between two fetches for an app, successful or not.
+    /// Also applies after failures.
     static let fetchInterval = Duration.seconds(60)
-    /// A set of this age is fetched again without a cause, so that a withdrawn key does not stay.
+    /// Limits the use of a withdrawn key.
     static let maximumAge = Duration.seconds(15 * 60)
 
     private struct Entry: Sendable {
@@ -21,7 +21,7 @@ final class IssuerKeys: Sendable {
         var triedAt: Duration?
         var fetching: Task<VerificationKeySet?, Never>?
 
-        /// Keys in the settings themselves do not age.
+        /// Keys in the settings do not age.
         func isStale(at now: Duration) -> Bool { fetchedAt.map { now - $0 >= IssuerKeys.maximumAge } ?? false }
     }
 
@@ -43,7 +43,7 @@ final class IssuerKeys: Sendable {
         self.fetch = fetch
     }
 
-    /// Whether a token of the app would be verified with these keys, and no new fetch is due.
+    /// Whether `keys` are the app's current keys and still fresh.
     func areCurrent(_ keys: VerificationKeySet, of app: BundleID) -> Bool {
         let now = clock.uptime()
         return entries.withLock { entries in
@@ -51,12 +51,8 @@ final class IssuerKeys: Sendable {
         }
     }
 
-    /// The keys for verifying a token.
-    ///
-    /// - Parameters:
-    ///   - settings: the app's setting `jwt`; a change discards fetched keys.
-    ///   - suffices: whether a set can decide about the token; if not, the source is asked, within the limit.
-    /// - Returns: nil if no keys are known and the source is down.
+    /// `settings` is the app's setting `jwt`, and a change discards fetched keys. If no known set suffices for the
+    /// token, keys are fetched, within the limit. Nil if no keys are known and the fetch fails.
     func keys(
         of app: BundleID,
         _ settings: JSONObject,
@@ -76,7 +72,7 @@ final class IssuerKeys: Sendable {
         }
         if let known, let keys = known.keys, !known.isStale(at: clock.uptime()), suffices(keys) { return keys }
         let (keys, fetching) = startFetching(url, of: app, settings)
-        // Stale but sufficient keys are used during the refresh.
+        // Stale keys are used during the refresh if they suffice.
         if let keys, suffices(keys) { return keys }
         return await fetching?.value ?? keys
     }
@@ -92,8 +88,8 @@ final class IssuerKeys: Sendable {
         return keys
     }
 
-    /// The known keys, and the current fetch or a new one if due. Both under one lock: a fetch that ends in between
-    /// would be missed.
+    /// Returns the known keys, and the current fetch or a new one if due, under one lock. Otherwise a fetch could end
+    /// in between unnoticed.
     private func startFetching(
         _ url: String,
         of app: BundleID,

@@ -1,7 +1,6 @@
 import Foundation
 import RegistryCore
 
-/// An app's setting `jwt`, parsed.
 struct JWTRequirements: Sendable {
     enum Source: Sendable {
         case keys(JSONValue)
@@ -14,7 +13,7 @@ struct JWTRequirements: Sendable {
     let subjectClaim: String
     let source: Source
 
-    /// The tolerated difference between the clocks of issuer and service, in seconds.
+    /// For clock differences between issuer and service, in seconds.
     static let leeway: TimeInterval = 60
 
     init?(_ settings: JSONObject?) {
@@ -30,10 +29,7 @@ struct JWTRequirements: Sendable {
         subjectClaim = settings["subjectClaim"]?.string ?? "sub"
     }
 
-    /// Checks the claims of a token with a valid signature.
-    ///
-    /// - Returns: the subject, and the token's validity, in seconds since 1970.
-    /// - Throws: `unauthenticated`, with the fault.
+    /// Returns the subject and the validity in seconds since 1970. The signature must be verified.
     func subject(of claims: JSONObject, at now: Date) throws(Problem) -> (UTF8Text, validity: Range<TimeInterval>) {
         guard claims["iss"] == .string(issuer) else {
             let others = [issuer + "/", issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer]
@@ -73,7 +69,6 @@ struct JWTRequirements: Sendable {
         }
     }
 
-    /// One text, or an array of texts only.
     private static func texts(_ value: JSONValue?) -> [String] {
         switch value {
         case .string(let text): return [text]

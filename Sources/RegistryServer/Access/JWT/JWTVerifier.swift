@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// Verifies the JWTs of signed-in users by the settings of the path's app; a token itself names no app.
+/// Verifies JWTs by the settings of the path's app, because a token names no app.
 struct JWTVerifier: Sendable {
     private let keys: IssuerKeys
     private let clock: ServiceClock
@@ -14,7 +14,6 @@ struct JWTVerifier: Sendable {
         self.clock = clock
     }
 
-    /// The user of a previously verified token, if its proof still holds.
     func knownUser(of name: VerifiedTokens.Name, _ app: App) -> Principal? {
         guard let proof = verified.proof(of: name), proof.appUpdatedAt == app.updatedAt,
             keys.areCurrent(proof.keys, of: app.bundleID),
@@ -23,16 +22,14 @@ struct JWTVerifier: Sendable {
         return proof.user
     }
 
-    /// Whether a token was valid at its last use, however long ago.
+    /// Whether a token was valid at its last check, of any age.
     func wasValid(_ name: VerifiedTokens.Name) -> Bool { verified.proof(of: name) != nil }
 
-    /// Notes that an app is deleted.
     func forgetIssuer(of app: BundleID) { keys.journal.recordFailure(nil, of: app) }
 
-    /// The user of a token, cached under its name.
+    /// Caches the user under `name`, or forgets the token if it is invalid.
     ///
-    /// - Throws: `unauthenticated`, after which the token is forgotten; `unavailable` if the issuer's keys were never
-    ///   available.
+    /// - Throws: `unauthenticated`, or `unavailable` if the issuer's keys were never available.
     func user(of token: CompactJWT, named name: VerifiedTokens.Name, _ app: App) async throws(Problem) -> Principal {
         do throws(Problem) {
             let proof = try await verify(token, of: app)
@@ -48,7 +45,7 @@ struct JWTVerifier: Sendable {
         guard let settings = app.settings.jwt, let requirements = JWTRequirements(settings) else {
             throw Problem.invalidCredentials
         }
-        // Without a kid only the signature shows whether the key is still the right one; its result is the answer.
+        // Without `kid`, only a signature check shows whether the key is known. Its result is kept.
         let fits = Mutex(false)
         let found = await keys.keys(of: app.bundleID, settings, requirements.source) { set in
             guard !set.names(token) else { return true }

@@ -4,18 +4,17 @@ import NIOCore
 import NIOHTTP1
 import RegistryCore
 
-/// Fetches an issuer's keys: no redirects, a deadline for the whole, a limit of the size, and no access to the
-/// operator's own network, wherever the name resolves to.
+/// Fetches an issuer's keys without redirects, with a deadline and a size limit, and never from the operator's own
+/// network, whatever the name resolves to.
 struct KeySetFetcher: Sendable {
-    /// Whether loopback, private and link-local addresses are allowed.
     let allowsInternal: Bool
 
-    /// For the whole of the keys, and for the resolution of a name.
+    /// Applies to the complete fetch, and to the name lookup.
     var deadline = Duration.seconds(5)
 
     private static let maximumBytes = 256 * 1024
 
-    /// The reason that a fetch or the reading of its result failed: a sentence without a subject, with nothing secret.
+    /// Why a fetch or the parsing failed: a predicate without secrets.
     static func reason(_ error: any Error) -> String {
         switch error {
         case let reason as JSONFaultReason: reason.detail
@@ -25,12 +24,11 @@ struct KeySetFetcher: Sendable {
         }
     }
 
-    /// - Throws: if the JSON is not available; ``reason(_:)`` has the words.
     @Sendable
     func fetch(_ text: String) async throws -> JSONValue {
         let url = try KeySetURL(text, allowsInternal: allowsInternal)
         let address = try await permittedAddress(of: url.host)
-        // The connection uses the verified address: a name may resolve differently a moment later.
+        // Connects to the verified address, because a second lookup can give another one.
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         if IPAddress(url.host) == nil { configuration.dnsOverride = [url.host: address.description] }
         configuration.timeout = .init(connect: .seconds(3), read: .seconds(3))
@@ -45,7 +43,7 @@ struct KeySetFetcher: Sendable {
         }
     }
 
-    /// The client's own deadline ends with the head: a body may arrive a byte at a time.
+    /// The HTTP client's deadline ends with the head, and a body can arrive byte by byte.
     private func inTime(_ fetch: @escaping @Sendable () async throws -> JSONValue) async throws -> JSONValue {
         try await withThrowingTaskGroup(of: JSONValue.self) { group in
             defer { group.cancelAll() }

@@ -1,14 +1,13 @@
 import Foundation
 import RegistryCore
 
-/// The URL of an issuer's keys, checked without a lookup.
 struct KeySetURL: Sendable {
-    /// Without brackets, as the HTTP client looks it up.
+    /// Without the brackets of IPv6, as the HTTP client looks it up.
     let host: String
     let text: String
 
-    /// - Throws: a sentence unless it is an https URL of a host that is not evidently the operator's own. With
-    ///   `allowsInternal` any host is accepted, and http, too.
+    /// - Throws: A sentence unless it is an https URL with a host that is not evidently internal. `allowsInternal`
+    ///   allows all hosts and http.
     init(_ text: String, allowsInternal: Bool) throws(JSONFaultReason) {
         guard text.utf8.count <= 2048, let url = URL(string: text), let scheme = url.scheme?.lowercased(),
             scheme == "https" || (allowsInternal && scheme == "http"), let host = url.host, !host.isEmpty
@@ -21,7 +20,7 @@ struct KeySetURL: Sendable {
         }
     }
 
-    /// Names that resolve to internal addresses are detected during the fetch.
+    /// `KeySetFetcher` detects names that resolve to internal addresses.
     private var isEvidentlyInternal: Bool {
         if let address = IPAddress(host) { return !address.isPublic }
         let name = (host.hasSuffix(".") ? String(host.dropLast()) : host).lowercased()

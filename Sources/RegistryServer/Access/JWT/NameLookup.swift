@@ -1,9 +1,8 @@
 import Foundation
 import RegistryCore
 
-/// The system's lookup of names, which blocks, on its own thread.
+/// Runs the blocking lookup of the system on its own thread.
 enum NameLookup {
-    /// - Throws: if there is no address, or no answer in time.
     static func addresses(of host: String, within time: Duration) async throws -> [IPAddress] {
         let (results, continuation) = AsyncStream.makeStream(of: [IPAddress].self, bufferingPolicy: .bufferingOldest(1))
         Thread.detachNewThread {

@@ -2,16 +2,15 @@ import Foundation
 import JWTKit
 import RegistryCore
 
-/// One public key of an issuer, for one algorithm.
 struct VerificationKey: Sendable {
     let id: String?
     let algorithm: SignatureAlgorithm
     private let verifier: any JWTAlgorithm
 
-    /// The accepted sizes of RSA keys, in bits. Longer keys cost more to verify.
+    /// In bits. Longer keys are slow to verify.
     static let rsaBits = 2048...4096
 
-    /// Reads a JSON Web Key (RFC 7517); nil for other kinds and uses of keys, which a set may contain.
+    /// Reads a JSON Web Key (RFC 7517). Nil for other kinds and uses of keys, which sets can contain.
     init?(_ json: JSONObject) async {
         guard let algorithm = Self.algorithm(of: json), Self.isForSignatures(json, algorithm) else { return nil }
         if let id = json["kid"] { guard case .string = id else { return nil } }
@@ -43,7 +42,7 @@ struct VerificationKey: Sendable {
         return words.contains("verify")
     }
 
-    /// Whether a key says that it is for another use or algorithm, as an encryption key of the same issuer.
+    /// Whether the key is declared for another use or algorithm, such as encryption.
     static func isForOthers(_ json: JSONObject) -> Bool {
         if let use = json["use"], use != "sig" { return true }
         if let name = json["alg"]?.string, SignatureAlgorithm(name: name) == nil { return true }
@@ -51,8 +50,7 @@ struct VerificationKey: Sendable {
         return json["crv"]?.string.map { !["P-256", "Ed25519"].contains($0) } ?? false
     }
 
-    /// - Throws: if the key's numbers are missing or invalid: no point of the curve, or a modulus outside of
-    ///   ``rsaBits``.
+    /// - Throws: An error if the key is not a point of the curve, or its modulus is outside of ``rsaBits``.
     private static func verifier(_ algorithm: SignatureAlgorithm, _ json: JSONObject) async throws -> any JWTAlgorithm {
         let keys = JWTKeyCollection()
         switch algorithm {
@@ -80,16 +78,13 @@ struct VerificationKey: Sendable {
     }
 }
 
-/// The keys of an issuer's JSON Web Key Set. Each fetch is a new set, even with equal keys.
+/// An issuer's JSON Web Key Set. Sets are compared by identity: each fetch gives a new one.
 final class VerificationKeySet: Sendable {
     let keys: [VerificationKey]
     static let maximumCount = 64
-    /// The most keys that are tried for one token: each costs a verification.
+    /// The limit per token, because each candidate costs a verification.
     static let maximumCandidates = 4
 
-    /// Reads an issuer's answer.
-    ///
-    /// - Throws: a sentence without a subject, if it has no usable keys.
     static func read(_ json: JSONValue) async throws(JSONFaultReason) -> VerificationKeySet {
         guard let set = await VerificationKeySet(json) else { throw JSONFaultReason(fault(of: json)) }
         guard !set.keys.isEmpty else { throw JSONFaultReason("has no keys for RS256, ES256 or EdDSA") }
@@ -104,7 +99,7 @@ final class VerificationKeySet: Sendable {
         return "has certificates; use the issuer's JSON Web Key Set"
     }
 
-    /// Reads `{"keys": […]}`; keys of other kinds are left out. Nil for any other value.
+    /// Reads `{"keys": […]}` and skips keys of other kinds. Nil for other values.
     init?(_ json: JSONValue) async {
         guard case .array(let values)? = json["keys"] else { return nil }
         var keys: [VerificationKey] = []
@@ -114,10 +109,10 @@ final class VerificationKeySet: Sendable {
         self.keys = keys
     }
 
-    /// Whether the set has a key of the token's `kid`.
     func names(_ token: CompactJWT) -> Bool { token.keyID != nil && candidates(for: token).contains { $0.id != nil } }
 
-    /// The first keys of the token's `kid`. If the token or the keys have none, all of its algorithm may fit.
+    /// Keys of the token's algorithm with its `kid`, or else keys without `kid`. For a token without `kid`, any keys of
+    /// its algorithm.
     func candidates(for token: CompactJWT) -> [VerificationKey] {
         let fitting = keys.filter { $0.algorithm == token.algorithm }
         guard let id = token.keyID else { return Array(fitting.prefix(Self.maximumCandidates)) }

@@ -3,10 +3,10 @@ import Foundation
 import RegistryCore
 import Synchronization
 
-/// Recently verified JWTs, by digest: their next requests need no signature check.
+/// A cache of verified JWTs by digest, which saves the signature check.
 ///
-/// A proof holds until the token expires, the issuer's keys are fetched again, or the app changes. An invalidated proof
-/// still shows that the token is no guess.
+/// A proof holds until the token expires, the issuer's keys are fetched again, or the app changes. Even an old proof
+/// indicates that the token is not a guess.
 final class VerifiedTokens: Sendable {
     struct Name: Sendable, Hashable {
         private let digest: SHA256.Digest
@@ -19,7 +19,6 @@ final class VerifiedTokens: Sendable {
         }
     }
 
-    /// The verified user, and the facts on which the proof depends.
     struct Proof: Sendable {
         let user: Principal
         /// In seconds since 1970.
@@ -28,15 +27,15 @@ final class VerifiedTokens: Sendable {
         let appUpdatedAt: Date
     }
 
-    /// The most cached tokens: at some 500 bytes each, 10 MB.
+    /// About 500 bytes each, 10 MB in total.
     static let maximumCount = 20_000
 
     private struct State {
-        /// The tokens used since `old` was replaced.
+        /// Tokens used since the last rotation into `old`.
         var young: [Name: Proof] = [:]
         var old: [Name: Proof] = [:]
 
-        /// Only issuers can make tokens, so no caller can evict others at will.
+        /// Only issuers can create tokens, so callers cannot evict tokens at will.
         mutating func add(_ proof: Proof, of name: Name) {
             if young.count >= VerifiedTokens.maximumCount / 2 { (young, old) = ([:], young) }
             young[name] = proof
@@ -46,7 +45,7 @@ final class VerifiedTokens: Sendable {
     private let state = Mutex(State())
     var count: Int { state.withLock { $0.young.count + $0.old.count } }
 
-    /// The proof of a token, which may no longer hold.
+    /// The proof of a token. It can be invalid now.
     func proof(of name: Name) -> Proof? {
         state.withLock { state in
             if let proof = state.young[name] { return proof }

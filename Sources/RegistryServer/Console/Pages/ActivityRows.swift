@@ -22,7 +22,6 @@ extension TokenFacts {
 }
 
 extension TemplateContext {
-    /// For the template `activity-rows`.
     static func row(_ activity: AliasExplanation.Activity, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
         [
             "activityId": .text(activity.activityID.rawValue.string),

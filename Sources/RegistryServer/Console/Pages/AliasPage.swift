@@ -4,7 +4,6 @@ import RegistryStore
 extension ConsoleCall {
     static let pageSize = 50
 
-    /// With the reason for each token, handed out or withheld.
     func showAlias() async throws -> Response {
         let scope = try requireScope()
         let alias = try readAlias()
@@ -76,9 +75,6 @@ extension BroadcastChannel.StoragePolicy {
 }
 
 extension ConsoleCall {
-    /// The position in the query's cursor.
-    ///
-    /// - Throws: `invalid-cursor`.
     func position(of list: [String]) throws(Problem) -> (part: Int, number: Int64)? {
         guard let text = parameter("cursor") else { return nil }
         let scope = try requireScope()

@@ -23,7 +23,7 @@ extension ConsoleCall {
         ]
     }
 
-    /// The sandbox until the app has data in production.
+    /// The sandbox, until the app has data in production.
     private func entrance(to app: App) async throws -> String {
         let isLive = try await registry.isUsed(Scope(app: app, environment: .production))
         return ConsoleLink(app.bundleID, isLive ? .production : .sandbox).base

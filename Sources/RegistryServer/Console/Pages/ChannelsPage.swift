@@ -38,7 +38,7 @@ extension ConsoleCall {
     }
 }
 
-/// Warns when the channels of an app approach APNs's quota.
+/// Whether an app's channels approach APNs's quota.
 enum QuotaCheck {
     static func isNear(_ count: Int) -> Bool { count * 10 >= Registry.channelQuota * 8 }
 }

@@ -2,7 +2,6 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// The result of a check, in one sentence with the remedy.
 struct HealthCheck: Sendable {
     let isGood: Bool
     let sentence: String
@@ -14,7 +13,7 @@ struct HealthCheck: Sendable {
         self.more = more
     }
 
-    /// A check for each finding of certain kinds; or one that reports none.
+    /// One check per finding, or one good check without findings.
     static func checks(
         _ findings: [Finding],
         of codes: Set<Finding.Code>,
@@ -45,7 +44,7 @@ struct HealthCheck: Sendable {
 }
 
 extension HealthCheck {
-    /// Below this number shares mean little.
+    /// Below this number, shares mean little.
     private static let fewest = 20
 
     static func unconfirmed(_ statistics: RegistryStatistics, _ link: ConsoleLink) -> HealthCheck {

@@ -1,8 +1,7 @@
 import RegistryCore
 
-/// Tokens by the time since their last confirmation, as a table with colours by count.
+/// Tokens by time since their last confirmation, as a coloured table.
 enum HeatMap {
-    /// A row per age, a column per kind of token.
     static func rows(_ tokens: [RegistryStatistics.Tokens]) -> [TemplateContext] {
         RegistryStatistics.emptyAges.enumerated().map { index, group in
             [

@@ -78,7 +78,7 @@ extension ConsoleCall {
         )
     }
 
-    /// A token of the page's installation, which the row need not name.
+    /// Without the installation, which is the page's.
     private static func row(_ token: AliasExplanation.Token, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
         var fields = TemplateContext.row(token, link, now)
         fields["installation"] = nil

@@ -4,7 +4,6 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// The app's settings, its keys for permitted callers, and the other apps for root.
     func showKeys() async throws -> Response {
         try await keysPage()
     }
@@ -63,7 +62,7 @@ extension ConsoleCall {
         ].map { ["settingName": .text($0), "settingValue": .text($1)] }
     }
 
-    /// The name must be typed.
+    /// The caller must type the key's name.
     func revokeKey() async throws -> Response {
         let scope = try requireScope()
         let name = call.parameter("keyId")

@@ -14,7 +14,6 @@ extension ExplainedLease.State {
 }
 
 extension TemplateContext {
-    /// For the template `lease-rows`.
     static func row(_ lease: ExplainedLease, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
         [
             "aliasText": .text(lease.alias.description), "aliasHref": .text(link.alias(lease.alias)),

@@ -2,7 +2,7 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// An activity's history in its order: the audit trail, and facts that it lacks.
+/// An activity's history in order: the audit trail and other stored facts.
 struct LifeLine {
     private struct Entry {
         let time: Date
@@ -13,7 +13,7 @@ struct LifeLine {
         var fingerprint: String?
     }
 
-    /// For the template `timeline`, oldest first.
+    /// Oldest first.
     let rows: [TemplateContext]
 
     init(_ life: ActivityLife, _ link: ConsoleLink, _ now: Date) {
@@ -42,7 +42,7 @@ struct LifeLine {
         }
     }
 
-    /// The reason, if the row has more than the trail: for the last accusation of its current token.
+    /// The reason of the last report against the current token, which the audit trail lacks.
     private static func detail(of event: AuditEvent, _ life: ActivityLife) -> String? {
         let isLast =
             event == life.events.first { $0.type == event.type } && event.fingerprint == life.explanation.fingerprint
@@ -55,7 +55,7 @@ struct LifeLine {
         }
     }
 
-    /// The entries without an event, or with another time than the event's.
+    /// Facts without an event, or with another time than their event.
     private static func states(_ life: ActivityLife, _ now: Date) -> [Entry] {
         let explanation = life.explanation
         var entries = [

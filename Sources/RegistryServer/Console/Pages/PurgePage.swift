@@ -8,7 +8,7 @@ extension ConsoleCall {
         try await purgePage(try StaleQuestion(parameter))
     }
 
-    /// The text to type for a purge: the place, so that no other place is purged by mistake.
+    /// The caller must type the scope, so that no other scope is purged by mistake.
     static func confirmation(of scope: Scope) -> String {
         "\(scope.app.bundleID.rawValue) \(scope.environment.rawValue)"
     }
@@ -42,7 +42,6 @@ extension ConsoleCall {
         )
     }
 
-    /// The place must be typed.
     func purge() async throws -> Response {
         let scope = try requireScope()
         let question = try StaleQuestion(field)

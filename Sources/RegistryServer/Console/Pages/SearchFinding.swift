@@ -48,7 +48,7 @@ extension ConsoleCall {
             ? activity.facts.availability == .quarantined : activity.state.rawValue == state
     }
 
-    /// The searches for each term. A state alone searches the latest activities.
+    /// A search by state alone finds the latest activities.
     private static func ways(_ search: SearchText) -> [ActivitySearch] {
         let ways = search.terms.flatMap { term -> [ActivitySearch] in
             switch term.name {
@@ -65,13 +65,12 @@ extension ConsoleCall {
         return search["state"] == "ended" || search["state"] == "expired" ? [.over, .running] : [.running]
     }
 
-    /// `order-42`, or `liveactivityId:order-42`.
     private static func aliases(_ text: String) -> [ActivitySearch] {
         let named = (try? Alias(pair: text)).map { [ActivitySearch.alias(kind: $0.kind, value: $0.value)] } ?? []
         return [.alias(kind: nil, value: UTF8Text(text))] + named
     }
 
-    /// Eight digits are a fingerprint; any other number may begin a hash.
+    /// Eight digits can be a fingerprint. Eight or more can begin an installation's hash.
     private static func hexadecimal(_ text: String) -> [ActivitySearch] {
         guard text.utf8.count >= 8, let bytes = Hexadecimal.decode(text) else { return [] }
         return bytes.count == 4 ? [.fingerprint(bytes), .installation(bytes)] : [.installation(bytes)]
@@ -109,9 +108,7 @@ extension ConsoleCall {
         return results
     }
 
-    /// Adds a term to the filter of the audit trail.
-    ///
-    /// - Returns: why events cannot be found by it; nil if they can.
+    /// Adds a term to `filter`, or returns why it cannot find events.
     private static func narrow(_ filter: inout EventFilter, by term: SearchText.Term, _ now: Date) -> String? {
         switch term.name {
         case "environment": return nil

@@ -20,7 +20,7 @@ extension ConsoleCall {
         return try show(results, for: text, in: scope)
     }
 
-    /// The link to this search in another environment that it names.
+    /// The link to this search in another environment, if the search names one.
     private func elsewhere(_ search: SearchText, _ text: String, _ scope: Scope) -> String? {
         guard let named = search["environment"].flatMap({ APNSEnvironment(rawValue: $0.lowercased()) }),
             named != scope.environment

@@ -2,7 +2,7 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// The text of a search, as typed: words, and qualifiers such as `alias:order-42`.
+/// Words and qualifiers, such as `alias:order-42`.
 struct SearchText: Sendable, Hashable {
     struct Term: Sendable, Hashable {
         let name: String?
@@ -25,7 +25,7 @@ struct SearchText: Sendable, Hashable {
         "alias", "activity", "installation", "fingerprint", "subject", "state", "event", "since", "environment",
     ]
 
-    /// Splits at spaces; quotation marks keep a value together.
+    /// Splits at spaces. Quotation marks keep a value together.
     init(_ text: String) {
         terms = Self.words(text).map { word in
             let halves = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -57,13 +57,12 @@ struct SearchText: Sendable, Hashable {
         return (isBegun ? words + [word] : words).filter { !$0.isEmpty }
     }
 
-    /// A value in the form for typing.
     static func quoted(_ value: String) -> String {
         value.unicodeScalars.contains { $0.properties.isWhitespace } ? "\"\(value)\"" : value
     }
 
-    /// The text with a fingerprint for each pasted token, and the name of each key; nil if there are none. So a pasted
-    /// token is found, and no page contains it.
+    /// Replaces pasted tokens with fingerprints and keys with their ids, so that the token is found and no page
+    /// contains a secret. Nil if the text contains none.
     var withoutSecrets: String? {
         var hasSecret = false
         let words = terms.map { term in
@@ -76,7 +75,7 @@ struct SearchText: Sendable, Hashable {
         return hasSecret ? words.joined(separator: " ") : nil
     }
 
-    /// Fingerprints have 8 hex digits; a named alias or id is no token.
+    /// Skips texts of 8 hex digits, which are fingerprints, and the values of aliases and ids.
     private static func publicName(of term: Term) -> String? {
         let text = term.value
         if let key = APIKey(Secret(text)) { return key.id.rawValue }

@@ -8,7 +8,7 @@ extension ConsoleCall {
 
     private var signInCookie: ConsoleCookie { ConsoleCookie(purpose: .signIn, isSecure: visit.isSecure) }
 
-    /// The lifetime of the sign-in form, in seconds.
+    /// The lifetime of the form in seconds.
     private static let formTime = 3600
 
     func showSignIn() -> Response {
@@ -16,7 +16,7 @@ extension ConsoleCall {
         return signInPage(next: parameter("next"))
     }
 
-    /// A cookie ties the page to the browser, which has no session yet: so another site cannot sign a user in to its
+    /// A cookie ties the form to the browser before a session exists, so that another site cannot sign a user in to its
     /// own account.
     private func signInPage(next: String?, fault: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
         let nonce = ConsoleSession.makeNonce()

@@ -2,7 +2,6 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// The stale tokens of a page, as in its address.
 struct StaleQuestion: Sendable {
     private(set) var filter = StaleFilter()
     private(set) var parameters: [(String, String?)] = []
@@ -22,7 +21,7 @@ struct StaleQuestion: Sendable {
         parameters = Self.names.map { ($0, value($0)) }
     }
 
-    /// The question in words, such as “tokens of every kind that look dead for any reason”.
+    /// Such as “tokens of every kind that look dead for any reason”.
     var words: String {
         let kinds = filter.kind.map { "\($0.name) tokens" } ?? "tokens of every kind"
         let types = filter.attributesType.map { " of \($0.rawValue)" } ?? ""
@@ -37,7 +36,7 @@ struct StaleQuestion: Sendable {
 }
 
 extension ConsoleCall {
-    /// The limit of the search before the page shows its results.
+    /// After this time the page shows the results found so far.
     private static let searchTime = Duration.milliseconds(150)
 
     func showStale() async throws -> Response {
@@ -88,7 +87,7 @@ extension ConsoleCall {
         return [
             "kind": .text(token.kind.name), "fingerprint": .text(Hexadecimal.encode(token.fingerprint)),
             "why": .text(reasons.joined(separator: " ")),
-            // Most tokens only go silent; reported ones need attention.
+            // Silent tokens are common. Reported ones need attention.
             "tone": .text(token.reasons == [.unconfirmed] || token.reasons == [.expired] ? "over" : "bad"),
             "reasonNames": .text(token.reasons.map(\.rawValue).joined(separator: ", ")),
             "activityId": .optional(token.activityID), "activityPath": .optional(token.activityID.map(link.activity)),

@@ -95,7 +95,6 @@ extension ConsoleCall {
         ["migration": .text(migration.name), "applied": .row(.moment(migration.appliedAt, now))]
     }
 
-    /// Only root may see the address of the database.
     private func row(_ setting: SettingInForce) -> TemplateContext {
         let isHidden = setting.isAboutDatabase && !isRoot
         return [

@@ -1,13 +1,13 @@
 import Foundation
 import RegistryCore
 
-/// Events or token counts over time as columns: SVG, with the figures in words and a table.
+/// Events or token counts over time as an SVG chart, with a summary and a table.
 struct ColumnChart {
-    /// The counted thing, and its parts from the bottom of a column to its top: types of events or kinds of tokens.
+    /// `types` are event types or token kinds, from the bottom of a column to its top.
     struct Subject: Sendable {
         let title: String
         let types: [String]
-        /// A column is a level at its end, not a sum of events.
+        /// A column shows the level at its end and not a sum of events.
         var isLevel = false
     }
 
@@ -45,8 +45,7 @@ struct ColumnChart {
         return starts.map { steps[number($0)] ?? [:] }
     }
 
-    /// The last count before the end of each column, unless it is so old that a later one is missing; for the last
-    /// column, the current count.
+    /// The last count before the end of each column, unless it is too old. The last column shows the current count.
     private static func levels(_ statistics: RegistryStatistics, _ starts: [Date], _ step: Double) -> [[String: Int]] {
         let present = Dictionary(statistics.tokens.map { ($0.kind.name, $0.count) }, uniquingKeysWith: +)
         let now = RegistryStatistics.Step(start: statistics.computedAt, counts: present)
@@ -67,7 +66,6 @@ struct ColumnChart {
     private var span: String { DisplayText.span(statistics.window) }
     private var step: String { DisplayText.span(statistics.step) }
 
-    /// For the template `chart`.
     var fields: TemplateContext {
         let (totals, peak) = (totals, totals.max() ?? 0)
         return [
@@ -80,10 +78,9 @@ struct ColumnChart {
         ]
     }
 
-    /// All events, or the tokens at the end.
     private func sum(_ columns: [Int]) -> Int { subject.isLevel ? columns.last ?? 0 : columns.reduce(0, +) }
 
-    /// The time of a column, as the end of a sentence; empty for levels.
+    /// The end of a sentence. Empty for levels.
     private var per: String { subject.isLevel ? "" : " in \(step)" }
 
     private var sentence: String {
@@ -95,7 +92,6 @@ struct ColumnChart {
         return "\(subject.title) in the last \(span): \(total), most at \(time(starts[index])): \(most)."
     }
 
-    /// One path per type, with its parts of all columns.
     private func layers(peak: Int) -> [TemplateContext] {
         let slot = Self.width / Double(starts.count)
         var below = [Int](repeating: 0, count: starts.count)

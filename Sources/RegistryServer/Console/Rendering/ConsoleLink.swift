@@ -2,7 +2,7 @@ import RegistryCore
 import RegistryStore
 
 struct ConsoleLink: Sendable {
-    /// Of the pages about one app in one environment.
+    /// Of the pages of one scope.
     let base: String
 
     static let home = "/console"
@@ -35,7 +35,7 @@ struct ConsoleLink: Sendable {
         return pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")
     }
 
-    /// Percent-encodes all but RFC 3986's unreserved characters.
+    /// Keeps only RFC 3986's unreserved characters.
     static func encoded(_ text: String) -> String {
         var encoded: [UInt8] = []
         for byte in text.utf8 {
@@ -48,12 +48,11 @@ struct ConsoleLink: Sendable {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// For a path of a request.
     static func isOfConsole(_ path: String) -> Bool {
         path == home || path.hasPrefix(home + "/") || path.hasPrefix(home + "?")
     }
 
-    /// For a text from a browser: whether it leads to a page of the console and nowhere else.
+    /// For an untrusted text: whether it is a path of the console and cannot lead elsewhere.
     static func isOwn(_ path: String) -> Bool {
         isOfConsole(path) && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
     }

@@ -4,7 +4,7 @@ import RegistryCore
 import RegistryStore
 
 extension Response {
-    /// An HTML page that may only load the console's own files and send forms to the console.
+    /// An HTML page that can only load the console's files and send forms to the console.
     static func page(_ template: String, _ fields: TemplateContext, status: HTTPResponse.Status = .ok) -> Response {
         var all: TemplateContext = ["assets": .text(ConsoleTemplates.assets.address)]
         all.add(fields)
@@ -22,7 +22,7 @@ extension Response {
     static func page(of error: any Error, requestID: String, logger: @autoclosure () -> Logger) -> Response {
         let problem = Problem(error, logger: logger())
         var page = Self.page(of: problem)
-        // Such as `Retry-After`; but a browser must not show its own password dialog.
+        // Keeps fields such as `Retry-After`. Without `WWW-Authenticate`, the browser shows no password dialog.
         let own: Set<HTTPField.Name> = [.contentType, .wwwAuthenticate]
         let fields = Response(problem, requestID: requestID).fields
         page.fields.append(contentsOf: fields.filter { !own.contains($0.name) })
@@ -59,7 +59,7 @@ extension Problem.Code {
 }
 
 extension ConsoleCall {
-    /// In the order of the navigation, each with its last part of the path.
+    /// In navigation order, with the last part of the path.
     private static let parts = [
         ("Overview", ""), ("Search", "search"), ("Stale", "stale"), ("Installations", "installations"),
         ("Channels", "channels"), ("Keys and apps", "keys"), ("System", "system"),

@@ -26,7 +26,7 @@ enum DisplayText {
         return unit == 0 ? "\(count) bytes" : String(format: size < 10 ? "%.1f %@" : "%.0f %@", size, units[unit])
     }
 
-    /// `3 min`, `2 h`, `5 d`: the largest unit that is not zero.
+    /// `3 min`, `2 h`, `5 d`: the largest non-zero unit.
     static func span(_ duration: Duration) -> String { span(duration / .seconds(1)) }
 
     static func span(_ seconds: TimeInterval) -> String {
@@ -57,10 +57,10 @@ enum DisplayText {
         return percent > 0 && percent < 1 ? "under 1 %" : "\(Int(percent.rounded())) %"
     }
 
-    /// The first digits of a hash, which distinguish installations for people.
+    /// Enough digits for people to distinguish installations.
     static func short(_ hash: InstallationHash) -> String { String(hash.description.prefix(12)) }
 
-    /// `liveactivityId:order-42` for each of `{"liveactivityId": ["order-42"]}`.
+    /// `liveactivityId:order-42` for `{"liveactivityId": ["order-42"]}`.
     static func aliases(_ json: [UInt8]?) -> [Alias] {
         guard let json, case .object(let kinds)? = try? JSONParser.parse(json) else { return [] }
         return kinds.flatMap { member -> [Alias] in
@@ -74,7 +74,6 @@ enum DisplayText {
 }
 
 extension TemplateContext {
-    /// For the template `moment`.
     static func moment(_ time: Date, _ now: Date) -> TemplateContext {
         [
             "iso": .text(RFC3339.format(time)), "utc": .text(DisplayText.clock(time) + " UTC"),

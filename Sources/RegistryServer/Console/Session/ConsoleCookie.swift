@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// A cookie of the console, unreadable for scripts and not sent from other sites' pages.
+/// A cookie that scripts cannot read and other sites' pages do not send.
 struct ConsoleCookie: Sendable, Hashable {
     enum Purpose: String, Sendable {
         case session = "pushreg-console"
@@ -9,16 +9,16 @@ struct ConsoleCookie: Sendable, Hashable {
     }
 
     let purpose: Purpose
-    /// With TLS, the name has a prefix that prevents other hosts and plain pages from setting it.
+    /// Adds a prefix to the name, so that other hosts and plain HTTP cannot set the cookie over TLS.
     let isSecure: Bool
 
     var name: String { (isSecure ? "__Host-" : "") + purpose.rawValue }
 
-    /// The first value in a request: browsers send the best match first, and a client that sends many has none of ours.
+    /// The first value. Browsers send the best match first, and only other clients send several.
     func value(in fields: HTTPFields) -> String? {
         let start = Array("\(name)=".utf8)
         for field in fields[values: .cookie] {
-            // Bytes, because comparing characters costs far more, and a request may have many cookies.
+            // Compares bytes, because comparing characters is far slower and a request can have many cookies.
             for pair in field.utf8.split(separator: UInt8(ascii: ";")) {
                 let pair = pair.drop { $0 == UInt8(ascii: " ") }
                 if pair.starts(with: start) { return String(Substring(pair.dropFirst(start.count))) }
@@ -27,7 +27,7 @@ struct ConsoleCookie: Sendable, Hashable {
         return nil
     }
 
-    /// It ends with the browser's session, or after its time.
+    /// Expires with the browser's session or after `seconds`.
     func setting(_ value: String, seconds: Int) -> HTTPField {
         HTTPField(
             name: .setCookie,

@@ -3,10 +3,7 @@ import NIOCore
 import RegistryCore
 
 extension BodyReader {
-    /// The fields of a form (`application/x-www-form-urlencoded`).
-    ///
-    /// - Throws: `body-too-large`, `unsupported-media-type`, `malformed-path` for bad escapes; `BodyBudgetIsSpent`,
-    ///   `ConnectionLost`.
+    /// `application/x-www-form-urlencoded`.
     func form(_ request: Request, of network: CallerNetwork?) async throws -> Query {
         let type = MediaType(request.fields[.contentType] ?? "")
         guard type.name == "application/x-www-form-urlencoded" else {
@@ -14,7 +11,7 @@ extension BodyReader {
         }
         let (bytes, reservation) = try await collect(request, upTo: limits.singleBody, of: network)
         defer { withExtendedLifetime(reservation) {} }
-        // In a form, a plus is a space.
+        // A plus is a space in forms.
         let text = String(buffer: bytes).replacing("+", with: "%20")
         return try Query(Substring(text))
     }

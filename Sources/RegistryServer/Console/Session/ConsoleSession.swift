@@ -2,22 +2,20 @@ import Crypto
 import Foundation
 import RegistryCore
 
-/// The session of a signed-in caller, as their cookie states it.
+/// A signed-in session, stored in a cookie.
 ///
-/// The cookie names the key without its secret: a message authentication code over the rest, keyed with the stored
-/// digest of the secret, proves its origin. So every instance can check it without state, and it ends with the key's
-/// revocation or expiry.
+/// The cookie contains the key's id and a message authentication code, keyed with the stored digest of the key's
+/// secret. All instances can check it without state, and it ends with the key's revocation or expiry.
 struct ConsoleSession: Sendable, Hashable {
     let keyID: APIKeyID
     let signedInAt: Date
-    /// The time of the last page, to the minute or so.
+    /// The last page, accurate to about a minute.
     let seenAt: Date
-    /// Random, known only to the browser; form tokens derive from it.
+    /// Random and known only to the browser. Form tokens derive from it.
     let nonce: String
 
-    /// The lifetime without a request.
+    /// Without requests.
     static let idleTime: TimeInterval = 30 * 60
-    /// The longest lifetime.
     static let longestTime: TimeInterval = 8 * 3600
     /// The age of `seenAt` at which the cookie is renewed.
     static let renewalInterval: TimeInterval = 60
@@ -33,11 +31,11 @@ struct ConsoleSession: Sendable, Hashable {
         self.nonce = nonce
     }
 
-    /// Another site's page cannot read it, and the cookie does not reveal it.
+    /// Other sites' pages cannot read it.
     var formToken: String { FormToken.make(from: nonce) }
 
     func isValid(at now: Date) -> Bool {
-        // A minute for differing clocks of instances.
+        // Allows a minute of clock difference between instances.
         seenAt.timeIntervalSince(now) < 60 && now.timeIntervalSince(seenAt) < Self.idleTime
             && now.timeIntervalSince(signedInAt) < Self.longestTime
     }
@@ -49,7 +47,7 @@ struct ConsoleSession: Sendable, Hashable {
 }
 
 extension ConsoleSession {
-    /// A cookie's parsed text, not yet proved.
+    /// A parsed cookie without a verified code.
     struct Claim: Sendable {
         let session: ConsoleSession
         fileprivate let code: String
@@ -63,12 +61,10 @@ extension ConsoleSession {
             code = parts[5]
         }
 
-        /// Whole seconds that can be written again.
         private static func time(_ text: String) -> Date? {
             UInt32(text).map { Date(timeIntervalSince1970: TimeInterval($0)) }
         }
 
-        /// Whether it was made with the key of this digest.
         func isProved(by digest: [UInt8]) -> Bool { ConstantTime.areEqual(code, session.code(digest)) }
     }
 
@@ -81,9 +77,7 @@ extension ConsoleSession {
         ].joined(separator: ".")
     }
 
-    /// The cookie's text.
-    ///
-    /// - Parameter digest: the stored SHA-256 of the key's secret.
+    /// - Parameter digest: The stored SHA-256 of the key's secret.
     func sealed(by digest: [UInt8]) -> String { "\(claim).\(code(digest))" }
 
     private func code(_ digest: [UInt8]) -> String {
@@ -93,7 +87,7 @@ extension ConsoleSession {
     }
 }
 
-/// The token in a form, which proves that a page of the console sent it.
+/// A form field that proves that a page of the console sent the form.
 enum FormToken {
     static let field = "form"
 
@@ -103,7 +97,7 @@ enum FormToken {
 }
 
 extension ConsoleSession {
-    /// 128 random bits, in hex.
+    /// 128 random bits in hex.
     static func makeNonce() -> String {
         var source = SystemRandomNumberGenerator()
         return Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &source) })

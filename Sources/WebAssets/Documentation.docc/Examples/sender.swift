@@ -1,4 +1,4 @@
-// Shows the latest content of each alias on every phone. The guide For senders says what it reads, needs and does.
+// Shows the latest content of each alias on every phone. The guide For senders describes its input and settings.
 import AsyncHTTPClient
 import Crypto
 import Foundation
@@ -9,7 +9,7 @@ import NIOSSL
 struct Alias: Codable, Hashable {
     let kind, value: String
 }
-/// A plan, changes, or what APNs says when it refuses.
+/// A plan, changes, or APNs's reason for a refusal.
 struct Answer: Decodable {
     struct Entry: Decodable {
         let action: String
@@ -24,7 +24,7 @@ struct Answer: Decodable {
 struct Report: Encodable {
     let token: String, status: Int, reason: String?, timestamp: Int?, leaseId: String?
 }
-/// One alias: the content that is wanted, and the tokens that were given it.
+/// One alias: the current content, and the tokens that have it.
 final class Work {
     var wanted: [String: Any] = [:], names: Set<Alias> = [], given: Set<String> = []
     var version = 0, stamp = 0, isDue = true, pause: Task<Void, any Error>?
@@ -39,12 +39,12 @@ final class Work {
     let http: HTTPClient
     var works: [Alias: Work] = [:], answers: [Report] = [], isTelling = false
     var bearer = "", issued = -Double.infinity
-    // For tests alone, which play an hour in a minute. The registry's clock stays the real one.
+    // For tests, which play an hour in a minute. The registry's clock stays the real one.
     var speed: Double { settings["CLOCK_SPEED"].flatMap(Double.init) ?? 1 }
     var start: Double { settings["CLOCK_START"].flatMap(Double.init) ?? 0 }
 
     init() {
-        var configuration = HTTPClient.Configuration()  // one connection of HTTP/2 to APNs, made anew after GOAWAY
+        var configuration = HTTPClient.Configuration()  // One HTTP/2 connection to APNs, replaced after GOAWAY.
         var tls = TLSConfiguration.makeClientConfiguration()
         if let file = settings["SSL_CERT_FILE"] { tls.trustRoots = .file(file) }
         configuration.tlsConfiguration = tls
@@ -57,7 +57,7 @@ final class Work {
         return start + (real.timeIntervalSince1970 - start) * speed
     }
 
-    /// One JWT for all pushes, for 45 minutes: APNs refuses another one within 20, and one that is older than an hour.
+    /// One JWT for all pushes, for 45 minutes: APNs refuses a new one within 20 minutes, and one older than an hour.
     func authorization() throws -> String {
         guard try clock() - issued > 45 * 60 else { return bearer }
         issued = try clock()
@@ -77,7 +77,7 @@ final class Work {
     }
     func setting(_ name: String) -> String { settings[name] ?? "" }
 
-    /// The answer. After none, 408, 429 and 5xx the same goes out again, later and later, while it is wanted.
+    /// Without an answer and after 408, 429 and 5xx, it repeats the request with growing pauses while `isWanted`.
     func send(_ request: HTTPClientRequest, toAPNs: Bool, while isWanted: () throws -> Bool) async throws -> (
         Int, Answer
     )? {
@@ -107,7 +107,7 @@ final class Work {
         return answer
     }
 
-    /// Tells the registry each answer at once, with those that came while it was told the ones before.
+    /// Reports each answer at once, together with those that arrive during the previous report.
     func report(_ answer: Report) async throws {
         answers.append(answer)
         guard !isTelling else { return }
@@ -120,12 +120,12 @@ final class Work {
         isTelling = false
     }
 
-    /// Pushes to one phone, until APNs answers or something newer is to be pushed.
+    /// Pushes to one phone, until APNs answers or newer content exists.
     func push(_ entry: Answer.Entry, _ plan: Answer, _ body: Data, _ event: String, _ work: Alias, _ version: Int)
         async throws
     {
         let token = entry.token ?? "", isStart = entry.leaseId != nil
-        // A phone that is offline gets it later: a start that came after its lease could be a second activity.
+        // A phone that is offline gets it later. A start after its lease could be a second activity.
         let until = try clock(isStart ? entry.leasedUntil : entry.expiresAt)
         var request = HTTPClientRequest(url: "\(setting("APNS"))/3/device/\(token)")
         request.method = .POST
@@ -145,7 +145,7 @@ final class Work {
         try await report(answer)
     }
 
-    /// Pushes what is wanted of an alias to the phones that were not given it, whenever something is new.
+    /// Pushes an alias's content to the phones that do not have it, whenever something changes.
     func keep(_ alias: Alias) async throws {
         guard let work = works[alias] else { return }
         while true {
@@ -176,12 +176,12 @@ final class Work {
                 for entry in plan.installations ?? [] {
                     switch entry.action {
                     case "wait": again = min(again, try clock(entry.retryAt))
-                    // An end starts nothing, where a phone bears the alias itself.
+                    // An end starts no activity, even if a phone has the alias itself.
                     case "start" where event == "end": _ = try await call(.DELETE, "plan/leases/\(entry.leaseId ?? "")")
                     case "start": run { try await $0.push(entry, plan, bodies[1], "start", alias, version) }
                     case "update" where work.version == version && work.given.insert(entry.token ?? "").inserted:
                         run { try await $0.push(entry, plan, bodies[0], event, alias, version) }
-                    default: break  // none with channel: only a push to the plan's channels reaches it
+                    default: break  // `none` with `channel`: only a push to the plan's channels reaches it
                     }
                 }
                 cursor = plan.nextCursor
@@ -193,12 +193,12 @@ final class Work {
         }
     }
 
-    /// Has those aliases looked at again that a change names: a token has come, or another one.
+    /// Wakes the aliases that a change names, because of a new token.
     func follow(_ position: String) async throws {
         var after = position
         while true {
             let page = try await call(.GET, "changes?after=\(after)&wait=30")
-            // After feed-expired and feed-reset it begins anew.
+            // Starts again after feed-expired and feed-reset.
             after = if let next = page.after { next } else { try await call(.GET, "changes").after ?? "" }
             let named = (page.changes ?? []).flatMap { change in
                 (change.aliases ?? [:]).flatMap { kind, values in values.map { Alias(kind: kind, value: $0) } }
