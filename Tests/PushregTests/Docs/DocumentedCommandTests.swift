@@ -31,7 +31,9 @@ import Testing
     /// The pages whose commands begin with a service that runs already, as they say.
     private static let withService = ["ForAppDevelopers.md", "ForSenders.md"]
     /// Those that are read where an app is in use.
-    private static let withApp = ["MovingRegistrations.md", "RunningInProduction.md", "ComingFromElsewhere.md"]
+    private static let withApp = [
+        "MovingRegistrations.md", "RunningInProduction.md", "BackupAndRestore.md", "ComingFromElsewhere.md",
+    ]
 
     @Test(arguments: try DocumentedCommand.documents)
     func `Every documented command prints the documented output`(_ document: String) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 /// The guide's restore to a moment: a base backup, the archive of the write-ahead log, and what has to be done afterwards.
 @Suite(.serialized) struct RestoreTests {
-    private static let guide = "Sources/WebAssets/Documentation.docc/RunningInProduction.md"
+    private static let guide = "Sources/WebAssets/Documentation.docc/BackupAndRestore.md"
     private static let production = "/v1/apps/com.example.food/production"
 
     @Test(.timeLimit(.minutes(15)))
