@@ -25,10 +25,14 @@ let serverTestDependencies: [Target.Dependency] = [
 
 let package = Package(
     name: "push-token-registry",
+    platforms: [.iOS("16.1"), .macOS(.v15)],
     products: [
         .executable(name: "pushreg", targets: ["pushreg"]),
-        .library(name: "RegistryClient", targets: ["RegistryClient"]),
-        .library(name: "RegistryLiveActivities", targets: ["RegistryLiveActivities"]),
+        .library(name: "PushTokenRegistry", targets: ["PushTokenRegistry"]),
+    ],
+    traits: [
+        .trait(name: "Server", description: "The service. Apps depend on this package with `traits: []` and resolve nothing else."),
+        .default(enabledTraits: ["Server"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -47,8 +51,11 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
-        .target(name: "RegistryClient", swiftSettings: strict),
-        .target(name: "RegistryLiveActivities", dependencies: ["RegistryClient"], swiftSettings: strict),
+        .target(
+            name: "PushTokenRegistry",
+            resources: [.copy("PrivacyInfo.xcprivacy")],
+            swiftSettings: strict
+        ),
         .target(name: "RegistryCore", swiftSettings: strict),
         .target(name: "RegistryRules", dependencies: ["RegistryCore"], swiftSettings: strict),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -151,9 +158,9 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "RegistryClientTestSupport",
-            dependencies: ["RegistryClient", "RegistryLiveActivities"],
-            path: "Tests/RegistryClientTestSupport",
+            name: "PushTokenRegistryTestSupport",
+            dependencies: ["PushTokenRegistry"],
+            path: "Tests/PushTokenRegistryTestSupport",
             swiftSettings: strict
         ),
         .target(
@@ -181,13 +188,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "RegistryClientTests",
-            dependencies: ["RegistryClient", "RegistryClientTestSupport"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "RegistryLiveActivitiesTests",
-            dependencies: ["RegistryClient", "RegistryLiveActivities", "RegistryClientTestSupport"],
+            name: "PushTokenRegistryTests",
+            dependencies: ["PushTokenRegistry", "PushTokenRegistryTestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -206,8 +208,7 @@ let package = Package(
         .testTarget(
             name: "PhoneSimulatorTests",
             dependencies: [
-                "RegistryClient", "RegistryLiveActivities", "RegistryClientTestSupport", "RegistryServer",
-                "TestSupport",
+                "PushTokenRegistry", "PushTokenRegistryTestSupport", "RegistryServer", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -255,7 +256,7 @@ let package = Package(
         ),
         .testTarget(
             name: "OpenAPITests",
-            dependencies: serverTestDependencies + ["RegistryClient"],
+            dependencies: serverTestDependencies + ["PushTokenRegistry", "PushTokenRegistryTestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -265,3 +266,16 @@ let package = Package(
         ),
     ]
 )
+
+// Every dependency belongs to the service: without the trait an app resolves none of them.
+for target in package.targets {
+    target.dependencies = target.dependencies.map { dependency in
+        guard case .productItem(let name, let package, let aliases, _) = dependency else { return dependency }
+        return .productItem(
+            name: name,
+            package: package,
+            moduleAliases: aliases,
+            condition: .when(traits: ["Server"])
+        )
+    }
+}

@@ -1,8 +1,7 @@
 import ActivityKit
 import Foundation
-import RegistryClient
-import RegistryClientTestSupport
-import RegistryLiveActivities
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 import Testing
 
 /// The layer over ActivityKit, on a module of the same shape. It has not run on a phone.
@@ -10,7 +9,7 @@ import Testing
     @Test("An activity that the app requests is registered, rotated and ended") func lifeOfAnActivity() async throws {
         let app = App<RideAttributes>()
         app.registry.follow(RideAttributes.self) { ["liveactivityId": $0.rideID] }
-        app.registry.start()
+        app.registry.activate()
         let activity = try Activity.request(
             attributes: RideAttributes(rideID: "ride-1"),
             content: content(RideAttributes.self)
@@ -33,7 +32,7 @@ import Testing
         let activity = try Activity.request(attributes: MatchAttributes(), content: content(MatchAttributes.self))
         app.system.give(Data([0xaa]), toActivity: activity.id)
         app.registry.follow(MatchAttributes.self) { _ in ["liveactivityId": "match-1"] }
-        app.registry.start()
+        app.registry.activate()
         #expect(await app.answer()["token"] == "aa")
         app.system.change(activity.id, to: .dismissed)
         #expect(await app.answer()["reason"] == "dismissed")
@@ -42,11 +41,11 @@ import Testing
     @Test("An end at once by the app's own hand is no dismissal") func ownEnd() async throws {
         let app = App<OwnAttributes>()
         app.registry.follow(OwnAttributes.self) { _ in [:] }
-        app.registry.start()
+        app.registry.activate()
         let activity = try Activity.request(attributes: OwnAttributes(), content: content(OwnAttributes.self))
         app.system.give(Data([0xaa]), toActivity: activity.id)
         await app.answer()
-        await app.registry.end(activity, dismissalPolicy: .immediate)
+        await app.registry.end(OwnAttributes.self, id: activity.id, dismissalPolicy: .immediate)
         #expect(await app.answer()["reason"] == "ended")
     }
 
@@ -54,7 +53,7 @@ import Testing
         let app = App<ScheduledAttributes>()
         let start = Timestamp.at(7200)
         app.registry.follow(ScheduledAttributes.self, startsAt: { $0.kickOff }) { _ in ["liveactivityId": "match-1"] }
-        app.registry.start()
+        app.registry.activate()
         let activity = try Activity.request(
             attributes: ScheduledAttributes(kickOff: start.date),
             content: content(ScheduledAttributes.self),
@@ -72,7 +71,7 @@ import Testing
         let app = App<StartedAttributes>()
         app.system.give(startToken: Data([1]), isSilent: true)
         app.registry.follow(StartedAttributes.self) { _ in [:] }
-        app.registry.start()
+        app.registry.activate()
         let path = "/installations/i-1/start-tokens/StartedAttributes"
         #expect(await app.answer()["token"] == "01")
         app.system.give(startToken: Data([2]))
@@ -90,7 +89,7 @@ import Testing
         let activity = try Activity.request(attributes: ListedAttributes(), content: content(ListedAttributes.self))
         app.registry.follow(ListedAttributes.self) { _ in [:] }
         await PlayedUIKit.setProtectedData(available: false)
-        app.registry.start()
+        app.registry.activate()
         app.clock.advance(by: 10)
         app.system.give(Data([0xaa]), toActivity: activity.id)
         #expect(await app.answer().path == "PUT /activities/\(activity.id)")
@@ -99,41 +98,45 @@ import Testing
         #expect(await app.answer().path == "PUT /installations/i-1/activities")
     }
 
-    @Test("In the background what waits is handed to the system within a background task, which ends")
+    @Test("In the background the system gets what waits after 25 seconds, and the background task ends")
     func background() async throws {
         let app = App<SleepingAttributes>()
         let activity = try Activity.request(attributes: SleepingAttributes(), content: content(SleepingAttributes.self))
         app.registry.follow(SleepingAttributes.self) { _ in [:] }
-        app.registry.start()
+        app.registry.activate()
         app.transport.goesOffline()
         app.system.give(Data([0xaa]), toActivity: activity.id)
         while app.registry.status.waiting == 0 { await pause() }
-        await PlayedUIKit.goesToBackground()
-        while app.transport.handedOver.isEmpty { await pause() }
-        #expect(app.transport.handedOver.map { $0.map(\.url.lastPathComponent) } == [[activity.id]])
+        async let hasEnded: Void = PlayedUIKit.goesToBackground()
+        while app.transport.submitted.isEmpty {
+            app.clock.advance(by: 1)
+            await pause()
+        }
+        await hasEnded
+        #expect(app.transport.submitted.last?.map(\.url.lastPathComponent).contains(activity.id) == true)
     }
 
-    @Test("What goes out in the background is handed to the system after five seconds") func woken() async throws {
+    @Test("Woken in the background, the app gives the system what waits after 25 seconds") func woken() async throws {
         let app = App<WokenAttributes>()
         let activity = try Activity.request(attributes: WokenAttributes(), content: content(WokenAttributes.self))
         app.registry.follow(WokenAttributes.self) { _ in [:] }
         await PlayedUIKit.setBackground(true)
-        app.registry.start()
+        app.registry.activate()
         app.transport.goesOffline()
         app.system.give(Data([0xaa]), toActivity: activity.id)
-        while app.transport.handedOver.isEmpty {
+        while app.transport.submitted.isEmpty {
             app.clock.advance(by: 1)
             await pause()
         }
         await PlayedUIKit.setBackground(false)
-        #expect(app.transport.handedOver.last?.map(\.url.lastPathComponent).contains(activity.id) == true)
+        #expect(app.transport.submitted.last?.map(\.url.lastPathComponent).contains(activity.id) == true)
     }
 
     @Test("A background task ends when its time is over, though the credential never comes") func expires() async {
         let app = App<SlowAttributes>()
-        let isAsked = Guarded(false)
+        let isAsked = LockedValue(false)
         app.registry.follow(SlowAttributes.self) { _ in [:] }
-        app.registry.start()
+        app.registry.activate()
         app.registry.signIn(userID: "u-7") {
             isAsked.withLock { $0 = true }
             await app.clock.sleep(until: .seconds(1_000_000))
@@ -141,7 +144,7 @@ import Testing
         }
         while !isAsked.withLock({ $0 }) { await pause() }
         await PlayedUIKit.goesToBackground(isExpired: true)
-        #expect(app.transport.handedOver.isEmpty)
+        #expect(app.transport.submitted.isEmpty)
     }
 }
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import RegistryCore
 import Testing
 
-@testable import RegistryClient
+@testable import PushTokenRegistry
 @testable import RegistryServer
 
 /// Every problem that the service can answer has one consequence in the client for iOS apps, and the guide says which.
@@ -11,23 +11,23 @@ import Testing
     private typealias Code = RegistryCore.Problem.Code
 
     /// The answer of the service, byte by byte, as the client reads it.
-    private static func verdict(on code: Code) -> Verdict {
+    private static func responseClass(on code: Code) -> ResponseClass {
         let answer = Response(RegistryCore.Problem(code, "A sentence."), requestID: "r-1")
         var fields: [String: String] = [:]
         answer.forEachField { fields[$0.name.rawName] = $0.value }
-        return Verdict(TransportAnswer(status: answer.status.code, fields: fields, body: Data(answer.bytes)))
+        return ResponseClass(TransportResponse(status: answer.status.code, fields: fields, body: Data(answer.bytes)))
     }
 
     @Test(arguments: RegistryCore.Problem.Code.allCases)
     func `Every code has the consequence listed in the table`(code: RegistryCore.Problem.Code) throws {
-        let answered = AnsweredReport(Self.verdict(on: code), runs: true)
+        let answered = AnsweredReport(Self.responseClass(on: code), runs: true)
         #expect(answered.consequence == code.consequence, "\(answered.effects), \(answered.next)")
-        if case .refused(_, let problem) = Self.verdict(on: code) { #expect(problem.code == code.rawValue) }
+        if case .refused(_, let problem) = Self.responseClass(on: code) { #expect(problem.code == code.rawValue) }
     }
 
     @Test func `Any 410 drops the reports of an activity that ended here`() {
         for code in [Code.activityExpired, .activityEnded] {
-            #expect(AnsweredReport(Self.verdict(on: code), runs: false).consequence == .dropped)
+            #expect(AnsweredReport(Self.responseClass(on: code), runs: false).consequence == .dropped)
         }
     }
 
@@ -53,15 +53,15 @@ private struct AnsweredReport {
     let isKept: Bool
     let next: Outbox.Step
 
-    init(_ verdict: Verdict, runs: Bool) {
+    init(_ responseClass: ResponseClass, runs: Bool) {
         var outbox = Outbox()
-        let registration = RegistryClient.ActivityRegistration(activityID: "a-1", token: Token([1]))
-        let now = RegistryClient.Timestamp(milliseconds: 1_790_000_000_000)
+        let registration = PushTokenRegistry.ActivityRegistration(activityID: "a-1", token: PushToken([1]))
+        let now = PushTokenRegistry.Timestamp(milliseconds: 1_790_000_000_000)
         _ = outbox.add(.registration(registration), observedAt: now, owner: .user("u-7"), id: 1)
         _ = outbox.next(at: .zero)
         effects = outbox.settle(
             1,
-            verdict,
+            responseClass,
             Outbox.Circumstances(authority: .user("u-7"), uptime: .zero, time: now, jitter: 1, runs: { _ in runs })
         )
         isKept = !outbox.entries.isEmpty
@@ -71,13 +71,13 @@ private struct AnsweredReport {
     /// The consequence that these traces are of; nil when they are of none.
     var consequence: ClientConsequence? {
         switch (effects.first, isKept, next) {
-        case (.tell(.refused(_, _, _, isKept: false)), false, .rest) where effects.count == 1: .dropped
-        case (.tell(.refused(_, _, _, isKept: true)), true, .wait(until: .seconds(3600))) where effects.count == 1:
+        case (.emit(.refused(_, _, _, isKept: false)), false, .rest) where effects.count == 1: .dropped
+        case (.emit(.refused(_, _, _, isKept: true)), true, .wait(until: .seconds(3600))) where effects.count == 1:
             .keptForADay
         case (.renewCredential(.user("u-7")), true, .wait) where effects.count == 2: .waitsForCredential
         case (nil, true, .wait(until: .seconds(1))): .repeated
         case (nil, true, .send): .clockCorrected
-        case (.observeAnew, false, .rest) where effects.count == 1: .observedAnew
+        case (.reobserve, false, .rest) where effects.count == 1: .observedAnew
         default: nil
         }
     }

@@ -1,24 +1,29 @@
 import Foundation
 import TestSupport
 
-@testable import RegistryClient
+@testable import PushTokenRegistry
 
 /// The reports that the client for iOS apps can make: each kind, and each optional member there and not there.
 enum ClientReports {
-    private static let token = Token([0x9f, 0x86])
-    static let all: [Report] =
-        registrations(id: "a/1", token: token).map(Report.registration)
-        + [.fullState([]), .fullState(registrations(id: "a", token: token) + registrations(id: "b", token: nil))]
-        + [true, false].map { .end(activityID: "a", isDismissal: $0) }
-        + [token, nil].map { .startToken(attributesType: "Delivery<Food>", $0) }
-        + InstallationTokenKind.allCases.flatMap { kind in [token, nil].map { .installationToken(kind, $0) } }
-        + [[:], ["userId": ["u-7"]]].map { .installation(aliases: $0) }
-        + [.logOut]
+    private static let token = PushToken([0x9f, 0x86])
+    static let all: [Report] = {
+        var reports = registrations(id: "a/1", token: token).map(Report.registration)
+        reports += [.fullState([]), .fullState(registrations(id: "b", token: nil)), .logOut]
+        reports += [true, false].map { .end(activityID: "a", isDismissal: $0) }
+        for token in [token, nil] {
+            reports.append(.startToken(attributesType: "Delivery<Food>", token))
+            reports += InstallationTokenKind.allCases.map { .installationToken($0, token) }
+        }
+        for aliases in [[:], ["userId": ["u-7"]], nil] as [[String: [String]]?] {
+            reports.append(.installation(aliases: aliases, metadata: aliases == nil ? ["osVersion": "26.1"] : nil))
+        }
+        return reports
+    }()
 
     /// A registration for each choice of the optional members.
-    private static func registrations(id: String, token: Token?) -> [RegistryClient.ActivityRegistration] {
+    private static func registrations(id: String, token: PushToken?) -> [PushTokenRegistry.ActivityRegistration] {
         (0..<32).map { choice in
-            var registration = RegistryClient.ActivityRegistration(activityID: UTF8Text("\(id)\(choice)"), token: token)
+            var registration = PushTokenRegistry.ActivityRegistration(activityID: "\(id)\(choice)", token: token)
             if choice & 1 != 0 { registration.startedAt = Timestamp(Date.minutesAgo(2)) }
             if choice & 2 != 0 { registration.startsAt = Timestamp(Date.minutesAgo(-9)) }
             if choice & 4 != 0 { registration.attributesType = "Delivery" }

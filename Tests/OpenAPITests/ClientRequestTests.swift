@@ -1,9 +1,10 @@
 import Foundation
+import PushTokenRegistryTestSupport
 import RegistryCore
 import TestSupport
 import Testing
 
-@testable import RegistryClient
+@testable import PushTokenRegistry
 @testable import RegistryServer
 
 /// The requests of the client for iOS apps against the document of the API.
@@ -21,15 +22,15 @@ import Testing
         return configuration
     }()
 
-    private static let time = RegistryClient.Timestamp(Date.minutesAgo(1))
+    private static let time = PushTokenRegistry.Timestamp(Date.minutesAgo(1))
     private static let base = "/base/v1/apps/com.example.food/production/"
 
     /// A report as it is sent, after its way through the file.
-    private static func request(_ report: Report, by owner: Owner) throws -> TransportRequest {
+    private static func request(_ report: Report, by owner: Owner) throws -> RecordedRequest {
         let entry = OutboxEntry(id: .max, report: report, observedAt: Self.time, owner: owner)
         let stored = try JSONDecoder().decode(OutboxEntry.self, from: JSONEncoder().encode(entry))
-        let installation = InstallationID { 0x0123_4567_89ab_cdef }
-        return try #require(TransportRequest(stored, installation, "a.b.c", configuration, .production))
+        let installation = String(repeating: "0123456789abcdef", count: 2)
+        return RecordedRequest(try #require(.init(stored, installation, "a.b.c", configuration, .production)))
     }
 
     @Test(

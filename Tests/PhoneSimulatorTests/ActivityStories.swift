@@ -1,7 +1,6 @@
 import Foundation
-import RegistryClient
-import RegistryClientTestSupport
-import RegistryLiveActivities
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 import Testing
 
 /// Traps of ActivityKit, each with the whole way to the sender.

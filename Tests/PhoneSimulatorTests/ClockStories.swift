@@ -1,4 +1,4 @@
-import RegistryClientTestSupport
+import PushTokenRegistryTestSupport
 import Testing
 
 /// Wrong clocks, which must not turn the order of events around.

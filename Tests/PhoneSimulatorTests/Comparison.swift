@@ -1,7 +1,6 @@
 import Foundation
-import RegistryClient
-import RegistryClientTestSupport
-import RegistryLiveActivities
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 
 /// The phone as it is, beside what a sender sees.
 struct Comparison {
@@ -32,7 +31,7 @@ struct Comparison {
         let (orders, signedOut, abandoned) = await (life.orders, life.signedOut, life.abandoned)
         let handed = try await sender.activities(under: orders).filter { !abandoned.contains($0.token) }
         let running = phone.types.flatMap(\.activities).filter { $0.phase.runs && $0.token != nil }
-        let shown = Dictionary(running.map { ($0.id, Token($0.token ?? Data()).hexadecimal) }) { $1 }
+        let shown = Dictionary(running.map { ($0.id, PushToken($0.token ?? Data()).hexadecimal) }) { $1 }
         var faults: [String] = []
         for item in handed {
             let id = item.activityID ?? ""
@@ -49,12 +48,12 @@ struct Comparison {
 
     private func tokenFaults(of user: String) async throws -> [String] {
         let isHere = await phone.user == user
-        let start = phone.types.compactMap { type in type.startToken.map { (type.name, Token($0).hexadecimal) } }
+        let start = phone.types.compactMap { type in type.startToken.map { (type.name, PushToken($0).hexadecimal) } }
         let isOn = phone.system.areActivitiesEnabled
         let expected: [(String, Set<String>)] = [
             ("start-tokens", isOn ? Set(start.map { "\($0.0) \($0.1)" }) : []),
-            ("device-tokens", Set(await phone.deviceToken.map { [Self.own($0)] } ?? [])),
-            ("tokens/widget", Set(await phone.widgetToken.map { [Self.own($0)] } ?? [])),
+            ("device-tokens", Set(await phone.deviceToken.map { [Self.own($0.utf8)] } ?? [])),
+            ("tokens/widget", Set(await phone.system.widgetToken().map { [Self.own($0)] } ?? [])),
         ]
         var faults: [String] = []
         for (list, tokens) in expected {
@@ -70,7 +69,7 @@ struct Comparison {
         return faults
     }
 
-    private static func own(_ token: String) -> String { " \(Token(token.utf8).hexadecimal)" }
+    private static func own(_ token: some Sequence<UInt8>) -> String { " \(PushToken(token).hexadecimal)" }
 
     private static func text(_ handed: SenderView.Handed) -> String {
         "\(handed.attributesType ?? "") \(handed.token)"

@@ -1,5 +1,6 @@
 import Foundation
-import RegistryClient
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 
 /// All that one process has said to the network and heard of it: nothing that was settled is said again, and nothing goes out in a
 /// pause that was asked for.
@@ -11,7 +12,7 @@ final class Conversation: Sendable {
         let url: URL
         let body: Data?
 
-        init(_ request: TransportRequest) {
+        init(_ request: RecordedRequest) {
             (id, method, url, body) = (request.fields["Request-Id"], request.method, request.url, request.body)
         }
     }
@@ -22,9 +23,9 @@ final class Conversation: Sendable {
         var pauses: [Words: Duration] = [:]
     }
 
-    private let state = Guarded(State())
+    private let state = LockedValue(State())
 
-    func fault(of request: TransportRequest, at uptime: Duration) -> String? {
+    func fault(of request: RecordedRequest, at uptime: Duration) -> String? {
         let words = Words(request)
         return state.withLock { state in
             if state.settled.contains(words) { return "\(request.name) was answered, and told again" }
@@ -33,7 +34,7 @@ final class Conversation: Sendable {
         }
     }
 
-    func hears(_ answer: TransportAnswer, of request: TransportRequest, at uptime: Duration) {
+    func hears(_ answer: TransportResponse, of request: RecordedRequest, at uptime: Duration) {
         let words = Words(request)
         let isOurs = answer["Request-Id"] != nil
         state.withLock { state in

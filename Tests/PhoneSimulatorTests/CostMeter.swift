@@ -1,5 +1,6 @@
 import Foundation
-import RegistryClient
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 
 /// The costs of one process of the app to its phone.
 struct PhoneCosts: Sendable, CustomStringConvertible {
@@ -23,10 +24,10 @@ struct PhoneCosts: Sendable, CustomStringConvertible {
 
 /// Counts what a process costs.
 final class CostMeter: Sendable {
-    private let state = Guarded(PhoneCosts())
+    private let state = LockedValue(PhoneCosts())
     var costs: PhoneCosts { state.withLock { $0 } }
 
-    func sends(_ request: TransportRequest) {
+    func sends(_ request: RecordedRequest) {
         state.withLock { costs in
             costs.requests.append(request.name)
             costs.requestBytes += request.byteCount
@@ -45,7 +46,7 @@ final class CostMeter: Sendable {
     }
 }
 
-extension TransportRequest {
+extension RecordedRequest {
     /// The bytes of the request in HTTP/1.1, as far as the client makes it: the first line, its own fields, and the body. `URLSession`
     /// adds `Host` and others, and TLS its frames.
     fileprivate var byteCount: Int {

@@ -1,6 +1,6 @@
 import Foundation
-import RegistryClientTestSupport
-import RegistryLiveActivities
+import PushTokenRegistryTestSupport
+import PushTokenRegistry
 import Testing
 
 /// Plays a day in a story.

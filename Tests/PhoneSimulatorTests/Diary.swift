@@ -1,26 +1,28 @@
 import Foundation
-import RegistryClient
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 
 /// All that happened in a life, in words without tokens: it is printed when something was wrong.
 final class Diary: Sendable {
-    private let entries = Guarded<[String]>([])
+    private let entries = LockedValue<[String]>([])
 
     func add(_ text: String) { entries.withLock { $0.append(text) } }
 
     var text: String { entries.withLock { $0 }.joined(separator: "\n") }
 
-    func add(_ request: TransportRequest, _ result: TransportResult, from begin: Duration, to end: Duration) {
+    func add(_ request: RecordedRequest, _ result: TransportResult, from begin: Duration, to end: Duration) {
         let outcome =
             switch result {
-            case .answer(let answer): "\(answer.status)"
-            case .noAnswer(let reason), .notSent(let reason): reason
+            case .response(let answer): "\(answer.status)"
+            case .noResponse: "no response"
+            case .notSent: "not sent"
             }
         let time = WorldTime.observedAt(of: request) ?? "no time"
         add("    \(begin.components.seconds)-\(end.components.seconds) s: \(request.name) of \(time): \(outcome)")
     }
 }
 
-extension TransportRequest {
+extension RecordedRequest {
     /// The record that it is about, without its token.
     var name: String { "\(method) \(url.pathComponents.suffix(2).joined(separator: "/"))" }
 }

@@ -1,5 +1,5 @@
-import RegistryClient
-import RegistryClientTestSupport
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 import Testing
 
 /// iOS launches the app before the first unlock, when neither its file nor its keychain can be read.

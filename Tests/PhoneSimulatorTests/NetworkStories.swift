@@ -1,5 +1,5 @@
-import RegistryClientTestSupport
-import RegistryLiveActivities
+import PushTokenRegistryTestSupport
+import PushTokenRegistry
 import Testing
 
 /// Networks that lie, lose and delay.

@@ -1,7 +1,6 @@
 import Foundation
-import RegistryClient
-import RegistryClientTestSupport
-import RegistryLiveActivities
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 import TestSupport
 
 /// The life of a phone, step by step; it ends when all is quiet, and is then compared with what a sender sees.
@@ -60,7 +59,7 @@ actor PhoneLife {
 
     private func nextToken(_ kind: String) -> String {
         let token = next(kind)
-        given.insert(Token(token.utf8).hexadecimal)
+        given.insert(PushToken(token.utf8).hexadecimal)
         return token
     }
 
@@ -80,7 +79,7 @@ actor PhoneLife {
             .endedOneSpeaks, .endedOnesLeaveTheList, .activityGoesStale:
             takeActivity(step)
         case .startToken, .deviceToken, .widgetToken, .activitiesAreSwitched: await takeToken(step)
-        case .launch, .kill, .killAtWrite, .foreground, .background, .launchExtension, .killExtension, .restart,
+        case .launch, .kill, .killAtWrite, .foreground, .background, .restart,
             .prewarm, .unlock,
             .newPhoneFromBackup:
             await takeProcess(step)
@@ -165,7 +164,8 @@ actor PhoneLife {
             phone.types[type].keeps(startToken: token)
             if !isSilent { phone.types[type].says(startToken: token) }
         case .deviceToken: await phone.gets(deviceToken: nextToken("d"))
-        case .widgetToken(let isRemoved): await phone.gets(widgetToken: isRemoved ? nil : nextToken("w"))
+        case .widgetToken(let isRemoved):
+            phone.system.gets(widgetToken: isRemoved ? nil : Data(nextToken("w").utf8))
         case .activitiesAreSwitched(let on): phone.system.switches(on: on)
         default: break
         }
@@ -178,8 +178,6 @@ actor PhoneLife {
         case .killAtWrite(let moment, let write): await phone.app?.end.comes(at: moment, write: write)
         case .foreground: await comeToForeground()
         case .background: await goToBackground()
-        case .launchExtension: await phone.launchExtension()
-        case .killExtension: await phone.killExtension()
         case .restart: await phone.restarts(boot: next("boot"))
         case .prewarm:
             await phone.restarts(boot: next("boot"))
@@ -211,15 +209,13 @@ actor PhoneLife {
 
     /// An app that runs is given the time that it asks for, within reason.
     private func goToBackground() async {
-        let before = phone.system.handOvers
         phone.system.goesToBackground()
-        guard await phone.app != nil else { return }
-        for _ in 0..<10_000 where phone.system.handOvers == before { await Task.yield() }
+        await phone.rest()
+        if phone.system.backgroundTasks > 0 { goOn(26) }
     }
 
     private func replace() async {
         await phone.killApp()
-        await phone.killExtension()
         abandoned = given
         phone = SimulatedPhone(name, service, clock: clock, network: network, user: await phone.user)
     }
@@ -246,7 +242,6 @@ actor PhoneLife {
         await network.lateOnesArrive()
         await network.handedOverOnesGo()
         phone.session.withLock { $0 = .valid }
-        await phone.killExtension()
         await phone.app?.end.isCalledOff()
         for _ in 0..<30 {
             await comeToForeground()
@@ -269,7 +264,7 @@ actor PhoneLife {
         guard let app = await phone.app else { return ["the app does not run"] }
         return await app.waiting().filter { name in
             switch name {
-            case .activity(let id), .end(ofActivity: let id): !signedOut.contains(id.string)
+            case .activity(let id), .end(ofActivity: let id): !signedOut.contains(id)
             case .logOut: false
             default: true
             }

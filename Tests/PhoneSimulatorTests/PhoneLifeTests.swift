@@ -1,6 +1,6 @@
 import Foundation
-import RegistryClient
-import RegistryClientTestSupport
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 import TestSupport
 import Testing
 
@@ -19,7 +19,7 @@ import Testing
 
     @Test func `Random lives: once all is quiet, what a sender sees is what the phone shows`() async throws {
         let begin = ContinuousClock.now
-        let totals = Guarded(PhoneLife.Counts())
+        let totals = LockedValue(PhoneLife.Counts())
         try await SimulatedService.run { service in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, seed) in Self.seeds.enumerated() {
@@ -46,7 +46,7 @@ import Testing
     }
 }
 
-extension Guarded<PhoneLife.Counts> {
+extension LockedValue<PhoneLife.Counts> {
     fileprivate func add(_ other: PhoneLife.Counts) {
         withLock { counts in
             counts.steps += other.steps

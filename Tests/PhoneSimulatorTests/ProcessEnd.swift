@@ -1,4 +1,4 @@
-import RegistryClient
+import PushTokenRegistry
 
 /// The end of a process: whatever its code still does afterwards has no effect on the phone.
 final class ProcessEnd: Sendable {
@@ -18,7 +18,7 @@ final class ProcessEnd: Sendable {
         var last: UInt64 = 0
     }
 
-    private let state = Guarded(State())
+    private let state = LockedValue(State())
     var isOver: Bool { state.withLock { $0.isOver } }
     var writes: Int { state.withLock { $0.writes } }
 

@@ -1,6 +1,6 @@
 import Foundation
-import RegistryClient
-import RegistryClientTestSupport
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 
 /// The phone's clocks, until the process ends: then all waiting is over.
 struct ProcessClock: ClientClock {
@@ -31,75 +31,68 @@ struct ProcessClock: ClientClock {
 }
 
 /// The phone's file, until the process ends, which may be at a write.
-struct ProcessStorage: ReportStorage {
+struct ProcessStorage: StateStorage {
     let storage: TestStorage
     let end: ProcessEnd
     let meter: CostMeter
 
-    func change(_ decide: (StoredContent) -> StorageChange) -> Bool {
-        guard !end.isOver else {
-            _ = decide(.unreadable)
-            return false
-        }
-        var death: ProcessEnd.Moment?
-        let isDone = storage.change { content in
-            let change = decide(content)
-            guard let bytes = change.bytes else { return .keep }
-            death = end.beginsToWrite()
-            meter.writes(bytes)
+    func read() -> StoredContent { end.isOver ? .unreadable : storage.read() }
+
+    func write(_ bytes: Data) -> Bool {
+        guard !end.isOver else { return false }
+        let death = end.beginsToWrite()
+        meter.writes(bytes)
+        let isDone =
             switch death {
-            case .beforeWrite: return .keep
-            case .duringWrite: return .replace(bytes.prefix(bytes.count / 2))
-            case .afterWrite, nil: return change
+            case .beforeWrite: false
+            case .duringWrite: storage.write(bytes.prefix(bytes.count / 2))
+            case .afterWrite, nil: storage.write(bytes)
             }
-        }
         if death != nil { end.comes() }
         return isDone && !end.isOver
     }
-}
 
-extension StorageChange {
-    fileprivate var bytes: Data? {
-        switch self {
-        case .keep: nil
-        case .replace(let bytes), .setAside(let bytes): bytes
-        }
-    }
+    func setAside() { if !end.isOver { storage.setAside() } }
 }
 
 /// The phone's keychain, until the process ends.
-struct ProcessSecrets: SecretStore {
-    let secrets: TestSecrets
+struct ProcessSecrets: InstallationIDStore {
+    let installationIDs: TestInstallationIDStore
     let end: ProcessEnd
 
-    func read() -> StoredSecret { end.isOver ? .locked : secrets.read() }
-    func keep(_ secret: String) -> String? { end.isOver ? nil : secrets.keep(secret) }
+    func read() -> StoredInstallationID { end.isOver ? .locked : installationIDs.read() }
+    func keep(_ secret: String) -> String? { end.isOver ? nil : installationIDs.keep(secret) }
 }
 
 /// The network, until the process ends. What is under way then may arrive all the same.
-struct ProcessTransport: Transport {
+struct ProcessTransport: Sendable {
     let network: SimulatedNetwork
     let clock: TestClock
     let end: ProcessEnd
     let meter: CostMeter
     let conversation = Conversation()
 
-    func send(_ request: TransportRequest) async -> TransportResult {
-        guard !end.isOver else { return .noAnswer("the process is dead") }
+    var transport: HTTPTransport {
+        HTTPTransport(
+            send: { await send(RecordedRequest($0)) },
+            submitInBackground: { requests in
+                if !end.isOver { network.handOver(requests.map(RecordedRequest.init)) }
+            }
+        )
+    }
+
+    private func send(_ request: RecordedRequest) async -> TransportResult {
+        guard !end.isOver else { return .noResponse }
         let begin = clock.now().uptime
         if let fault = conversation.fault(of: request, at: begin) { network.violate(fault) }
         meter.sends(request)
         let result = await network.send(request)
         network.diary.add(request, result, from: begin, to: clock.now().uptime)
-        guard !end.isOver else { return .noAnswer("the process is dead") }
-        if case .answer(let answer) = result {
+        guard !end.isOver else { return .noResponse }
+        if case .response(let answer) = result {
             meter.isAnswered()
             conversation.hears(answer, of: request, at: clock.now().uptime)
         }
         return result
-    }
-
-    func handOver(_ requests: [TransportRequest]) async {
-        if !end.isOver { network.handOver(requests) }
     }
 }

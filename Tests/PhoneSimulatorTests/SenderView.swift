@@ -1,11 +1,12 @@
 import Foundation
-import RegistryClient
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 
 /// The registry as a sender sees it: all questions are asked over HTTP.
 struct SenderView: Sendable {
     let service: URL
     let key: String?
-    let transport: URLSessionTransport
+    let transport: HTTPTransport
 
     struct Handed: Sendable, Hashable {
         /// Nil for the tokens of an installation.
@@ -64,9 +65,11 @@ struct SenderView: Sendable {
         if let key { fields["Authorization"] = "Bearer \(key)" }
         let url = URL(string: service.absoluteString + path)!
         let bytes = try body.map { try JSONSerialization.data(withJSONObject: $0) }
-        let request = TransportRequest(method: method, url: url, fields: fields, body: bytes)
+        let request = RecordedRequest(method: method, url: url, fields: fields, body: bytes)
         for _ in 0..<5 {
-            guard case .answer(let answer) = await transport.send(request), answer.status < 429 else { continue }
+            guard case .response(let answer) = await transport.send(request.urlRequest), answer.status < 429 else {
+                continue
+            }
             guard [200, 201, 404].contains(answer.status) else {
                 throw UnexpectedAnswer("\(method) was answered with \(answer.status)")
             }

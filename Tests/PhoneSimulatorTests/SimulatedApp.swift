@@ -1,9 +1,8 @@
-import RegistryClientTestSupport
-import RegistryLiveActivities
+import PushTokenRegistryTestSupport
 
-@testable import RegistryClient
+@testable import PushTokenRegistry
 
-/// One process of the app, or of its extension, with the true client in it.
+/// One process of the app with the true client in it.
 final class SimulatedApp: Sendable {
     let registry: LiveActivityRegistry
     let end = ProcessEnd()
@@ -14,9 +13,10 @@ final class SimulatedApp: Sendable {
         configuration.bundleID = SimulatedService.bundleID
         configuration.environment = .sandbox
         configuration.storage = ProcessStorage(storage: phone.storage, end: end, meter: meter)
-        configuration.secrets = ProcessSecrets(secrets: phone.secrets, end: end)
+        configuration.installationIDs = ProcessSecrets(installationIDs: phone.installationIDs, end: end)
         let transport = ProcessTransport(network: phone.network, clock: phone.clock, end: end, meter: meter)
-        configuration.transport = transport
+        configuration.transport = transport.transport
+        (configuration.runsInTests, configuration.metadata) = (true, [:])
         configuration.clock = ProcessClock(clock: phone.clock, end: end, meter: meter)
         registry = LiveActivityRegistry(configuration)
         for type in phone.types { registry.follow(type.followed, on: phone.system) }
@@ -26,7 +26,7 @@ final class SimulatedApp: Sendable {
 
     /// As many as are answered by nobody yet, and not hanging in the network.
     func isResting(with stuck: Int) async -> Bool {
-        await registry.caughtUp()
+        await registry.drain()
         return await registry.outbox.underWay.count <= stuck
     }
 
@@ -34,11 +34,11 @@ final class SimulatedApp: Sendable {
     func waits(withTokenOf activity: FakeActivity) async -> Bool {
         await registry.outbox.entries.contains { entry in
             guard case .registration(let registration) = entry.report else { return false }
-            return registration.activityID.string == activity.id
-                && registration.token == activity.token.map { Token($0) }
+            return registration.activityID == activity.id
+                && registration.token == activity.token.map { PushToken($0) }
         }
     }
 
     /// The names of what waits.
-    func waiting() async -> [ReportName] { await registry.outbox.entries.map(\.name) }
+    func waiting() async -> [LiveActivityRegistry.Subject] { await registry.outbox.entries.map(\.subject) }
 }

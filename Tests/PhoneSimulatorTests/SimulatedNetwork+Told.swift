@@ -1,5 +1,6 @@
 import Foundation
-import RegistryClient
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 
 /// The requests that the service was given.
 extension SimulatedNetwork {

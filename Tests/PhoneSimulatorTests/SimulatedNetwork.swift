@@ -1,6 +1,6 @@
 import Foundation
-import RegistryClient
-import RegistryClientTestSupport
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 import TestSupport
 
 /// The network between a phone and the service, which outlives the app.
@@ -33,15 +33,15 @@ final class SimulatedNetwork: Sendable {
         var mode = Mode.online
         var seed: UInt64
         /// All that arrived and was not refused for its time, as iOS may upload the same bytes again.
-        var sent: [TransportRequest] = []
+        var sent: [RecordedRequest] = []
         /// Requests that arrive later, judged by the time at which they went.
-        var late: [TransportRequest] = []
+        var late: [RecordedRequest] = []
         /// Requests that iOS sends in the app's place.
-        var handedOver: [TransportRequest] = []
+        var submitted: [RecordedRequest] = []
         var stuck: [CheckedContinuation<Void, Never>] = []
         var underWay = 0
         var idle: [CheckedContinuation<Void, Never>] = []
-        var delivered: [TransportRequest] = []
+        var delivered: [RecordedRequest] = []
         var violations: [String] = []
         /// Activities whose end was answered.
         var ended: Set<String> = []
@@ -54,19 +54,19 @@ final class SimulatedNetwork: Sendable {
         }
     }
 
-    private let state: Guarded<State>
+    private let state: LockedValue<State>
     private let service: SimulatedService
     private let clock: TestClock
     let diary = Diary()
 
     init(_ service: SimulatedService, clock: TestClock, seed: UInt64) {
         (self.service, self.clock) = (service, clock)
-        state = Guarded(State(seed: seed))
+        state = LockedValue(State(seed: seed))
     }
 
     var violations: [String] { state.withLock { $0.violations } }
     var ended: Set<String> { state.withLock { $0.ended } }
-    var delivered: [TransportRequest] { state.withLock { $0.delivered } }
+    var delivered: [RecordedRequest] { state.withLock { $0.delivered } }
     /// Nothing is between the phone and the service.
     var isOnline: Bool { state.withLock { $0.mode == .online } }
     var stuck: Int { state.withLock { $0.stuck.count } }
@@ -80,7 +80,7 @@ final class SimulatedNetwork: Sendable {
         for continuation in stuck { continuation.resume() }
     }
 
-    func send(_ request: TransportRequest) async -> TransportResult {
+    func send(_ request: RecordedRequest) async -> TransportResult {
         state.withLock { $0.underWay += 1 }
         defer { leave() }
         var mode = mode()
@@ -91,20 +91,20 @@ final class SimulatedNetwork: Sendable {
         switch mode {
         // Neither of the last two comes to here.
         case .online, .changing, .stuck: return await deliver(request)
-        case .offline: return .notSent("offline")
-        case .portal: return .answer(Self.portal)
-        case .emptyPortal: return .answer(TransportAnswer(status: 204, fields: [:], body: Data()))
+        case .offline: return .notSent
+        case .portal: return .response(Self.portal)
+        case .emptyPortal: return .response(TransportResponse(status: 204, fields: [:], body: Data()))
         case .deaf:
             _ = await deliver(request)
-            return .noAnswer("lost")
+            return .noResponse
         case .late:
             let outward = WorldTime(now: clock.rightTime).outward(request)
             state.withLock { $0.late.append(outward) }
-            return .noAnswer("timeout")
+            return .noResponse
         case .failing:
             if luck(percent: 50) { _ = await deliver(request) }
-            return .answer(Self.badGateway)
-        case .throttled: return .answer(Self.tooMany)
+            return .response(Self.badGateway)
+        case .throttled: return .response(Self.tooMany)
         case .astray: return await deliver(Self.astray(request))
         }
     }
@@ -172,33 +172,33 @@ extension SimulatedNetwork {
     private static let badGateway = page(502, "Bad gateway")
     private static let tooMany = page(429, "Slow down", ["Retry-After": "40"])
 
-    private static func page(_ status: Int, _ text: String, _ fields: [String: String] = [:]) -> TransportAnswer {
+    private static func page(_ status: Int, _ text: String, _ fields: [String: String] = [:]) -> TransportResponse {
         let all = fields.merging(["Content-Type": "text/html"]) { $1 }
-        return TransportAnswer(status: status, fields: all, body: Data("<html>\(text)</html>".utf8))
+        return TransportResponse(status: status, fields: all, body: Data("<html>\(text)</html>".utf8))
     }
 
-    private static func astray(_ request: TransportRequest) -> TransportRequest {
+    private static func astray(_ request: RecordedRequest) -> RecordedRequest {
         let address = request.url.absoluteString.replacing(SimulatedService.bundleID, with: "com.example.other")
         let url = URL(string: address)!
-        return TransportRequest(method: request.method, url: url, fields: request.fields, body: request.body)
+        return RecordedRequest(method: request.method, url: url, fields: request.fields, body: request.body)
     }
 }
 
 // MARK: - The service's side
 
 extension SimulatedNetwork {
-    private func deliver(_ request: TransportRequest) async -> TransportResult {
+    private func deliver(_ request: RecordedRequest) async -> TransportResult {
         state.withLock { $0.delivered.append(request) }
-        let result = await service.transport.send(WorldTime(now: clock.rightTime).outward(request))
-        guard case .answer(let answer) = result else { return result }
+        let result = await service.transport.send(WorldTime(now: clock.rightTime).outward(request).urlRequest)
+        guard case .response(let answer) = result else { return result }
         if answer.status < 403 || [409, 410].contains(answer.status) { state.withLock { $0.sent.append(request) } }
         if answer.status >= 500 { violate("a \(request.method) was answered with \(answer.status)") }
         await look(at: request, answer)
-        return .answer(WorldTime(now: clock.rightTime).homeward(answer))
+        return .response(WorldTime(now: clock.rightTime).homeward(answer))
     }
 
     /// Nothing of an ended activity is handed out once its end was answered.
-    private func look(at request: TransportRequest, _ answer: TransportAnswer) async {
+    private func look(at request: RecordedRequest, _ answer: TransportResponse) async {
         let path = request.url.path.split(separator: "/").map(String.init)
         guard request.method == "DELETE", answer.status == 204, path.count == 6, path[4] == "activities" else { return }
         _ = state.withLock { $0.ended.insert(path[5]) }
@@ -228,8 +228,8 @@ extension SimulatedNetwork {
     }
 
     /// The system is given requests. What it was given before may go all the same: it may have been on its way.
-    func handOver(_ requests: [TransportRequest]) {
-        state.withLock { $0.handedOver += requests }
+    func handOver(_ requests: [RecordedRequest]) {
+        state.withLock { $0.submitted += requests }
         for request in requests { diary.add("    handed over: \(request.name)") }
     }
 
@@ -238,9 +238,9 @@ extension SimulatedNetwork {
         guard state.withLock({ [.online, .deaf, .late, .changing].contains($0.mode) }) else { return }
         let requests = state.withLock { state in
             var generator = state.generator()
-            state.handedOver.shuffle(using: &generator)
-            let requests = state.handedOver.prefix(count ?? state.handedOver.count)
-            if !Bool.random(percent: 30, &generator) { state.handedOver.removeFirst(requests.count) }
+            state.submitted.shuffle(using: &generator)
+            let requests = state.submitted.prefix(count ?? state.submitted.count)
+            if !Bool.random(percent: 30, &generator) { state.submitted.removeFirst(requests.count) }
             return Array(requests)
         }
         for request in requests { _ = await deliver(request) }

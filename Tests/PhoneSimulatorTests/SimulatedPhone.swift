@@ -1,7 +1,6 @@
 import Foundation
-import RegistryClient
-import RegistryClientTestSupport
-import RegistryLiveActivities
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 
 /// A phone in its owner's hand: what is on it outlives the app's processes.
 actor SimulatedPhone {
@@ -13,17 +12,15 @@ actor SimulatedPhone {
     nonisolated let system: FakePhone
     nonisolated let types: [FakeType]
     nonisolated let storage: TestStorage
-    nonisolated let secrets: TestSecrets
+    nonisolated let installationIDs: TestInstallationIDStore
 
     private(set) var app: SimulatedApp?
-    private(set) var appExtension: SimulatedApp?
     private(set) var isUnlocked = true
     /// The user who is signed in, as the app itself remembers it.
     private(set) var user: String?
     private(set) var deviceToken: String?
-    private(set) var widgetToken: String?
     /// Whether the app's own session gives a JWT now, and a valid one.
-    nonisolated let session = Guarded(Session.valid)
+    nonisolated let session = LockedValue(Session.valid)
     /// The app has begun to sign its user out, and does not know yet that the client has taken it.
     private(set) var isSigningOut = false
 
@@ -31,7 +28,7 @@ actor SimulatedPhone {
     /// before is signed out, and what runs by then is ended.
     var isChangingUser: Bool {
         guard let user, let known = storage.bytes.flatMap(StoredState.init)?.user else { return false }
-        return known.string != user
+        return known != user
     }
 
     enum Session: Sendable { case valid, expired, none }
@@ -43,7 +40,7 @@ actor SimulatedPhone {
     init(_ name: String, _ service: SimulatedService, clock: TestClock, network: SimulatedNetwork, user: String? = nil)
     {
         (self.name, self.service, self.clock, self.network) = (name, service, clock, network)
-        (system, storage, secrets) = (FakePhone(), TestStorage(), TestSecrets())
+        (system, storage, installationIDs) = (FakePhone(), TestStorage(nil), TestInstallationIDStore())
         types = [FakeType("Delivery"), FakeType("Match")]
         self.user = user
     }
@@ -52,7 +49,7 @@ actor SimulatedPhone {
         guard app == nil else { return }
         let app = SimulatedApp(on: self)
         self.app = app
-        app.registry.start()
+        app.registry.activate()
         appBegins(app)
     }
 
@@ -62,7 +59,6 @@ actor SimulatedPhone {
         if isSigningOut { signOut(of: app) }
         if let user { app.registry.signIn(userID: user, credential: credential(of: user)) }
         if let deviceToken { app.registry.register(deviceToken: Data(deviceToken.utf8)) }
-        if let widgetToken { app.registry.register(widgetToken: Data(widgetToken.utf8)) }
     }
 
     private nonisolated func credential(of user: String) -> CredentialSource {
@@ -75,29 +71,15 @@ actor SimulatedPhone {
         }
     }
 
-    func launchExtension() {
-        guard appExtension == nil else { return }
-        let app = SimulatedApp(on: self)
-        appExtension = app
-        app.registry.start()
-        if isUnlocked, let user { app.registry.signIn(userID: user, credential: credential(of: user)) }
-    }
-
     func killApp() {
         app?.end.comes()
-        bury()
-    }
-
-    func killExtension() {
-        appExtension?.end.comes()
         bury()
     }
 
     /// Lets go of processes that have died.
     func bury() {
         if app?.isAlive == false { app = nil }
-        if appExtension?.isAlive == false { appExtension = nil }
-        guard app == nil, appExtension == nil else { return }
+        guard app == nil else { return }
         for type in types { type.appDies() }
         system.appDies()
     }
@@ -109,11 +91,10 @@ extension SimulatedPhone {
     /// The phone is started anew: until its first unlock nothing can be read.
     func restarts(boot: String) {
         app?.end.comes()
-        appExtension?.end.comes()
         bury()
         isUnlocked = false
         storage.lock()
-        secrets.lock()
+        installationIDs.lock()
         system.lock()
         clock.restarts(boot: boot)
     }
@@ -122,7 +103,7 @@ extension SimulatedPhone {
         guard !isUnlocked else { return }
         isUnlocked = true
         storage.unlock()
-        secrets.unlock()
+        installationIDs.unlock()
         system.unlock()
         if let app { appBegins(app) }
     }
@@ -154,12 +135,6 @@ extension SimulatedPhone {
         if isUnlocked { app?.registry.register(deviceToken: Data(deviceToken.utf8)) }
     }
 
-    func gets(widgetToken: String?) {
-        guard let app, isUnlocked else { return }
-        self.widgetToken = widgetToken
-        app.registry.register(widgetToken: widgetToken.map { Data($0.utf8) })
-    }
-
     /// Nothing happens any more until the clock goes on, the network changes, or somebody does something.
     func rest() async {
         var looks = 0
@@ -174,7 +149,7 @@ extension SimulatedPhone {
     }
 
     private func restsAll(with stuck: Int) async -> Bool {
-        for process in [app, appExtension].compactMap(\.self) where process.isAlive {
+        for process in [app].compactMap(\.self) where process.isAlive {
             guard await process.isResting(with: stuck) else { return false }
         }
         return true

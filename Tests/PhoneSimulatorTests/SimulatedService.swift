@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import RegistryClient
+import PushTokenRegistry
 import RegistryServer
 import TestSupport
 
@@ -12,7 +12,7 @@ struct SimulatedService: Sendable {
     let url: URL
     let clientKey: String
     let adminKey: String
-    let transport: URLSessionTransport
+    let transport: HTTPTransport
 
     static func run<Value: Sendable>(
         lifetime: String = lifetime,
@@ -26,7 +26,7 @@ struct SimulatedService: Sendable {
             try Server(registry: database.registry, configuration: configuration, logger: logger, onServing: $0)
         } _: { port in
             let url = URL(string: "http://127.0.0.1:\(port)")!
-            let transport = URLSessionTransport()
+            let transport = HTTPTransport.urlSession()
             let root = SenderView(service: url, key: nil, transport: transport)
             let app: [String: Any] = [
                 "name": "Food", "activityLifetime": lifetime, "tombstoneRetention": "PT200H",

@@ -1,4 +1,4 @@
-import RegistryClientTestSupport
+import PushTokenRegistryTestSupport
 import Testing
 
 /// The start token, which nobody hears of when it goes stale, and the switch in Settings.

@@ -25,8 +25,6 @@ enum Step: Sendable, Hashable {
     case killAtWrite(ProcessEnd.Moment, Int)
     case foreground
     case background
-    case launchExtension
-    case killExtension
     case restart
     case prewarm
     case unlock
@@ -82,8 +80,6 @@ extension Step {
         (3, { .killAtWrite(.random(percent: 50, &$0) ? .beforeWrite : .afterWrite, 1 + .any(&$0) % 4) }),
         (6, { _ in .foreground }),
         (6, { _ in .background }),
-        (2, { _ in .launchExtension }),
-        (3, { _ in .killExtension }),
         (2, { _ in .restart }),
         (3, { _ in .prewarm }),
         (6, { _ in .unlock }),

@@ -1,6 +1,5 @@
-import RegistryClient
-import RegistryClientTestSupport
-import RegistryLiveActivities
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 import TestSupport
 import Testing
 
@@ -18,7 +17,6 @@ struct Story: Sendable {
             let story = Story(life: PhoneLife("story", on: service, headStart: headStart))
             await story.play(.launch(listIsLate: false), .signIn(0), .time(seconds: 3))
             try await body(story)
-            await story.phone.killExtension()
             await story.phone.killApp()
         }
     }
@@ -59,7 +57,7 @@ struct Story: Sendable {
         _ location: SourceLocation = #_sourceLocation
     ) async throws {
         let token = try await life.service.sender.token(ofActivity: activity.id)
-        let expected = isExpected ? activity.token.map { Token($0).hexadecimal } : nil
+        let expected = isExpected ? activity.token.map { PushToken($0).hexadecimal } : nil
         #expect(token == expected, "\(life.network.diary.text)", sourceLocation: location)
     }
 

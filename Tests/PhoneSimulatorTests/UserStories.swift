@@ -1,6 +1,6 @@
 import Foundation
-import RegistryClient
-import RegistryClientTestSupport
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 import Testing
 
 /// Users who come and go, and phones and processes that are not alone.
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("The next user has the phone's tokens, and the last one has none") func handedOver() async throws {
+    @Test("The next user has the phone's tokens, and the last one has none") func submitted() async throws {
         try await Story.tell { story in
             await story.play(.deviceToken, .startToken(type: 0, isSilent: false), .signIn(1), .time(seconds: 3))
             try await story.agrees()
@@ -86,20 +86,6 @@ import Testing
             try await story.handsOut(activity, false)
             #expect(story.life.network.installations.count == 2)
             try await story.finds(1, "device-tokens", of: 0)
-        }
-    }
-
-    @Test("The app and its extension keep each other's reports") func twoProcesses() async throws {
-        try await Story.tell { story in
-            await story.play(.launchExtension, .network(.offline))
-            let phone = await story.phone
-            await phone.app?.registry.register(deviceToken: Data("app".utf8))
-            await phone.rest()
-            await phone.appExtension?.registry.register(widgetToken: Data("extension".utf8))
-            await phone.rest()
-            await story.play(.killExtension, .kill, .network(.online), .launch(listIsLate: false))
-            try await story.finds(1, "device-tokens", of: 0)
-            try await story.finds(1, "tokens/widget", of: 0)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
-import RegistryClient
+import PushTokenRegistry
+import PushTokenRegistryTestSupport
 
 /// Takes times from the phone's world, which is some days in the past, to the service's and back.
 ///
@@ -10,11 +11,11 @@ struct WorldTime: Sendable {
     let now: Timestamp
     private static let mostAhead = Duration.seconds(300)
 
-    func outward(_ request: TransportRequest) -> TransportRequest {
+    func outward(_ request: RecordedRequest) -> RecordedRequest {
         guard let text = Self.observedAt(of: request), let time = Timestamp(text: text), time > now + Self.mostAhead
         else { return request }
         let shifted = (Timestamp(Date()) + (time - now)).text
-        return TransportRequest(
+        return RecordedRequest(
             method: request.method,
             url: URL(string: request.url.absoluteString.replacing(Self.encoded(text), with: Self.encoded(shifted)))!,
             fields: request.fields,
@@ -23,10 +24,10 @@ struct WorldTime: Sendable {
     }
 
     /// The answer as a registry in the phone's world would have given it: `Date` and `serverTime` are of that world.
-    func homeward(_ answer: TransportAnswer) -> TransportAnswer {
+    func homeward(_ answer: TransportResponse) -> TransportResponse {
         var fields = answer.fields.filter { $0.key.lowercased() != "date" }
         fields["Date"] = Self.httpDate(now)
-        return TransportAnswer(status: answer.status, fields: fields, body: homeward(answer.body))
+        return TransportResponse(status: answer.status, fields: fields, body: homeward(answer.body))
     }
 
     private func homeward(_ body: Data) -> Data {
@@ -35,7 +36,7 @@ struct WorldTime: Sendable {
         return Data(text.replacing(#/"serverTime"\s*:\s*"[^"]*"/#, with: "\"serverTime\":\"\(now.text)\"").utf8)
     }
 
-    static func observedAt(of request: TransportRequest) -> String? {
+    static func observedAt(of request: RecordedRequest) -> String? {
         if let body = request.body, let json = try? JSONSerialization.jsonObject(with: body) as? [String: Any] {
             return json["observedAt"] as? String
         }

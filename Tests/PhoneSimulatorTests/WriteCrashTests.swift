@@ -1,4 +1,4 @@
-import RegistryClientTestSupport
+import PushTokenRegistryTestSupport
 import Testing
 
 /// The app dies at each write of its file, before it, in the middle of it or after it; the next one makes all right.

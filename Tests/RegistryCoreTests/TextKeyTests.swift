@@ -10,12 +10,8 @@ import Testing
         "PostgresDriver/Connection/ConnectionOptions.swift": "keywords of libpq",
         "PostgresDriver/Pool/PostgresConfiguration.swift": "settings of Postgres",
         "PostgresDriver/PostgresError+Server.swift": "codes of Postgres",
-        "RegistryClient/Client/Configuration.swift": "keys of our own in Info.plist",
-        "RegistryClient/Environment/": "keys of Apple's in a provisioning profile",
-        "RegistryClient/Reports/": "kinds of alias, which are ASCII, and names of members",
-        "RegistryClient/Transport/": "names of header fields",
-        "RegistryLiveActivities/":
-            "ids of Apple's activities, names of Swift types, and kinds of alias, which are ASCII",
+        "PushTokenRegistry/":
+            "names of members, header fields and settings, ids of Apple's activities, and kinds of alias, which are ASCII",
         "RegistryCore/Wire/Audit/RegistryStatistics.swift": "states, kinds and types of event, all our words",
         "RegistryRules/LockedRows+Feedback.swift": "kinds of token",
         "RegistryServer/Console/Pages/LifeLine.swift": "types of event, all our words",

@@ -38,8 +38,7 @@ import Testing
     /// In the order in which they need one another.
     private static let modules = [
         ("ActivityKit", "Tests/ActivityKitStandIn", "5"), ("UIKit", "Tests/UIKitStandIn", "6"),
-        ("RegistryClient", "Sources/RegistryClient", "6"),
-        ("RegistryLiveActivities", "Sources/RegistryLiveActivities", "6"),
+        ("WidgetKit", "Tests/WidgetKitStandIn", "6"), ("PushTokenRegistry", "Sources/PushTokenRegistry", "6"),
     ]
 
     private static func sources(below place: String) -> [String] {
@@ -53,7 +52,7 @@ import Testing
         return """
             import ActivityKit
             import Foundation
-            import RegistryLiveActivities
+            import PushTokenRegistry
 
             struct DeliveryAttributes: ActivityAttributes {
                 struct ContentState: Codable, Hashable, Sendable {}

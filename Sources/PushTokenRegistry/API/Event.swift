@@ -1,0 +1,161 @@
+import Foundation
+
+extension LiveActivityRegistry {
+    /// Something that happened to a report. No event contains a token.
+    ///
+    /// ```swift
+    /// for await event in registry.events {
+    ///     if case .refused(let subject, let code, let detail, _) = event { logger.error("\(subject): \(code). \(detail)") }
+    /// }
+    /// ```
+    public enum Event: Sendable, Hashable {
+        /// The registry accepted a report.
+        case registered(Subject)
+        /// The registry refused a report. If `isKept`, the client repeats it for up to a day.
+        case refused(Subject, code: ProblemCode, detail: String, isKept: Bool)
+        /// The client gave a report up without a response.
+        case dropped(Subject, DropReason)
+        /// Reports wait, the oldest since `since`.
+        case waiting(count: Int, since: Date)
+        /// The registry has not responded since `since`. The reports wait.
+        case unreachable(since: Date)
+        /// The file of waiting reports was not readable as the client's own. It was renamed, and a new one begun.
+        case fileSetAside
+
+        var isConfirmedLogOut: Bool? {
+            switch self {
+            case .registered(.logOut): true
+            case .refused(.logOut, _, _, isKept: false): false
+            default: nil
+            }
+        }
+    }
+
+    /// The reason for which a report was given up.
+    public enum DropReason: Sendable, Hashable {
+        /// More than 500 reports waited, and this one was the oldest.
+        case outboxFull
+    }
+
+    /// The record that a report is about. Of two reports about one record the outbox keeps one (C9).
+    public enum Subject: Sendable, Hashable {
+        /// The token of an activity.
+        case activity(String)
+        /// The end of an activity.
+        case end(ofActivity: String)
+        /// The start token of an attributes type.
+        case startToken(attributesType: String)
+        /// The token of ordinary notifications.
+        case deviceToken
+        /// The token of the app's widgets.
+        case widgetToken
+        /// The installation with its names.
+        case installation
+        /// The list of all running activities.
+        case fullState
+        /// The log-out.
+        case logOut
+    }
+
+    /// The `code` of a problem that the registry responded with. `ErrorCodes` in its guides explains all of them.
+    public struct ProblemCode: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible
+    {
+        /// The code as the registry sends it, such as `not-yours`.
+        public let rawValue: String
+
+        /// Wraps a code.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// Wraps a literal code.
+        public init(stringLiteral value: String) { rawValue = value }
+        /// The code as the registry sends it.
+        public var description: String { rawValue }
+
+        /// 403: this key or user must not give that alias.
+        public static let aliasNotAllowed: Self = "alias-not-allowed"
+        /// 410: the activity has ended.
+        public static let activityEnded: Self = "activity-ended"
+        /// 410: the activity is older than its lifetime.
+        public static let activityExpired: Self = "activity-expired"
+        /// 422: a time lies too far from the registry's clock.
+        public static let clockSkew: Self = "clock-skew"
+        /// 422: a value is malformed; the detail names it.
+        public static let invalidRequest: Self = "invalid-request"
+        /// 403: the record belongs to another installation or user.
+        public static let notYours: Self = "not-yours"
+        /// 409: the registry has a later token.
+        public static let superseded: Self = "superseded"
+        /// 409: the value is a device token.
+        public static let tokenKindConflict: Self = "token-kind-conflict"
+        /// 409: APNs declared the token dead after it was observed.
+        public static let tokenUnregistered: Self = "token-unregistered"
+        /// 401: the key or the JWT is not valid.
+        public static let unauthenticated: Self = "unauthenticated"
+        /// 404: the registry has no app with this bundle id.
+        public static let unknownApp: Self = "unknown-app"
+    }
+
+    /// The state of the client.
+    public struct Status: Sendable, Hashable {
+        /// The number of reports that wait for a response.
+        public internal(set) var waiting = 0
+        /// The time at which the oldest of them was observed.
+        public internal(set) var waitingSince: Date?
+        /// The time since which the registry has not responded; nil while it does.
+        public internal(set) var unreachableSince: Date?
+        /// The signed-in user.
+        public internal(set) var userID: String?
+        /// The environment that reports go to.
+        public internal(set) var environment: APNSEnvironment
+        /// Whether the file and the installation id were readable. Before the first unlock of the phone nothing is sent.
+        public internal(set) var isReady = false
+    }
+
+    /// The state of an activity's registration.
+    public enum Registration: Sendable, Hashable {
+        /// ActivityKit has not delivered a token, or the activity is unknown.
+        case waitingForToken
+        /// The token waits for the registry's response.
+        case pending
+        /// The registry has the current token.
+        case registered
+        /// The registry refused the token.
+        case refused(ProblemCode)
+        /// The activity has ended.
+        case ended
+    }
+}
+
+/// The current state of each activity's registration, with its observers.
+final class RegistrationStates: Sendable {
+    private struct Contents {
+        var current: [String: LiveActivityRegistry.Registration] = [:]
+        var observers: [UInt64: (id: String, stream: AsyncStream<LiveActivityRegistry.Registration>.Continuation)] = [:]
+    }
+
+    private let contents = LockedValue(Contents())
+
+    func stream(of id: String) -> AsyncStream<LiveActivityRegistry.Registration> {
+        AsyncStream { continuation in
+            let key = UInt64.random(in: .min ... .max)
+            continuation.onTermination = { [weak self] _ in self?.contents.withLock { $0.observers[key] = nil } }
+            let hasEnded = contents.withLock { contents in
+                continuation.yield(contents.current[id] ?? .waitingForToken)
+                contents.observers[key] = (id, continuation)
+                return contents.current[id] == .ended
+            }
+            if hasEnded { continuation.finish() }
+        }
+    }
+
+    func set(_ state: LiveActivityRegistry.Registration, of id: String) {
+        let streams = contents.withLock { contents -> [AsyncStream<LiveActivityRegistry.Registration>.Continuation] in
+            guard contents.current[id] != .ended, contents.current[id] != state else { return [] }
+            contents.current[id] = state
+            return contents.observers.values.filter { $0.id == id }.map(\.stream)
+        }
+        for stream in streams {
+            stream.yield(state)
+            if state == .ended { stream.finish() }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+extension LiveActivityRegistry {
+    /// Follows a type on a system. The first type creates the watch.
+    package nonisolated func follow(_ type: ActivityTypeAdapter, on system: @autoclosure () -> any ActivitySystem) {
+        let new = ActivityWatch(system: system(), clock: configuration.clock, sink: ReportSink(self))
+        let (watch, isActive) = attachment.withLock { attachment in
+            let watch = attachment.watch ?? new
+            attachment.watch = watch
+            return (watch, attachment.isActive)
+        }
+        watch.follow(type)
+        if isActive { watch.start() }
+    }
+
+    /// Announces that the app is about to end an activity through ActivityKit with `.immediate`, so that the dismissal is not reported
+    /// as the user's.
+    ///
+    /// - Parameter activityID: `Activity.id`.
+    public nonisolated func willEnd(activityID: String) async {
+        await attachment.withLock { $0.watch }?.endsHere(activityID)
+    }
+}
+
+#if canImport(ActivityKit) && !os(macOS) && !targetEnvironment(macCatalyst)
+    import ActivityKit
+    import Foundation
+
+    @available(iOSApplicationExtension, unavailable)
+    extension LiveActivityRegistry {
+        /// Follows all activities of a type, those that run and those that begin later, also by a push, and its start token.
+        ///
+        /// ```swift
+        /// registry.follow(DeliveryAttributes.self, id: \.orderID)
+        /// ```
+        ///
+        /// Follow each type of the app before ``activate()``. In an app whose declarations are isolated to the main actor by default the
+        /// attributes are declared `nonisolated`.
+        ///
+        /// - Parameters:
+        ///   - pushType: how the app requests activities of this type.
+        ///   - endsDuplicates: whether the older of two activities with one id on this phone is ended once the newer has its token.
+        ///   - startsAt: the start of a scheduled activity (iOS 26), which ActivityKit does not return.
+        ///   - id: the `liveactivityId` by which senders find the activity.
+        public nonisolated func follow<Attributes: ActivityAttributes & SendableMetatype>(
+            _ type: Attributes.Type,
+            pushType: FollowedPushType = .token,
+            endsDuplicates: Bool = true,
+            startsAt: @escaping @Sendable (Attributes) -> Date? = { _ in nil },
+            id: @escaping @Sendable (Attributes) -> String
+        ) {
+            follow(type, pushType: pushType, endsDuplicates: endsDuplicates, startsAt: startsAt) {
+                ["liveactivityId": id($0)]
+            }
+        }
+
+        /// Follows a type like ``follow(_:pushType:endsDuplicates:startsAt:id:)``, with several names for each activity.
+        ///
+        /// ```swift
+        /// registry.follow(MatchAttributes.self) { ["liveactivityId": $0.matchID, "team": $0.homeTeam] }
+        /// ```
+        ///
+        /// - Parameter aliases: the names by which senders find the activity, by kind.
+        public nonisolated func follow<Attributes: ActivityAttributes & SendableMetatype>(
+            _ type: Attributes.Type,
+            pushType: FollowedPushType = .token,
+            endsDuplicates: Bool = true,
+            startsAt: @escaping @Sendable (Attributes) -> Date? = { _ in nil },
+            aliases: @escaping @Sendable (Attributes) -> [String: String]
+        ) {
+            var adapter = ActivityTypeAdapter(type, startsAt: startsAt, aliases: aliases)
+            (adapter.endsDuplicates, adapter.pushType) = (endsDuplicates, pushType)
+            follow(adapter, on: ActivityKitSystem())
+        }
+
+        /// Ends an activity through ActivityKit, as the app's own end and not the user's dismissal.
+        ///
+        /// - Parameter id: `Activity.id`. An unknown id does nothing.
+        @available(iOS 16.2, *)
+        public nonisolated func end<Attributes: ActivityAttributes & SendableMetatype>(
+            _ type: Attributes.Type,
+            id: String,
+            content: ActivityContent<Attributes.ContentState>? = nil,
+            dismissalPolicy: ActivityUIDismissalPolicy = .default
+        ) async where Attributes.ContentState: Sendable {
+            await willEnd(activityID: id)
+            guard let activity = Activity<Attributes>.activities.first(where: { $0.id == id }) else { return }
+            await activity.end(content, dismissalPolicy: dismissalPolicy)
+        }
+    }
+#endif

@@ -1,0 +1,191 @@
+import Foundation
+
+/// Keeps a push token registry informed of the Live Activities on this phone.
+///
+/// Create one client at launch, in the app and not in an extension, and keep it.
+///
+/// ```swift
+/// let registry = LiveActivityRegistry(service: URL(string: "https://push.example.com")!, key: "prc_…")
+/// registry.follow(DeliveryAttributes.self, id: \.orderID)
+/// registry.activate()
+/// registry.signIn(userID: "u-7") { try await session.jwt() }
+/// ```
+///
+/// Calls that are not `async` return at once. A file keeps what they report until the registry responds, across launches.
+public actor LiveActivityRegistry {
+    package nonisolated let configuration: Configuration
+    nonisolated let mutations: AsyncStream<Mutation>.Continuation
+    nonisolated let eventStreams = EventStreams<Event>()
+    nonisolated let statusStreams = EventStreams<Status>()
+    nonisolated let registrations = RegistrationStates()
+    nonisolated let publishedStatus: LockedValue<Status>
+    package nonisolated let attachment = LockedValue(Attachment())
+
+    let environment: APNSEnvironment
+    /// The time at which the client was created: nothing is observed earlier.
+    let created: DeviceTime
+    /// By the monotonic clock; nil before `activate()`.
+    var activatedAt: Duration?
+    var installationID: String?
+    var clock = ObservationClock()
+    var outbox = Outbox()
+    var user: String?
+    var metadata: [String: String]?
+    var hasWidgetToken = false
+    var sources: [String: CredentialSource] = [:]
+    /// A sign-in repeats these.
+    var tokenReports: [Report] = []
+    /// The file has been read.
+    var isLoaded = false
+    /// The file lacks a change.
+    var isBehind = false
+    /// Mutations that need the file and came before it was readable.
+    var deferred: [Mutation] = []
+    /// The entries that the system has been given.
+    var submitted: [UInt64] = []
+    var credentialRetry: Task<Void, Never>?
+    var alarm: Alarm?
+    var publishedWaiting: Event?
+
+    /// The watch over ActivityKit, once a type is followed.
+    package struct Attachment: Sendable {
+        package var watch: ActivityWatch?
+        var isActive = false
+    }
+
+    /// Creates a client for the running app.
+    ///
+    /// - Parameters:
+    ///   - service: the address of the registry, such as `https://push.example.com`.
+    ///   - key: the app's publishable key, `prc_…`.
+    public init(service: URL, key: String) { self.init(Configuration(service: service, key: key)) }
+
+    /// Creates a client with settings of your own.
+    public init(_ configuration: Configuration) {
+        self.configuration = configuration
+        created = configuration.clock.now()
+        environment = APNSEnvironment.ofThisApp(chosen: configuration.environment)
+        publishedStatus = LockedValue(Status(environment: environment))
+        let (stream, mutations) = AsyncStream.makeStream(of: Mutation.self)
+        self.mutations = mutations
+        Task { [weak self] in
+            for await mutation in stream { await self?.process(mutation) }
+        }
+    }
+
+    deinit { mutations.finish() }
+
+    /// The client that the keys `PushTokenRegistryURL` and `PushTokenRegistryKey` of the app's Info.plist describe; nil without
+    /// them.
+    ///
+    /// It exists before any code of React Native or Flutter runs, so a plugin's native part can activate it at launch.
+    public static let shared = Configuration(infoDictionary: Bundle.main.infoDictionary ?? [:])
+        .map { LiveActivityRegistry($0) }
+}
+
+extension LiveActivityRegistry {
+    /// Begins to observe and to send (C1).
+    ///
+    /// Call it at launch, in the initializer of the `App` or in `application(_:didFinishLaunchingWithOptions:)`: iOS also launches
+    /// the app in the background to deliver a token. In previews and hosted tests it does nothing, unless
+    /// ``Configuration/runsInTests`` is set.
+    public nonisolated func activate() {
+        guard !configuration.isSuppressed else {
+            return configuration.log(.info, "inactive in a preview or a hosted test")
+        }
+        let uptime = configuration.clock.now().uptime
+        enqueue {
+            $0.activatedAt = $0.activatedAt ?? uptime
+            $0.load()
+        }
+        let watch = attachment.withLock { attachment in
+            attachment.isActive = true
+            return attachment.watch
+        }
+        let types = watch?.types.map(\.name).joined(separator: ", ") ?? "no type"
+        configuration.log(
+            .info,
+            "active: \(configuration.service.host ?? "no host"), \(environment.rawValue), follows \(types)"
+        )
+        watch?.start()
+    }
+
+    /// Signs a user in. Call it at each launch while a user is signed in: their reports wait for a JWT.
+    ///
+    /// If another user was signed in, that user is signed out first.
+    ///
+    /// - Parameters:
+    ///   - userID: the `sub` of the user's JWT.
+    ///   - credential: returns a valid JWT, or nil if there is none now. It is called before each request, and again after the
+    ///     registry refused a JWT. It has to return within seconds, because reports wait for it.
+    public nonisolated func signIn(userID: String, credential: @escaping CredentialSource) {
+        let (now, running) = (configuration.clock.now(), runningActivities())
+        mutations.yield(Mutation(needsFile: true) { $0.signIn(userID, credential, ending: running, now) })
+    }
+
+    /// Signs the user out: the registry deletes the installation's tokens and names and ends its activities.
+    ///
+    /// The activities of followed types are ended on the screen too, scheduled ones included, unless
+    /// ``Configuration/endsActivitiesOnSignOut`` is false. The log-out is repeated until the registry confirms it, across launches.
+    ///
+    /// - Returns: true if the registry confirmed it within 5 seconds.
+    @discardableResult
+    public nonisolated func signOut() async -> Bool {
+        let (now, running) = (configuration.clock.now(), runningActivities())
+        let events = events
+        mutations.yield(Mutation(needsFile: true) { $0.logOut(ending: running, now) })
+        return await finishes(within: .seconds(5)) {
+            await events.compactMap(\.isConfirmedLogOut).first { _ in true } ?? false
+        }
+    }
+
+    /// Reports the device token that `didRegisterForRemoteNotificationsWithDeviceToken` delivered.
+    public nonisolated func register(deviceToken: Data) { report(.installationToken(.device, PushToken(deviceToken))) }
+
+    /// Sends all that waits now, for example in a background task.
+    ///
+    /// - Returns: true once nothing waits; false if something still does after the timeout.
+    @discardableResult
+    public nonisolated func flush(timeout: Duration = .seconds(10)) async -> Bool {
+        let statuses = statusStreams.stream()
+        retryNow()
+        await drain()
+        if status.waiting == 0 { return true }
+        return await finishes(within: timeout) { await statuses.first { $0.waiting == 0 } != nil }
+    }
+
+    /// A new stream of the events from now on, of which it buffers the latest 100.
+    public nonisolated var events: AsyncStream<Event> { eventStreams.stream() }
+
+    /// The current state of the client.
+    public nonisolated var status: Status { publishedStatus.withLock { $0 } }
+
+    /// The state of an activity's registration, beginning with the current one. The stream ends with the activity.
+    ///
+    /// - Parameter activityID: `Activity.id`.
+    public nonisolated func registration(of activityID: String) -> AsyncStream<Registration> {
+        registrations.stream(of: activityID)
+    }
+}
+
+extension LiveActivityRegistry {
+    private nonisolated func finishes(
+        within timeout: Duration,
+        _ body: @escaping @Sendable () async -> Bool
+    ) async -> Bool {
+        let deadline = configuration.clock.now().uptime + timeout
+        return await withTaskGroup(of: Bool.self) { group in
+            group.addTask(operation: body)
+            group.addTask { [clock = configuration.clock] in
+                await clock.sleep(until: deadline)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
+        }
+    }
+
+    nonisolated func runningActivities() -> [any SystemActivity] {
+        attachment.withLock { $0.watch }?.runningActivities() ?? []
+    }
+}

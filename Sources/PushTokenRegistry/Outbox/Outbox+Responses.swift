@@ -1,0 +1,153 @@
+extension Outbox {
+    /// A consequence of a response, for the caller to carry out.
+    package enum Effect: Sendable, Equatable {
+        case emit(LiveActivityRegistry.Event)
+        /// The credential was refused: get a new one (C13).
+        case renewCredential(Owner)
+        /// The registry considers the activity expired, but it runs here: report it as observed now.
+        case reobserve(ActivityRegistration, Owner)
+    }
+
+    /// The circumstances of a response.
+    package struct Circumstances {
+        /// The credential of the request: its owner's, or the installation's in place of a user.
+        package var authority: Owner
+        /// By the monotonic clock.
+        package var uptime: Duration
+        /// By the registry's clock.
+        package var time: Timestamp
+        /// The entry got another time since it was sent, because the clock was wrong (C21).
+        package var isCorrected = false
+        /// The request may have left the phone.
+        package var isSent = true
+        /// Random, from 0 to 1.
+        package var jitter: Double
+        /// Returns whether an activity runs here, or is scheduled.
+        package var runs: (String) -> Bool
+    }
+
+    /// Evaluates the response to an entry, or its absence.
+    package mutating func settle(_ id: UInt64, _ response: ResponseClass, _ now: Circumstances) -> [Effect] {
+        underWay.remove(id)
+        var effects = note(isAnswered: response != .none, now)
+        // If it was replaced while it was under way, the replacement is still to be sent.
+        guard let index = entries.firstIndex(where: { $0.id == id }) else { return effects }
+        // Before the first contact a sign-in would otherwise lose its precedence over entries whose times its response corrects (C21).
+        if now.isSent { entries[index].tries.count += 1 }
+        entries[index].tries.isAsked = false
+        entries[index].tries.isUnanswered = response == .none
+        switch response {
+        case .accepted: effects.append(accept(index))
+        case .refused(let status, let problem): effects += refuse(index, status, problem, now)
+        case .retryLater(let pause): postpone(index, pause, now)
+        case .none: postpone(index, nil, now)
+        }
+        return effects
+    }
+
+    /// Silence concerns the network, so it has a pause of its own beside those of the entries.
+    private mutating func note(isAnswered: Bool, _ now: Circumstances) -> [Effect] {
+        guard !isAnswered else {
+            guard silence != nil else { return [] }
+            silence = nil
+            endPauses { $0.tries.isUnanswered }
+            return []
+        }
+        let begins = silence == nil
+        var silence = silence ?? Silence(since: now.time)
+        silence.count += 1
+        silence.notBefore = now.uptime + Backoff.pause(after: silence.count, jitter: now.jitter)
+        self.silence = silence
+        return begins ? [.emit(.unreachable(since: silence.since.date))] : []
+    }
+
+    private mutating func accept(_ index: Int) -> Effect {
+        let entry = entries.remove(at: index)
+        // The installation is the owner's from now on, so entries that were refused as another's may be allowed.
+        if case .installation = entry.report { endPauses { $0.owner == entry.owner && $0.refusedSince != nil } }
+        return .emit(.registered(entry.subject))
+    }
+
+    private mutating func postpone(_ index: Int, _ asked: Duration?, _ now: Circumstances) {
+        let pause = Backoff.pause(after: entries[index].tries.count, jitter: now.jitter)
+        entries[index].tries.notBefore = now.uptime + max(pause, asked ?? .zero)
+        entries[index].tries.isAsked = asked != nil
+    }
+
+    private mutating func refuse(_ index: Int, _ status: Int, _ problem: Problem, _ now: Circumstances) -> [Effect] {
+        let count = entries[index].tries.refusals[status, default: 0] + 1
+        entries[index].tries.refusals[status] = count
+        let entry = entries[index]
+        switch (status, problem.code) {
+        // The publishable key stood in for the user, who may be allowed to.
+        case (401, _) where now.authority != entry.owner && !entry.report.isFinal,
+            (403, _) where now.authority != entry.owner && !entry.report.isFinal:
+            entries[index].tries.refusals[status] = nil
+            needsUser(entry.id)
+            return []
+        // This release has no other key.
+        case (401, _) where now.authority == .installation: return keep(index, problem, now)
+        case (401, _):
+            pause(index, after: count, now)
+            let events: [Effect] = count == 1 ? [.emit(.refused(entry.subject, problem, isKept: true))] : []
+            return [.renewCredential(entry.owner)] + events
+        case (403, "not-yours") where entry.report.isFinal && entry.refusedSince == nil:
+            // The next user took the installation over meanwhile. The installation itself may still report it.
+            return keep(index, problem, now) + [.renewCredential(entry.owner)]
+        case (403, _), (404, _): return keep(index, problem, now)
+        // The clock was behind by more than the activity's lifetime, and is right now (C21).
+        case (410, "activity-expired") where count == 1 && now.isCorrected: return []
+        case (422, "clock-skew") where count <= 3:
+            // The caller corrects the clock and moves the times before it asks for the next entry.
+            if count > 1 { pause(index, after: count, now) }
+            return []
+        default: return giveUp(index, problem, now)
+        }
+    }
+
+    /// Repeats a refused entry for a day: a wrong key in one release must not lose all tokens.
+    private mutating func keep(_ index: Int, _ problem: Problem, _ now: Circumstances) -> [Effect] {
+        let since = entries[index].refusedSince ?? now.time
+        guard now.time - since < Backoff.keptWhenRefused else { return giveUp(index, problem, now) }
+        let isFirst = entries[index].refusedSince == nil
+        entries[index].refusedSince = since
+        entries[index].tries.notBefore = now.uptime + Backoff.afterRefusal
+        return isFirst ? [.emit(.refused(entries[index].subject, problem, isKept: true))] : []
+    }
+
+    private mutating func giveUp(_ index: Int, _ problem: Problem, _ now: Circumstances) -> [Effect] {
+        let entry = entries.remove(at: index)
+        if problem.code == "activity-expired", case .registration(let registration) = entry.report,
+            !entry.isReobservation, now.runs(registration.activityID)
+        {
+            return [.reobserve(registration, entry.owner)]
+        }
+        return [.emit(.refused(entry.subject, problem, isKept: false))]
+    }
+
+    private mutating func pause(_ index: Int, after count: Int, _ now: Circumstances) {
+        entries[index].tries.notBefore = now.uptime + Backoff.pause(after: count, jitter: now.jitter)
+    }
+}
+
+extension LiveActivityRegistry.Event {
+    fileprivate static func refused(_ subject: LiveActivityRegistry.Subject, _ problem: Problem, isKept: Bool) -> Self {
+        .refused(subject, code: .init(rawValue: problem.code), detail: problem.detail ?? "", isKept: isKept)
+    }
+}
+
+/// Pauses before a request is repeated.
+enum Backoff {
+    private static let longest = Duration.seconds(300)
+    /// After a refusal that only a change of settings or of the program resolves.
+    static let afterRefusal = Duration.seconds(3600)
+    static let keptWhenRefused = Duration.seconds(24 * 3600)
+
+    /// One second, doubled with every try up to five minutes. Half of it is random, so that phones do not return all at once.
+    ///
+    /// - Parameter jitter: random, from 0 to 1.
+    static func pause(after count: Int, jitter: Double) -> Duration {
+        let whole = min(Duration.seconds(1 << min(max(count - 1, 0), 20)), longest)
+        return whole / 2 + whole / 2 * min(max(jitter, 0), 1)
+    }
+}

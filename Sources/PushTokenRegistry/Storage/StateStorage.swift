@@ -1,0 +1,105 @@
+import Foundation
+
+/// Keeps the reports that wait, so that they outlive the app (C10).
+package protocol StateStorage: Sendable {
+    func read() -> StoredContent
+    /// Replaces the content, whole or not at all.
+    ///
+    /// - Returns: whether it was written.
+    func write(_ bytes: Data) -> Bool
+    /// Renames the content, for a person to look at.
+    func setAside()
+}
+
+package enum StoredContent: Sendable, Hashable {
+    case none
+    /// It cannot be read now, for example before the first unlock of the phone.
+    case unreadable
+    case bytes(Data)
+}
+
+/// A file that is written atomically. It is readable from the first unlock on, and excluded from backups: a restored phone must not
+/// send the reports of another one.
+package struct FileStorage: StateStorage {
+    private let file: URL
+
+    /// - Parameter file: by default a file in the app's Application Support folder.
+    package init(file: URL? = nil) {
+        let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
+        self.file =
+            file
+            ?? (folder ?? FileManager.default.temporaryDirectory)
+            .appendingPathComponent("push-token-registry/reports.json")
+    }
+
+    package func read() -> StoredContent {
+        guard (try? makeFolder()) != nil else { return .unreadable }
+        do {
+            return .bytes(try Data(contentsOf: file))
+        } catch CocoaError.fileReadNoSuchFile {
+            return .none
+        } catch {
+            return .unreadable
+        }
+    }
+
+    package func write(_ bytes: Data) -> Bool {
+        #if canImport(Darwin)
+            let options: Data.WritingOptions = [.atomic, .completeFileProtectionUntilFirstUserAuthentication]
+        #else
+            let options: Data.WritingOptions = .atomic
+        #endif
+        return (try? bytes.write(to: file, options: options)) != nil
+    }
+
+    /// Deletes the file that was renamed before, so that they do not fill the phone.
+    package func setAside() {
+        let other = file.deletingPathExtension().appendingPathExtension("unknown.json")
+        try? FileManager.default.removeItem(at: other)
+        try? FileManager.default.moveItem(at: file, to: other)
+    }
+
+    /// The folder is excluded from backups, because each atomic write makes a new file.
+    private func makeFolder() throws {
+        let folder = file.deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        #if canImport(Darwin)
+            var (excluded, values) = (folder, URLResourceValues())
+            values.isExcludedFromBackup = true
+            try excluded.setResourceValues(values)
+        #endif
+    }
+}
+
+/// All that outlives the app, as versioned JSON.
+package struct StoredState: Sendable, Hashable, Codable {
+    /// A file of another version is set aside.
+    static let version = 1
+
+    private var version = Self.version
+    package var clock = ObservationClock()
+    /// The signed-in user: reports before the app signs them in again are theirs (C14).
+    package var user: String?
+    /// The phone's facts that were reported last.
+    package var metadata: [String: String]?
+    /// The registry may have a token of the app's widgets.
+    package var hasWidgetToken = false
+    package var entries: [OutboxEntry] = []
+
+    package init() {}
+
+    /// Reads ``bytes``; nil if they are not JSON, or of another version.
+    package init?(_ bytes: Data) {
+        guard let state = try? JSONDecoder().decode(Self.self, from: bytes), state.version == Self.version else {
+            return nil
+        }
+        self = state
+    }
+
+    package var bytes: Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Texts, integers and lists always encode.
+        return (try? encoder.encode(self)) ?? Data()
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+
+/// All activities that this process has seen, and what it has reported of each: a value without I/O.
+package struct ActivityLedger: Sendable {
+    private var lines: [String: Line] = [:]
+    private var ownEnds: Set<String> = []
+    private var lastGeneration = 0
+
+    package init() {}
+
+    private struct Line {
+        /// The generation in which it appeared on the screen. Of two activities of one generation neither is known to be older.
+        var generation: Int
+        let liveactivityID: String?
+        let needsToken: Bool
+        let seenAt: Duration
+        var phase: ActivityPhase
+        var token: Data?
+    }
+
+    /// The result of seeing an activity.
+    package enum Sight: Sendable, Hashable {
+        /// It runs and was not seen before: follow it.
+        case isNew
+        /// It is over and was not seen before: report its end, and never register it (C5).
+        case isOver
+        /// It was seen before: the list and the stream contain the same activity (C2).
+        case isKnown
+    }
+
+    package func knows(_ id: String) -> Bool { lines[id] != nil }
+
+    /// Begins a generation: all activities that it finds have the same age. The first second is one generation, because ActivityKit may
+    /// list activities one by one after a launch.
+    package mutating func beginGeneration(isLaunch: Bool) -> Int {
+        if !isLaunch { lastGeneration += 1 }
+        return lastGeneration
+    }
+
+    /// ActivityKit listed an activity, or delivered it in the stream.
+    package mutating func see(
+        _ id: String,
+        liveactivityID: String?,
+        needsToken: Bool = true,
+        phase: ActivityPhase,
+        generation: Int,
+        at uptime: Duration = .zero
+    ) -> Sight {
+        guard lines[id] == nil else { return .isKnown }
+        lines[id] = Line(
+            generation: generation,
+            liveactivityID: liveactivityID,
+            needsToken: needsToken,
+            seenAt: uptime,
+            phase: phase
+        )
+        return phase.runs ? .isNew : .isOver
+    }
+
+    /// Whether to report a token: it was not reported yet, and its activity is not over (C2, C5).
+    package mutating func takes(_ token: Data, of id: String) -> Bool {
+        guard let line = lines[id], line.phase.runs, line.token != token else { return false }
+        lines[id]?.token = token
+        return true
+    }
+
+    /// Whether a shown activity has not got its first token.
+    package var isWaitingForToken: Bool {
+        lines.values.contains { $0.phase.isShown && $0.needsToken && $0.token == nil }
+    }
+
+    /// The app ends an activity, so its dismissal is not the user's.
+    package mutating func endsHere(_ id: String) { ownEnds.insert(id) }
+
+    /// The log-out has reported an activity's end already.
+    package mutating func close(_ id: String, at uptime: Duration) {
+        let (generation, line) = (lastGeneration, lines[id])
+        lines[id] = Line(
+            generation: line?.generation ?? generation,
+            liveactivityID: line?.liveactivityID,
+            needsToken: false,
+            seenAt: line?.seenAt ?? uptime,
+            phase: .dismissed
+        )
+    }
+
+    /// ActivityKit's longest time from an activity's start to its end.
+    package static let longestLife = Duration.seconds(8 * 3600)
+
+    /// The state of an activity changed, or was read again.
+    ///
+    /// - Parameter isOnScreen: the app has been active, so the user cannot have swiped the activity away.
+    /// - Returns: its end, if this is the first sign of it (C6). A dismissal without an end before it is the user's, unless the app
+    ///   ends the activity, the app is on the screen, or the activity is 8 hours old and iOS ended it.
+    package mutating func end(
+        by phase: ActivityPhase,
+        of id: String,
+        isOnScreen: Bool = false,
+        at uptime: Duration = .zero
+    ) -> ActivityEnd? {
+        guard let line = lines[id], line.phase.runs else { return nil }
+        lines[id]?.phase = phase
+        if line.phase == .pending, phase.isShown {
+            let generation = beginGeneration(isLaunch: false)
+            lines[id]?.generation = generation
+        }
+        guard !phase.runs else { return nil }
+        let isOther = ownEnds.contains(id) || isOnScreen || uptime - line.seenAt >= Self.longestLife
+        return phase == .dismissed && !isOther ? .dismissal : .end
+    }
+
+    /// Shown activities whose `liveactivityId` a newer one has, which has got its token (C8). Without a token the newer one could not
+    /// be updated.
+    package func duplicates() -> [String] {
+        let shown = lines.filter { id, line in
+            line.phase.isShown && line.liveactivityID != nil && !ownEnds.contains(id)
+        }
+        let groups = Dictionary(grouping: shown) { $0.value.liveactivityID }
+        let older = groups.values.flatMap { group in
+            let ready = group.filter { $0.value.token != nil || !$0.value.needsToken }
+            let newest = ready.map(\.value.generation).max() ?? 0
+            return group.filter { $0.value.generation < newest }.map(\.key)
+        }
+        return older.sorted()
+    }
+}
+
+/// How an activity ended.
+package enum ActivityEnd: Sendable, Hashable {
+    /// By the app, by a push, or by its age.
+    case end
+    /// By the user's swipe.
+    case dismissal
+}

@@ -1,0 +1,116 @@
+import Foundation
+
+/// ActivityKit and UIKit of this phone, or a simulated phone.
+///
+/// ActivityKit's types are generic over the attributes, so each followed type has an ``ActivityTypeAdapter``. Each function that returns
+/// a stream subscribes before it returns.
+package protocol ActivitySystem: Sendable {
+    /// The switch for Live Activities in Settings.
+    var areActivitiesEnabled: Bool { get }
+    /// The switch for frequent updates; nil before iOS 16.2.
+    var areFrequentPushesEnabled: Bool? { get }
+    func enablements() -> AsyncStream<Bool>
+    /// False before the first unlock of the phone, when ActivityKit lists nothing.
+    func isProtectedDataAvailable() async -> Bool
+    func transitions() -> AsyncStream<AppTransition>
+    func isInBackground() async -> Bool
+    func beginBackgroundTask() async -> BackgroundTask
+    /// The push token of the app's widgets (iOS 26).
+    func widgetToken() async -> Data?
+}
+
+/// A change of the app's state.
+package enum AppTransition: Sendable {
+    case foreground
+    /// The user sees the app and nothing over it: no Lock Screen and no Notification Center.
+    case active
+    case inactive
+    case unlock
+    /// The app may be suspended within seconds, unless the background task runs.
+    case background(BackgroundTask)
+}
+
+/// Time in the background, about 30 s. iOS kills an app that exceeds it, so the task also ends at its expiration.
+package final class BackgroundTask: Sendable {
+    private let ending: LockedValue<(@Sendable () -> Void)?>
+
+    package init(_ end: @escaping @Sendable () -> Void) { ending = LockedValue(end) }
+
+    package func end() {
+        let end = ending.withLock { ending in
+            defer { ending = nil }
+            return ending
+        }
+        end?()
+    }
+}
+
+/// An activity of ActivityKit, or of a simulated phone.
+package protocol SystemActivity: Sendable {
+    var id: String { get }
+    /// The names by which senders find it.
+    var aliases: [String: String] { get }
+    /// The start of a scheduled activity.
+    var startsAt: Date? { get }
+    var phase: ActivityPhase { get }
+    var token: Data? { get }
+    func tokens() -> AsyncStream<Data>
+    func phases() -> AsyncStream<ActivityPhase>
+    /// Ends it and removes it from the screen.
+    func end() async
+}
+
+/// The state of an activity, as in ActivityKit.
+package enum ActivityPhase: Sendable, Hashable {
+    case pending, active, stale
+    /// Over, and still visible.
+    case ended
+    /// Over, and no longer visible.
+    case dismissed
+
+    /// It runs or will run, so a full state lists it.
+    package var runs: Bool {
+        switch self {
+        case .pending, .active, .stale: true
+        case .ended, .dismissed: false
+        }
+    }
+
+    var isShown: Bool { self == .active || self == .stale }
+}
+
+/// The way in which a type's activities receive updates, as in the `pushType` of ActivityKit's request.
+public enum FollowedPushType: String, Sendable, Hashable, Codable {
+    /// Each activity has a token of its own.
+    case token
+    /// The activities of one channel receive the same updates (iOS 18). They have no tokens.
+    case channel
+    /// The app alone updates them. They have no tokens.
+    case none
+}
+
+/// One type of attributes: its activities and its start token.
+package struct ActivityTypeAdapter: Sendable {
+    /// The name, as in `attributes-type` of a start push.
+    package let name: String
+    /// Of two shown activities with one `liveactivityId` the older one is ended (C8).
+    package var endsDuplicates = true
+    package var pushType = FollowedPushType.token
+    /// All that ActivityKit lists now, ended activities too.
+    package let activities: @Sendable () -> [any SystemActivity]
+    package let newActivities: @Sendable () -> AsyncStream<any SystemActivity>
+    package let startToken: @Sendable () -> Data?
+    package let startTokens: @Sendable () -> AsyncStream<Data>
+
+    package init(
+        name: String,
+        activities: @escaping @Sendable () -> [any SystemActivity],
+        newActivities: @escaping @Sendable () -> AsyncStream<any SystemActivity>,
+        startToken: @escaping @Sendable () -> Data?,
+        startTokens: @escaping @Sendable () -> AsyncStream<Data>
+    ) {
+        self.name = name
+        (self.activities, self.newActivities) = (activities, newActivities)
+        (self.startToken, self.startTokens) = (startToken, startTokens)
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+
+/// An activity with its streams, subscribed to when it was observed, so that no element is missed.
+struct ObservedActivity: Sendable {
+    let type: ActivityTypeAdapter
+    let activity: any SystemActivity
+    let tokens: AsyncStream<Data>
+    let phases: AsyncStream<ActivityPhase>
+
+    init(_ activity: any SystemActivity, of type: ActivityTypeAdapter) {
+        (self.type, self.activity) = (type, activity)
+        (tokens, phases) = (activity.tokens(), activity.phases())
+    }
+}
+
+/// An activity that is followed until it is over.
+struct FollowedActivity: Sendable {
+    let type: ActivityTypeAdapter
+    let activity: any SystemActivity
+    let tasks: [Task<Void, Never>]
+}
+
+extension ActivityWatch {
+    /// ActivityKit listed activities, or delivered one in the stream.
+    func see(_ activities: [ObservedActivity]) {
+        let isLaunch = settled.map { clock.now().uptime < $0 } ?? true
+        let generation = ledger.beginGeneration(isLaunch: isLaunch)
+        for activity in activities { see(activity, generation) }
+        endDuplicates()
+        if ledger.isWaitingForToken { stayAwakeInBackground() }
+    }
+
+    private func see(_ observed: ObservedActivity, _ generation: Int) {
+        let (activity, type) = (observed.activity, observed.type)
+        let sight = ledger.see(
+            activity.id,
+            liveactivityID: type.endsDuplicates ? activity.aliases["liveactivityId"] : nil,
+            needsToken: type.pushType == .token,
+            phase: activity.phase,
+            generation: generation,
+            at: clock.now().uptime
+        )
+        switch sight {
+        case .isNew: follow(observed)
+        // It ended while the app did not run, so the reason is unknown.
+        case .isOver: report(.end, of: activity.id)
+        case .isKnown: break
+        }
+        read(activity)
+    }
+
+    /// The properties may know what the streams have not delivered, or never deliver (C2).
+    private func read(_ activity: any SystemActivity) {
+        changed(to: activity.phase, activity.id)
+        if let token = activity.token { found(token, ofActivity: activity.id) }
+    }
+
+    private func follow(_ observed: ObservedActivity) {
+        let id = observed.activity.id
+        let tasks = [
+            listen(to: observed.tokens) { await $0.found($1, ofActivity: id) },
+            listen(to: observed.phases) { await $0.changed(to: $1, id) },
+        ]
+        followed[id] = FollowedActivity(type: observed.type, activity: observed.activity, tasks: tasks)
+    }
+
+    private func found(_ token: Data, ofActivity id: String) {
+        guard let followed = followed[id], ledger.takes(token, of: id) else { return }
+        sink.report(.registration(registration(of: followed.activity, followed.type, token)), clock.now())
+        endDuplicates()
+        checkWake()
+    }
+
+    private func registration(
+        of activity: any SystemActivity,
+        _ type: ActivityTypeAdapter,
+        _ token: Data?
+    ) -> ActivityRegistration {
+        var registration = ActivityRegistration(activityID: activity.id, token: token.map { PushToken($0) })
+        registration.attributesType = type.name
+        registration.aliases = activity.aliases.mapValues { [$0] }
+        registration.startsAt = activity.startsAt.map { Timestamp($0) }
+        registration.frequentPushesEnabled = system.areFrequentPushesEnabled
+        registration.pushType = type.pushType == .token ? nil : type.pushType
+        return registration
+    }
+
+    /// A swipe needs the Lock Screen or Notification Center, and ActivityKit delivers changes of a suspension within this time.
+    private static let timeOnScreen = Duration.seconds(5)
+
+    private func changed(to phase: ActivityPhase, _ id: String) {
+        let uptime = clock.now().uptime
+        let isOnScreen = activeSince.map { uptime - $0 >= Self.timeOnScreen } ?? false
+        if let end = ledger.end(by: phase, of: id, isOnScreen: isOnScreen, at: uptime) {
+            report(end, of: id)
+            unfollow(id)
+            checkWake()
+        }
+        endDuplicates()
+    }
+
+    private func unfollow(_ id: String) {
+        for task in followed.removeValue(forKey: id)?.tasks ?? [] { task.cancel() }
+    }
+
+    private func report(_ end: ActivityEnd, of id: String) {
+        sink.registrations(.ended, id)
+        sink.report(.end(activityID: id, isDismissal: end == .dismissal), clock.now())
+    }
+
+    /// The app is about to end an activity, so its dismissal is not the user's.
+    package func endsHere(_ id: String) { ledger.endsHere(id) }
+
+    /// Ends activities on the screen after a log-out, which has reported their ends.
+    nonisolated func end(_ activities: [any SystemActivity]) {
+        Task {
+            await close(activities.map(\.id))
+            for activity in activities { await activity.end() }
+        }
+    }
+
+    private func close(_ ids: [String]) {
+        for id in ids {
+            ledger.close(id, at: clock.now().uptime)
+            sink.registrations(.ended, id)
+            unfollow(id)
+        }
+    }
+
+    private func endDuplicates() {
+        for id in ledger.duplicates() {
+            guard let activity = followed[id]?.activity else { continue }
+            ledger.endsHere(id)
+            Task { await activity.end() }
+        }
+    }
+
+    /// Reports all that runs, if ActivityKit's list is reliable now (C7). Each token has a registration of its own.
+    func reportFullState() async {
+        guard await system.isProtectedDataAvailable(), let settled, clock.now().uptime >= settled else { return }
+        // The time first, so that an activity that begins during the reading is observed later than the list.
+        let time = clock.now()
+        let listed = types.flatMap { type in type.activities().map { (activity: $0, type: type) } }
+        let ids = Set(listed.map(\.activity.id))
+        // The list may lack an activity that the stream has delivered.
+        let unlisted = followed.values.filter { !ids.contains($0.activity.id) }
+        let all = listed + unlisted.map { (activity: $0.activity, type: $0.type) }
+        let running = all.filter(\.activity.phase.runs).sorted { $0.activity.id < $1.activity.id }
+        sink.report(.fullState(running.map { registration(of: $0.activity, $0.type, nil) }), time)
+        see(listed.filter { !ledger.knows($0.activity.id) }.map { ObservedActivity($0.activity, of: $0.type) })
+        for followed in followed.values { read(followed.activity) }
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+
+/// Receives what the watch observed: the client, which may be gone.
+package struct ReportSink: Sendable {
+    package let report: @Sendable (Report, DeviceTime) -> Void
+    package let retryNow: @Sendable () -> Void
+    /// Whether nothing is under way, nor due by a time of the monotonic clock.
+    package let isIdle: @Sendable (Duration) async -> Bool
+    package let submitBackgroundUploads: @Sendable () async -> Void
+    package let registrations: @Sendable (LiveActivityRegistry.Registration, String) -> Void
+
+    package init(
+        report: @escaping @Sendable (Report, DeviceTime) -> Void,
+        retryNow: @escaping @Sendable () -> Void,
+        isIdle: @escaping @Sendable (Duration) async -> Bool,
+        submitBackgroundUploads: @escaping @Sendable () async -> Void,
+        registrations: @escaping @Sendable (LiveActivityRegistry.Registration, String) -> Void = { _, _ in }
+    ) {
+        (self.report, self.retryNow, self.isIdle) = (report, retryNow, isIdle)
+        (self.submitBackgroundUploads, self.registrations) = (submitBackgroundUploads, registrations)
+    }
+
+    init(_ registry: LiveActivityRegistry) {
+        self.init(
+            report: { [weak registry] in registry?.report($0, at: $1) },
+            retryNow: { [weak registry] in registry?.retryNow() },
+            isIdle: { [weak registry] time in
+                await registry?.drain()
+                return await registry?.isIdle(until: time) ?? true
+            },
+            submitBackgroundUploads: { [weak registry] in await registry?.submitBackgroundUploads() },
+            registrations: { [weak registry] in registry?.registrations.set($0, of: $1) }
+        )
+    }
+}
+
+/// Watches a phone: subscribes to all streams of the followed types and reports what follows from them.
+///
+/// Each turn of the actor reads and reports without a suspension, so that reports are in the order of the observations.
+package actor ActivityWatch {
+    let system: any ActivitySystem
+    let clock: any ClientClock
+    let sink: ReportSink
+    private let subscriptions = LockedValue(Subscriptions())
+
+    var ledger = ActivityLedger()
+    var startTokens = StartTokenLedger()
+    /// Nil before it was read.
+    var widgetToken: Data??
+    var followed: [String: FollowedActivity] = [:]
+    /// Since when the app is active, by the monotonic clock.
+    var activeSince: Duration?
+    var wake = Wake()
+
+    package init(system: any ActivitySystem, clock: any ClientClock, sink: ReportSink) {
+        (self.system, self.clock, self.sink) = (system, clock, sink)
+    }
+
+    private struct Subscriptions: Sendable {
+        var types: [ActivityTypeAdapter] = []
+        /// By the monotonic clock; nil before the start.
+        var latest: Duration?
+    }
+
+    package nonisolated var types: [ActivityTypeAdapter] { subscriptions.withLock { $0.types } }
+
+    /// ActivityKit lists nothing for a moment after a launch.
+    private static let settling = Duration.seconds(1)
+
+    /// The earliest time at which ActivityKit's list is reliable (C7); nil before the start.
+    nonisolated var settled: Duration? { subscriptions.withLock { $0.latest }.map { $0 + Self.settling } }
+
+    /// Follows one more type. A type that is followed already stays as it is.
+    package nonisolated func follow(_ type: ActivityTypeAdapter) {
+        let uptime = clock.now().uptime
+        let (isNew, isStarted) = subscriptions.withLock { subscriptions in
+            guard !subscriptions.types.contains(where: { $0.name == type.name }) else { return (false, false) }
+            subscriptions.types.append(type)
+            guard subscriptions.latest != nil else { return (true, false) }
+            subscriptions.latest = uptime
+            return (true, true)
+        }
+        if isNew, isStarted { subscribe(to: [type]) }
+    }
+
+    /// Begins to watch. It subscribes before it returns, and waits for nothing (C1).
+    package nonisolated func start() {
+        let uptime = clock.now().uptime
+        let types = subscriptions.withLock { subscriptions -> [ActivityTypeAdapter]? in
+            guard subscriptions.latest == nil else { return nil }
+            subscriptions.latest = uptime
+            return subscriptions.types
+        }
+        guard let types else { return }
+        listen(to: system.enablements()) { await $0.switched(on: $1) }
+        listen(to: system.transitions()) { await $0.changed(to: $1) }
+        subscribe(to: types)
+        confirmStartTokens()
+    }
+
+    /// The activities that the phone shows or has scheduled.
+    package nonisolated func runningActivities() -> [any SystemActivity] {
+        types.flatMap { $0.activities().filter(\.phase.runs) }
+    }
+}
+
+// MARK: - Subscribing
+
+extension ActivityWatch {
+    /// Streams before lists: an activity that begins in between is in both, and none is in neither.
+    private nonisolated func subscribe(to types: [ActivityTypeAdapter]) {
+        for type in types {
+            listen(to: type.newActivities()) { await $0.see([ObservedActivity($1, of: type)]) }
+            listen(to: type.startTokens()) { await $0.found($1, of: type) }
+        }
+        let activities = types.flatMap { type in type.activities().map { ObservedActivity($0, of: type) } }
+        Task { [weak self] in
+            await self?.see(activities)
+            await self?.readStartTokens()
+            await self?.readWidgetToken()
+        }
+        lookAgain()
+    }
+
+    /// Reads the list once ActivityKit has settled, and the start tokens a second later, because they can be late (C3, C7).
+    private nonisolated func lookAgain() {
+        guard let settled else { return }
+        Task { [weak self, clock] in
+            await clock.sleep(until: settled)
+            await self?.reportFullState()
+            await clock.sleep(until: settled + .seconds(1))
+            await self?.readStartTokens()
+        }
+    }
+
+    private nonisolated func confirmStartTokens() {
+        Task { [weak self, clock] in
+            while let time = await self?.startTokens.nextConfirmation(after: clock.now().uptime) {
+                await clock.sleep(until: time)
+                await self?.readStartTokens()
+            }
+        }
+    }
+
+    /// Handles each element of a stream, in order, as long as the watch exists.
+    @discardableResult
+    nonisolated func listen<Element: Sendable>(
+        to stream: AsyncStream<Element>,
+        _ handle: @escaping @Sendable (ActivityWatch, Element) async -> Void
+    ) -> Task<Void, Never> {
+        Task { [weak self] in
+            for await element in stream {
+                guard let self, !Task.isCancelled else { return }
+                await handle(self, element)
+            }
+        }
+    }
+}
+
+// MARK: - Start tokens and the widget token
+
+extension ActivityWatch {
+    /// Reads the switch and all start tokens: the stream does not deliver a token that went stale (C3).
+    func readStartTokens() {
+        turned(on: system.areActivitiesEnabled)
+        for type in types { if let token = type.startToken() { found(token, of: type) } }
+    }
+
+    private func found(_ token: Data, of type: ActivityTypeAdapter) {
+        let now = clock.now()
+        guard startTokens.takes(token, of: type.name, at: now.uptime) else { return }
+        sink.report(.startToken(attributesType: type.name, PushToken(token)), now)
+    }
+
+    private func switched(on: Bool) {
+        turned(on: on)
+        if on { readStartTokens() }
+    }
+
+    /// Removes the start tokens of a user who has switched Live Activities off (C4).
+    private func turned(on: Bool) {
+        guard startTokens.isSwitched(on: on) else { return }
+        for type in types { sink.report(.startToken(attributesType: type.name, nil), clock.now()) }
+    }
+
+    /// Reports the widgets' token if it changed. Without one the client removes the token that an earlier launch reported.
+    func readWidgetToken() async {
+        let token = await system.widgetToken()
+        guard widgetToken != .some(token) else { return }
+        widgetToken = .some(token)
+        sink.report(.installationToken(.widget, token.map { PushToken($0) }), clock.now())
+    }
+}

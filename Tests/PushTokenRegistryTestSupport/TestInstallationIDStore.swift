@@ -1,0 +1,45 @@
+import PushTokenRegistry
+
+/// A keychain in memory, which the test locks. As in a true one the first secret that is kept stays.
+package final class TestInstallationIDStore: InstallationIDStore {
+    private struct State {
+        var secret: String?
+        var isLocked = false
+        var kept = 0
+    }
+
+    private let state: LockedValue<State>
+    private let canKeep: Bool
+    private let rival: String?
+
+    /// - Parameter rival: the secret of a process that is faster by a moment.
+    package init(_ secret: String? = nil, canKeep: Bool = true, rival: String? = nil) {
+        state = LockedValue(State(secret: secret))
+        (self.canKeep, self.rival) = (canKeep, rival)
+    }
+
+    package var kept: Int { state.withLock { $0.kept } }
+    package func lock() { state.withLock { $0.isLocked = true } }
+    package func unlock() { state.withLock { $0.isLocked = false } }
+
+    package func read() -> StoredInstallationID {
+        state.withLock { $0.isLocked ? .locked : $0.secret.map(StoredInstallationID.id) ?? .none }
+    }
+
+    package func keep(_ secret: String) -> String? {
+        guard canKeep else { return nil }
+        return state.withLock { [rival] state in
+            state.kept += 1
+            state.secret = rival ?? state.secret ?? secret
+            return state.secret
+        }
+    }
+}
+
+/// Numbers in the place of random ones.
+package final class Numbers: Sendable {
+    private let rest: LockedValue<[UInt64]>
+
+    package init(_ numbers: [UInt64]) { rest = LockedValue(numbers) }
+    @Sendable package func next() -> UInt64 { rest.withLock { $0.isEmpty ? 0 : $0.removeFirst() } }
+}

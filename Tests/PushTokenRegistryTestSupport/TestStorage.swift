@@ -1,0 +1,44 @@
+import Foundation
+import PushTokenRegistry
+
+/// A file in memory that cannot be read while the phone is locked.
+package final class TestStorage: StateStorage {
+    private struct State {
+        var content = StoredContent.none
+        var setAside: Data?
+        var isLocked = false
+    }
+
+    private let state = LockedValue(State())
+    /// - Parameter bytes: by default the file of a client that ran before; nil is a phone without a file.
+    package init(_ bytes: Data? = StoredState().bytes) {
+        state.withLock { $0.content = bytes.map(StoredContent.bytes) ?? .none }
+    }
+
+    package func lock() { state.withLock { $0.isLocked = true } }
+    package func unlock() { state.withLock { $0.isLocked = false } }
+
+    package var bytes: Data? {
+        guard case .bytes(let bytes) = state.withLock({ $0.content }) else { return nil }
+        return bytes
+    }
+
+    package var renamed: Data? { state.withLock { $0.setAside } }
+    package var entries: [OutboxEntry] { bytes.flatMap(StoredState.init)?.entries ?? [] }
+
+    package func read() -> StoredContent { state.withLock { $0.isLocked ? .unreadable : $0.content } }
+
+    package func write(_ bytes: Data) -> Bool {
+        state.withLock { state in
+            if !state.isLocked { state.content = .bytes(bytes) }
+            return !state.isLocked
+        }
+    }
+
+    package func setAside() {
+        state.withLock { state in
+            if case .bytes(let bytes) = state.content { state.setAside = bytes }
+            state.content = .none
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import PushTokenRegistry
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// A network whose other end is the test.
+package final class TestTransport: Sendable {
+    private let calls: AsyncStream<Call>
+    private let continuation: AsyncStream<Call>.Continuation
+    private let isOffline = LockedValue(false)
+    private let given = LockedValue<[[RecordedRequest]]>([])
+
+    package init() { (calls, continuation) = AsyncStream.makeStream() }
+
+    package var transport: HTTPTransport {
+        HTTPTransport(
+            send: { await self.send($0) },
+            submitInBackground: { requests in self.given.withLock { $0.append(requests.map(RecordedRequest.init)) } }
+        )
+    }
+
+    private func send(_ request: URLRequest) async -> TransportResult {
+        guard !isOffline.withLock({ $0 }) else { return .notSent }
+        return await withCheckedContinuation { continuation.yield(Call(RecordedRequest(request), $0)) }
+    }
+
+    /// All that the system was given, each time in the place of what it was given before.
+    package var submitted: [[RecordedRequest]] { given.withLock { $0 } }
+
+    /// Nobody answers from now on, or somebody does again.
+    package func goesOffline(_ isOffline: Bool = true) { self.isOffline.withLock { $0 = isOffline } }
+
+    package func next() async -> Call {
+        for await call in calls { return call }
+        fatalError("the network has gone")
+    }
+
+    /// So many requests, in the order of their paths.
+    package func next(_ count: Int) async -> [Call] {
+        var calls: [Call] = []
+        for _ in 0..<count { calls.append(await next()) }
+        return calls.sorted { $0.path < $1.path }
+    }
+
+    /// A request that waits for its answer; nobody answers once it is let go.
+    package final class Call: Sendable {
+        package let request: RecordedRequest
+        private let answer: LockedValue<CheckedContinuation<TransportResult, Never>?>
+
+        package init(_ request: RecordedRequest, _ continuation: CheckedContinuation<TransportResult, Never>) {
+            self.request = request
+            answer = LockedValue(continuation)
+        }
+
+        deinit { end(.noResponse) }
+
+        package func answer(_ answer: TransportResponse) { end(.response(answer)) }
+        package func fail() { end(.noResponse) }
+
+        private func end(_ result: TransportResult) {
+            let continuation = answer.withLock { waiting in
+                defer { waiting = nil }
+                return waiting
+            }
+            continuation?.resume(returning: result)
+        }
+
+        /// Below `/v1/apps/com.example.food/sandbox`, with the method.
+        package var path: String {
+            let base = "/v1/apps/com.example.food/sandbox"
+            return "\(request.method) \(request.url.path.replacingOccurrences(of: base, with: ""))"
+        }
+
+        package var credential: String? {
+            request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) }
+        }
+
+        /// A member of the body, or a parameter of the query.
+        package subscript(name: String) -> String? {
+            let body = request.body.flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
+            let address = URLComponents(url: request.url, resolvingAgainstBaseURL: false)
+            return body?[name] as? String ?? address?.queryItems?.first { $0.name == name }?.value
+        }
+
+        package var observedAt: Timestamp? { self["observedAt"].flatMap(Timestamp.init(text:)) }
+    }
+}
+
+/// The parts of a request, for tests that do not import Foundation's networking.
+package struct RecordedRequest: Sendable {
+    package let method: String
+    package let url: URL
+    package let fields: [String: String]
+    package let body: Data?
+
+    package init(method: String, url: URL, fields: [String: String], body: Data?) {
+        (self.method, self.url, self.fields, self.body) = (method, url, fields, body)
+    }
+
+    package var urlRequest: URLRequest {
+        var request = URLRequest(url: url)
+        (request.httpMethod, request.httpBody, request.allHTTPHeaderFields) = (method, body, fields)
+        return request
+    }
+
+    package init(_ request: URLRequest) {
+        method = request.httpMethod ?? ""
+        url = request.url ?? URL(fileURLWithPath: "/")
+        fields = request.allHTTPHeaderFields ?? [:]
+        body = request.httpBody
+    }
+}

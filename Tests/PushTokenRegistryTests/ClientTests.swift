@@ -1,0 +1,295 @@
+import Foundation
+import PushTokenRegistryTestSupport
+import Testing
+
+@testable import PushTokenRegistry
+
+/// The client with its file, network and clocks.
+@Suite(.timeLimit(.minutes(1))) struct ClientTests {
+    @Test("A call says to whom it belongs, and is the same bytes each time") func theCall() async throws {
+        let phone = TestPhone()
+        phone.registry.report(.token("00ff", of: "a/1"))
+        let first = await phone.transport.next()
+        #expect(first.request.url.absoluteString.hasPrefix("https://push.example.com/v1/apps/com.example.food/"))
+        #expect(first.request.url.absoluteString.hasSuffix("/sandbox/activities/a%2F1"))
+        #expect(first.request.method == "PUT")
+        #expect(first.credential == "prc_key")
+        #expect(first.request.fields["X-Installation-Id"] == "i-1")
+        #expect(first["token"] == "00ff")
+        #expect(first.observedAt == .at(0))
+        first.fail()
+        await phone.registry.drain()
+        phone.clock.advance(by: 10)
+        let second = await phone.transport.next()
+        #expect(second.request.body == first.request.body)
+        #expect(second.request.fields == first.request.fields)
+    }
+
+    @Test("C1: nothing waits for file, network or user") func nothingWaits() async {
+        let phone = TestPhone(isStarted: false)
+        phone.storage.lock()
+        phone.installationIDs.lock()
+        phone.registry.activate()
+        phone.registry.signIn(userID: "u-7") { await withCheckedContinuation { _ = $0 } }
+        phone.registry.register(deviceToken: Data([1, 2]))
+        await phone.registry.drain()
+        #expect(phone.registry.status.waiting == 2)
+        #expect(!phone.registry.status.isReady)
+    }
+
+    @Test("Nothing goes out before start, and all that came before it does then") func beforeStart() async {
+        let phone = TestPhone(isStarted: false)
+        phone.registry.register(deviceToken: Data([1, 2]))
+        #expect(await phone.isQuiet())
+        phone.registry.activate()
+        #expect(await phone.answer().path == "PUT /installations/i-1/tokens/device")
+    }
+
+    @Test("Reports outlive the app until they are answered") func reportsOutliveTheApp() async {
+        let phone = TestPhone()
+        phone.registry.report(.token("aa"))
+        let call = await phone.transport.next()
+        let next = phone.relaunched()
+        let again = await next.transport.next()
+        #expect(again.request.body == call.request.body)
+        again.answer(.registered)
+        var events = next.registry.events.makeAsyncIterator()
+        _ = await events.next()
+        await next.registry.drain()
+        #expect(phone.storage.entries.isEmpty)
+        #expect(next.registry.status.waiting == 0)
+    }
+
+    @Test("C12: a captive portal's answer settles nothing, and is told") func captivePortal() async {
+        let phone = TestPhone()
+        var events = phone.registry.events.makeAsyncIterator()
+        phone.registry.report(.token("aa"))
+        await phone.answer(TransportResponse(status: 200, fields: [:], body: Data("<html>".utf8)))
+        #expect(await events.next() == .unreachable(since: Timestamp.at(0).date))
+        #expect(await events.next() == .waiting(count: 1, since: Timestamp.at(0).date))
+        #expect(phone.registry.status.unreachableSince != nil)
+        #expect(phone.storage.entries.count == 1)
+        phone.registry.retryNow()
+        await phone.answer()
+        #expect(await events.next() == .registered(.activity("a-1")))
+    }
+
+    @Test func `C15: a clock that is ahead is corrected, and the report goes out again with the right time`() async {
+        let phone = TestPhone()
+        phone.clock.set(ahead: 7200)
+        phone.registry.report(.token("aa"))
+        let first = await phone.answer(.problem(422, "clock-skew", serverTime: .at(0)))
+        #expect(first.observedAt == .at(7200))
+        #expect(await phone.answer().observedAt == .at(0))
+        phone.clock.advance(by: 60)
+        phone.registry.report(.token("bb"))
+        #expect(await phone.answer().observedAt == .at(60))
+    }
+
+    @Test(
+        "C21: a report that a wrong clock made look over, or too old for any activity, is sent again with the right time",
+        arguments: [(410, "activity-expired"), (422, "clock-skew")]
+    )
+    func clockIsBehind(status: Int, code: String) async {
+        let phone = TestPhone()
+        phone.clock.set(ahead: -90_000)
+        phone.registry.report(.token("aa"))
+        phone.registry.report(.token("bb", of: "a-2"))
+        let calls = await phone.transport.next(2)
+        // The second answer comes when the clock is right already.
+        for call in calls { call.answer(.problem(status, code, serverTime: .at(0))) }
+        let again = await phone.transport.next(2)
+        #expect(again.map(\.path) == ["PUT /activities/a-1", "PUT /activities/a-2"])
+        for call in again {
+            #expect(((call.observedAt ?? .distantPast) - .at(0)).magnitude <= .milliseconds(2))
+            call.answer(.registered)
+        }
+        while phone.registry.status.waiting > 0 { await pause() }
+    }
+
+    @Test("C21: with a right clock 410 means that the activity is over") func clockIsRight() async {
+        let phone = TestPhone()
+        var events = phone.registry.events.makeAsyncIterator()
+        phone.registry.report(.token("aa"))
+        await phone.answer(.problem(410, "activity-expired", serverTime: .at(0)))
+        let event = await events.next()
+        #expect(event == .refused(.activity("a-1"), code: "activity-expired", detail: "Because.", isKept: false))
+        #expect(await phone.isQuiet())
+    }
+
+    @Test("C15: the correction holds after a relaunch") func theCorrectionIsKept() async {
+        let phone = TestPhone()
+        phone.clock.set(ahead: 7200)
+        phone.registry.report(.token("aa"))
+        await phone.answer(.problem(422, "clock-skew", serverTime: .at(0)))
+        await phone.answer()
+        await phone.registry.drain()
+        phone.clock.advance(by: 60)
+        let next = phone.relaunched()
+        next.registry.report(.token("bb", of: "a-2"))
+        var call = await next.transport.next()
+        while call["token"] != "bb" { call = await next.transport.next() }
+        #expect(call.observedAt == .at(60))
+    }
+
+    @Test(
+        "C15: a clock that is set while the app runs changes no time, once the registry has confirmed it",
+        arguments: [-7200.0, 7200]
+    )
+    func confirmedClockIsSet(ahead: Double) async {
+        let phone = TestPhone()
+        phone.registry.report(.token("aa"))
+        await phone.answer(.ours(200, #"{"outcome": "registered"}"#, fields: ["Date": "Mon, 21 Sep 2026 14:13:20 GMT"]))
+        while phone.registry.status.waiting > 0 { await pause() }
+        phone.clock.advance(by: 60)
+        phone.clock.set(ahead: ahead)
+        phone.registry.report(.token("bb"))
+        #expect(await phone.answer().observedAt == .at(60))
+    }
+
+    @Test("C15: a clock that is set while an answer is on its way is put right once", arguments: [-7200.0, 7200])
+    func clockIsSetBeforeAnAnswer(ahead: Double) async {
+        let phone = TestPhone()
+        func taken(_ time: String) -> TransportResponse {
+            .ours(200, #"{"outcome": "registered"}"#, fields: ["Date": "Mon, 21 Sep 2026 \(time) GMT"])
+        }
+        phone.registry.report(.token("aa"))
+        await phone.answer(taken("14:13:20"))
+        while phone.registry.status.waiting > 0 { await pause() }
+        phone.clock.advance(by: 60)
+        phone.registry.report(.token("bb"))
+        let call = await phone.transport.next()
+        phone.clock.set(ahead: ahead)
+        call.answer(taken("14:14:20"))
+        while phone.registry.status.waiting > 0 { await pause() }
+        phone.clock.advance(by: 60)
+        phone.registry.report(.token("cc"))
+        #expect(await phone.answer().observedAt == .at(120))
+    }
+
+    @Test("C15: a clock that nobody confirmed, and is put right, puts right what was not sent")
+    func unknownClockIsSet() async {
+        let phone = TestPhone(isStarted: false)
+        phone.clock.set(ahead: -50_000)
+        phone.registry.report(.token("aa"))
+        await phone.registry.drain()
+        phone.clock.set(ahead: 0)
+        phone.clock.advance(by: 60)
+        phone.registry.report(.token("bb", of: "a-2"))
+        phone.registry.activate()
+        #expect(await phone.transport.next(2).map(\.observedAt) == [.at(0), .at(60)])
+    }
+
+    @Test("The keys of Info.plist make a configuration, and their absence none") func infoPlist() {
+        let keys = ["PushTokenRegistryURL": "https://push.example.com", "PushTokenRegistryKey": "prc_key"]
+        let configuration = LiveActivityRegistry.Configuration(infoDictionary: keys)
+        #expect(configuration?.service.absoluteString == "https://push.example.com")
+        #expect(configuration?.key == "prc_key")
+        #expect(LiveActivityRegistry.Configuration(infoDictionary: ["PushTokenRegistryKey": "prc_key"]) == nil)
+    }
+
+    @Test func `C18: after a reinstall the former installation is logged out first`() async {
+        let phone = TestPhone(storage: TestStorage(nil))
+        phone.registry.report(.token("aa"))
+        let first = await phone.answer(.ours(204))
+        #expect(first.path == "DELETE /installations/i-1")
+        #expect(first.credential == "prc_key")
+        #expect(await phone.answer().path == "PUT /activities/a-1")
+        await phone.quietly()
+        let next = phone.relaunched()
+        next.registry.report(.token("bb"))
+        #expect(await next.answer().path == "PUT /activities/a-1")
+    }
+
+    @Test func `A first install logs nothing out`() async {
+        let phone = TestPhone(storage: TestStorage(nil), installationIDs: TestInstallationIDStore())
+        phone.registry.report(.token("aa"))
+        #expect(await phone.answer().path == "PUT /activities/a-1")
+    }
+
+    @Test func `Flush sends what waits for its pause, and returns once nothing waits`() async {
+        let phone = TestPhone()
+        phone.registry.report(.token("aa"))
+        await phone.transport.next().fail()
+        await phone.quietly()
+        async let isDone = phone.registry.flush()
+        await phone.answer()
+        #expect(await isDone)
+        #expect(await phone.registry.flush(), "nothing waits")
+    }
+
+    @Test func `Flush returns false after its timeout`() async {
+        let phone = TestPhone()
+        phone.registry.report(.token("aa"))
+        let call = await phone.transport.next()
+        async let isDone = phone.registry.flush(timeout: .seconds(7))
+        await phone.until(.seconds(1007))
+        phone.clock.advance(by: 7)
+        #expect(await !isDone)
+        call.fail()
+    }
+
+    @Test func `Facts of the phone are reported at the first launch and after a change`() async {
+        var configuration = LiveActivityRegistry.Configuration.test()
+        let (storage, transport) = (TestStorage(), TestTransport())
+        (configuration.storage, configuration.transport) = (storage, transport.transport)
+        for (version, isReported) in [("18.0", true), ("18.0", false), ("26.0", true)] {
+            configuration.metadata = ["osVersion": version]
+            let registry = LiveActivityRegistry(configuration)
+            registry.activate()
+            registry.report(.token(version == "18.0" ? "aa" : "bb"))
+            if isReported {
+                let call = await transport.next()
+                #expect(call.path == "PUT /installations/i-1")
+                #expect(call.request.body.map { String(decoding: $0, as: UTF8.self) }?.contains(version) == true)
+                call.answer(.ours(200, #"{"installation": "ab"}"#))
+            }
+            let call = await transport.next()
+            #expect(call.path == "PUT /activities/a-1")
+            call.answer(.registered)
+            while registry.status.waiting > 0 { await pause() }
+        }
+    }
+
+    @Test(arguments: [["XCODE_RUNNING_FOR_PREVIEWS": "1"], ["XCTestConfigurationFilePath": "/tmp/x"]])
+    func `In previews and hosted tests nothing is sent, unless the app asks for it`(variables: [String: String]) async {
+        let transport = TestTransport()
+        var configuration = LiveActivityRegistry.Configuration.test(transport: transport)
+        (configuration.variables, configuration.runsInTests) = (variables, false)
+        let registry = LiveActivityRegistry(configuration)
+        registry.activate()
+        registry.report(.token("aa"))
+        await registry.drain()
+        #expect(registry.status.waiting == 1)
+        #expect(await registry.outbox.underWay.isEmpty)
+        configuration.runsInTests = true
+        let asked = LiveActivityRegistry(configuration)
+        asked.activate()
+        asked.report(.token("aa"))
+        #expect(await transport.next().path == "PUT /activities/a-1")
+    }
+
+    @Test func `The log names what happened, with fingerprints and no token`() async {
+        let phone = TestPhone(isLogged: true)
+        phone.registry.report(.token("00ff"))
+        await phone.answer()
+        phone.registry.report(.token("00fe", of: "a-2"))
+        await phone.answer(.problem(409, "superseded"))
+        await phone.quietly()
+        let log = phone.log.withLock { $0 }
+        #expect(log.count == 3)
+        #expect(log[0].hasPrefix("active: push.example.com, sandbox, follows "))
+        #expect(log[1].hasPrefix(#"registered activity("a-1"), token "#))
+        #expect(log[2].hasPrefix(#"refused activity("a-2"), token "#))
+        #expect(log[2].hasSuffix("superseded. Because."))
+        #expect(!log.joined().contains("00f"))
+    }
+
+    @Test func `Each request names the client's version`() async {
+        let phone = TestPhone()
+        phone.registry.report(.token("aa"))
+        let agent = await phone.answer().request.fields["User-Agent"]
+        #expect(agent?.hasPrefix("push-token-registry-client/1.0.0 (iOS ") == true)
+        #expect(agent?.hasSuffix("; com.example.food)") == true)
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import PushTokenRegistryTestSupport
+import Testing
+
+@testable import PushTokenRegistry
+
+/// C10: the file on disk.
+@Suite struct FileStorageTests {
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("reports-\(UUID().uuidString)")
+    private var file: URL { folder.appendingPathComponent("inner/reports.json") }
+
+    @Test func `A file contains what was written, and does not exist before`() {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(FileStorage(file: file).read() == .none)
+        #expect(FileStorage(file: file).write(Data("one".utf8)))
+        #expect(FileStorage(file: file).read() == .bytes(Data("one".utf8)))
+    }
+
+    @Test func `An unreadable file is not a missing file`() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
+        #expect(FileStorage(file: file).read() == .unreadable)
+        let plain = folder.appendingPathComponent("plain")
+        try Data().write(to: plain)
+        #expect(FileStorage(file: plain.appendingPathComponent("reports.json")).read() == .unreadable)
+    }
+
+    @Test func `A file that is set aside keeps its content under another name`() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let storage = FileStorage(file: file)
+        for text in ["first", "second"] {
+            _ = storage.read()
+            #expect(storage.write(Data(text.utf8)))
+            storage.setAside()
+            #expect(storage.read() == .none)
+            let other = folder.appendingPathComponent("inner/reports.unknown.json")
+            #expect(try Data(contentsOf: other) == Data(text.utf8))
+        }
+    }
+}

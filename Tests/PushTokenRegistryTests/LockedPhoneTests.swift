@@ -1,0 +1,98 @@
+import Foundation
+import PushTokenRegistryTestSupport
+import Testing
+
+@testable import PushTokenRegistry
+
+/// C10, C17: iOS starts the app before the first unlock, and nothing can be read.
+@Suite(.timeLimit(.minutes(1))) struct LockedPhoneTests {
+    private static func waiting(_ report: Report, at seconds: Double) -> Data {
+        var state = StoredState()
+        var outbox = Outbox()
+        _ = outbox.add(report, observedAt: .at(seconds), owner: .installation, id: 99)
+        state.entries = outbox.entries
+        return state.bytes
+    }
+
+    @Test("A file that cannot be read is not an empty one: it stays, and is joined with what came meanwhile")
+    func unreadableIsNotEmpty() async throws {
+        let storage = TestStorage(Self.waiting(.token("aa", of: "before"), at: -60))
+        let bytes = storage.bytes
+        storage.lock()
+        let phone = TestPhone(storage: storage)
+        phone.registry.report(.token("bb", of: "meanwhile"))
+        #expect(await phone.isQuiet())
+        #expect(storage.bytes == bytes)
+        storage.unlock()
+        phone.registry.retryNow()
+        let calls = await phone.transport.next(2)
+        #expect(calls.map(\.path) == ["PUT /activities/before", "PUT /activities/meanwhile"])
+        #expect(storage.entries.count == 2)
+    }
+
+    @Test func `A file that could be read at first, and not when it was to be written, costs nothing`() async {
+        let storage = TestStorage(Self.waiting(.token("aa", of: "before"), at: -60))
+        let phone = TestPhone(storage: storage)
+        await phone.registry.drain()
+        phone.transport.goesOffline()
+        storage.lock()
+        phone.registry.report(.token("bb", of: "meanwhile"))
+        await phone.registry.drain()
+        storage.unlock()
+        phone.registry.report(.token("cc", of: "later"))
+        await phone.registry.drain()
+        let names = ["before", "meanwhile", "later"].map { LiveActivityRegistry.Subject.activity($0) }
+        #expect(storage.entries.map(\.subject) == names)
+    }
+
+    @Test func `What was observed while the phone was locked has its time, and is later than all before`() async {
+        let storage = TestStorage(Self.waiting(.token("aa"), at: -60))
+        storage.lock()
+        let phone = TestPhone(storage: storage)
+        phone.clock.advance(by: 10)
+        phone.registry.report(.token("bb"))
+        await phone.registry.drain()
+        phone.clock.advance(by: 3600)
+        storage.unlock()
+        phone.registry.retryNow()
+        let call = await phone.transport.next()
+        #expect(call["token"] == "bb")
+        #expect(call.observedAt == .at(10))
+    }
+
+    @Test("Without the keychain nothing is sent and no id made; afterwards all goes out under the one that there is")
+    func lockedKeychain() async {
+        let installationIDs = TestInstallationIDStore("the-id")
+        installationIDs.lock()
+        let phone = TestPhone(installationIDs: installationIDs)
+        phone.registry.report(.token("aa"))
+        #expect(await phone.isQuiet())
+        #expect(installationIDs.kept == 0)
+        installationIDs.unlock()
+        phone.registry.retryNow()
+        #expect(await phone.transport.next().request.fields["X-Installation-Id"] == "the-id")
+    }
+
+    @Test func `At most 500 reports are held for an unlock, and what is given up is told`() async {
+        let storage = TestStorage()
+        storage.lock()
+        let phone = TestPhone(storage: storage)
+        let events = phone.registry.events
+        for index in 0..<502 { phone.registry.report(.token("aa", of: "a-\(index)")) }
+        await phone.registry.drain()
+        #expect(phone.registry.status.waiting == 500)
+        var iterator = events.makeAsyncIterator()
+        #expect(await iterator.next() == .dropped(.activity("a-0"), .outboxFull))
+    }
+
+    @Test(arguments: ["{", "", #"{"version": 2}"#])
+    func `A file that is not ours is kept aside and told, and never overwritten`(text: String) async {
+        let phone = TestPhone(storage: TestStorage(Data(text.utf8)), isStarted: false)
+        var events = phone.registry.events.makeAsyncIterator()
+        phone.registry.activate()
+        #expect(await events.next() == .fileSetAside)
+        #expect(phone.storage.renamed == Data(text.utf8))
+        phone.registry.report(.token("aa"))
+        await phone.answer()
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import PushTokenRegistryTestSupport
+import Testing
+
+@testable import PushTokenRegistry
+
+/// The calls of the API, as `openapi.json` has them.
+@Suite struct ReportRequestTests {
+    private static func call(_ report: Report, service: String = "https://push.example.com/base/") throws -> (
+        String, String?
+    ) {
+        let request = ReportRequest(report, observedAt: .at(0), installation: "i 1")
+        let service = try #require(URL(string: service))
+        let url = try #require(request.url(service: service, bundleID: "com.example.food", environment: .production))
+        let text = url.absoluteString.replacingOccurrences(
+            of: "\(service)v1/apps/com.example.food/production",
+            with: ""
+        )
+        return ("\(request.method) \(text)", request.bodyBytes.map { String(decoding: $0, as: UTF8.self) })
+    }
+
+    private static let time = "2026-09-21T14:13:20.000Z"
+    private static let query = "observedAt=2026-09-21T14%3A13%3A20.000Z"
+
+    @Test("Ends and log-outs are deletions with their time in the query") func deletions() throws {
+        #expect(try Self.call(.end("a")) == ("DELETE /activities/a?\(Self.query)&reason=ended", nil))
+        #expect(try Self.call(.end("a", isDismissal: true)).0 == "DELETE /activities/a?\(Self.query)&reason=dismissed")
+        #expect(try Self.call(.logOut) == ("DELETE /installations/i%201?\(Self.query)", nil))
+        #expect(
+            try Self.call(.installationToken(.device, nil)).0
+                == "DELETE /installations/i%201/tokens/device?\(Self.query)"
+        )
+        #expect(
+            try Self.call(.start(nil, of: "A.B<C>")).0
+                == "DELETE /installations/i%201/start-tokens/A.B%3CC%3E?\(Self.query)"
+        )
+    }
+
+    @Test("Tokens are put with their time") func tokens() throws {
+        let body = #"{"observedAt":"\#(Self.time)","token":"00ff"}"#
+        #expect(try Self.call(.start("00ff")) == ("PUT /installations/i%201/start-tokens/Delivery", body))
+        #expect(
+            try Self.call(.installationToken(.device, PushToken([0, 255]))) == (
+                "PUT /installations/i%201/tokens/device", body
+            )
+        )
+        #expect(try Self.call(.token("00ff", of: "é/+")) == ("PUT /activities/%C3%A9%2F%2B", body))
+    }
+
+    @Test("A registration has what is known, and leaves out what is not") func registrations() throws {
+        var registration = ActivityRegistration(activityID: "a", token: PushToken([1]))
+        (registration.startedAt, registration.startsAt) = (.at(-1), .at(60))
+        (registration.attributesType, registration.frequentPushesEnabled) = ("Delivery", false)
+        registration.aliases = ["liveactivityId": ["order-42"], "team": ["a", "b"]]
+        let facts =
+            #""aliases":{"liveactivityId":["order-42"],"team":["a","b"]},"attributesType":"Delivery","frequentPushesEnabled":false,"#
+        let times = #""startedAt":"2026-09-21T14:13:19.000Z","startsAt":"2026-09-21T14:14:20.000Z","token":"01"}"#
+        #expect(try Self.call(.registration(registration)).1 == "{\(facts)\"observedAt\":\"\(Self.time)\",\(times)")
+    }
+
+    @Test("A full state lists activities with their ids, and may be empty") func fullStates() throws {
+        let activities = [
+            ActivityRegistration(activityID: "a", token: PushToken([1])),
+            ActivityRegistration(activityID: "b", token: nil),
+        ]
+        let call = try Self.call(.fullState(activities))
+        #expect(call.0 == "PUT /installations/i%201/activities")
+        #expect(
+            call.1
+                == #"{"activities":[{"activityId":"a","token":"01"},{"activityId":"b"}],"observedAt":"\#(Self.time)"}"#
+        )
+        #expect(try Self.call(.fullState([])).1 == #"{"activities":[],"observedAt":"\#(Self.time)"}"#)
+    }
+
+    @Test(arguments: ["https://a.example", "https://a.example/x", "https://a.example/x/"])
+    func `The service may be anywhere, with a slash at its end or without`(service: String) throws {
+        let request = ReportRequest(.logOut, observedAt: .at(0), installation: "i")
+        let url = request.url(
+            service: try #require(URL(string: service)),
+            bundleID: "com.example",
+            environment: .sandbox
+        )
+        let base = service.hasSuffix("/") ? String(service.dropLast()) : service
+        #expect(url?.absoluteString == "\(base)/v1/apps/com.example/sandbox/installations/i?\(Self.query)")
+    }
+}

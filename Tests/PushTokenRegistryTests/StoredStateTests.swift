@@ -1,0 +1,53 @@
+import Foundation
+import PushTokenRegistryTestSupport
+import Testing
+
+@testable import PushTokenRegistry
+
+@Suite struct StoredStateTests {
+    private static var state: StoredState {
+        var outbox = Outbox()
+        var registration = ActivityRegistration(activityID: "a-1", token: PushToken([1, 255]))
+        (registration.startedAt, registration.startsAt) = (.at(1), .at(2))
+        (registration.aliases, registration.frequentPushesEnabled) = (["liveactivityId": ["order-42"]], true)
+        let reports: [Report] = [
+            .registration(registration), .end("a-2", isDismissal: true), .start(nil), .start("aa", of: "Match"),
+            .installationToken(.device, PushToken([3])), .installationToken(.widget, nil),
+            .installation(aliases: ["userId": ["u-7"]], metadata: nil), .fullState([registration]),
+        ]
+        for (index, report) in reports.enumerated() {
+            _ = outbox.add(report, observedAt: .at(Double(index)), owner: .user("u-7"), id: .max - UInt64(index))
+        }
+        _ = outbox.add(.logOut, observedAt: .at(0), owner: .installation, id: 1)
+        var state = StoredState()
+        (state.entries, state.user) = (outbox.entries, "u-7")
+        _ = state.clock.observe(.at(7))
+        _ = state.clock.notice(.at(7))
+        return state
+    }
+
+    @Test("All of it is read as it was written") func roundTrip() {
+        #expect(Self.state.entries.count == 9)
+        #expect(StoredState(Self.state.bytes) == Self.state)
+    }
+
+    @Test func `The form has a version, and what is refused for a while is still known afterwards`() throws {
+        #expect(String(decoding: Self.state.bytes, as: UTF8.self).contains(#""version":1"#))
+        let played = PlayedOutbox()
+        played.add(.token("aa"), at: 1)
+        played.answerAll(.problem(403, "forbidden"))
+        var state = StoredState()
+        state.entries = played.outbox.entries
+        let read = try #require(StoredState(state.bytes))
+        let relaunched = PlayedOutbox()
+        relaunched.outbox = Outbox(entries: read.entries)
+        relaunched.now = 86_400
+        relaunched.answerAll(.problem(403, "forbidden"))
+        #expect(relaunched.outbox.entries.isEmpty, "the day counts from the first refusal, over launches")
+    }
+
+    @Test("No cut of it is taken for it") func cutFiles() {
+        let bytes = Self.state.bytes
+        for length in stride(from: 0, to: bytes.count, by: 97) { #expect(StoredState(bytes.prefix(length)) == nil) }
+    }
+}

@@ -1,0 +1,47 @@
+import PushTokenRegistryTestSupport
+
+@testable import PushTokenRegistry
+
+/// A client with all that is around it, which outlives the client as a phone outlives an app.
+final class TestPhone: Sendable {
+    let storage: TestStorage
+    let installationIDs: TestInstallationIDStore
+    let transport = TestTransport()
+    let clock: TestClock
+    let registry: LiveActivityRegistry
+    let log = LockedValue<[String]>([])
+
+    init(
+        storage: TestStorage = TestStorage(),
+        installationIDs: TestInstallationIDStore = TestInstallationIDStore("i-1"),
+        clock: TestClock = TestClock(),
+        isStarted: Bool = true,
+        isLogged: Bool = false
+    ) {
+        (self.storage, self.installationIDs, self.clock) = (storage, installationIDs, clock)
+        var configuration = LiveActivityRegistry.Configuration.test(
+            storage: storage,
+            installationIDs: installationIDs,
+            transport: transport,
+            clock: clock
+        )
+        if isLogged { configuration.writeLog = { [log] _, text in log.withLock { $0.append(text) } } }
+        registry = LiveActivityRegistry(configuration)
+        if isStarted { registry.activate() }
+    }
+
+    func relaunched() -> TestPhone { TestPhone(storage: storage, installationIDs: installationIDs, clock: clock) }
+
+    @discardableResult
+    func answer(_ answer: TransportResponse = .registered) async -> TestTransport.Call {
+        let call = await transport.next()
+        call.answer(answer)
+        return call
+    }
+
+    /// Whether nothing is under way, nor goes now.
+    func isQuiet() async -> Bool {
+        await registry.drain()
+        return await registry.outbox.underWay.isEmpty
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import PushTokenRegistryTestSupport
+import Testing
+
+@testable import PushTokenRegistry
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// C19: a session that leaves nothing behind.
+@Suite struct TransportTests {
+    @Test("The session has no cache, no cookies and no stored credentials") func nothingIsKept() {
+        let configuration = HTTPTransport.configuration(5)
+        #expect(configuration.urlCache == nil)
+        #expect(configuration.httpCookieStorage == nil)
+        #expect(!configuration.httpShouldSetCookies)
+        #expect(configuration.urlCredentialStorage == nil)
+        #expect(configuration.requestCachePolicy == .reloadIgnoringLocalCacheData)
+        #expect(configuration.timeoutIntervalForRequest == 5)
+    }
+
+    @Test func `Without a connection the request did not leave the phone`() async throws {
+        let url = try #require(URL(string: "http://127.0.0.1:1/installations/i-1"))
+        guard case .notSent = await HTTPTransport.urlSession(timeout: 5).send(URLRequest(url: url)) else {
+            Issue.record("it was sent")
+            return
+        }
+    }
+
+    #if canImport(Glibc)
+        @Test("A redirect is not followed: it is an answer, and none of ours") func redirects() async throws {
+            let server = RedirectingServer()
+            defer { server.stop() }
+            let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/v1"))
+            var request = URLRequest(url: url)
+            (request.httpMethod, request.allHTTPHeaderFields) = ("DELETE", ["Authorization": "Bearer k"])
+            guard case .response(let answer) = await HTTPTransport.urlSession(timeout: 5).send(request) else {
+                Issue.record("nobody answered")
+                return
+            }
+            #expect(answer.status == 307)
+            #expect(ResponseClass(answer) == .none)
+            #expect(server.requests == ["DELETE /v1 HTTP/1.1"])
+        }
+    #endif
+
+    @Test("Header fields are found in whatever case") func fieldsInAnyCase() {
+        let answer = TransportResponse(status: 200, fields: ["request-ID": "r"], body: Data())
+        #expect(answer["Request-Id"] == "r")
+        #expect(answer["Date"] == nil)
+    }
+}

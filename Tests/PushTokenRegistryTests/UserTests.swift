@@ -1,0 +1,236 @@
+import Foundation
+import PushTokenRegistryTestSupport
+import Testing
+
+@testable import PushTokenRegistry
+
+/// C14, C18: each user's reports go out under their own credential, and a log-out takes them along.
+@Suite(.timeLimit(.minutes(1))) struct UserTests {
+    private static func signedIn(_ phone: TestPhone, as user: String = "u-7") async {
+        phone.registry.signIn(userID: user) { "jwt of \(user)" }
+        let call = await phone.answer(.ours(200, #"{"installation": "ab"}"#))
+        #expect(call.path == "PUT /installations/i-1")
+        #expect(call.credential == "jwt of \(user)")
+        await phone.quietly()
+    }
+
+    @Test("A sign-in registers the installation under the user's name, and what follows goes by their JWT")
+    func signIn() async {
+        let phone = TestPhone()
+        phone.registry.signIn(userID: "u-7") { "jwt of u-7" }
+        phone.registry.report(.token("aa"))
+        let call = await phone.transport.next()
+        let body = call.request.body.map { String(decoding: $0, as: UTF8.self) }
+        #expect(body == #"{"aliases":{"userId":["u-7"]},"observedAt":"\#(Timestamp.at(0).text)"}"#)
+        call.answer(.ours(200, #"{"installation": "ab"}"#))
+        #expect(await phone.answer().credential == "jwt of u-7")
+        #expect(phone.registry.status.userID == "u-7")
+    }
+
+    @Test("A sign-out is true once the registry has confirmed it") func confirmedSignOut() async {
+        let phone = TestPhone()
+        await Self.signedIn(phone)
+        async let isConfirmed = phone.registry.signOut()
+        let call = await phone.answer(.ours(204))
+        #expect(call.path == "DELETE /installations/i-1")
+        #expect(call.credential == "jwt of u-7")
+        #expect(await isConfirmed)
+        #expect(phone.registry.status.userID == nil)
+    }
+
+    @Test("A sign-out returns false after five seconds without an answer, and goes on") func lateSignOut() async {
+        let phone = TestPhone()
+        await Self.signedIn(phone)
+        async let isConfirmed = phone.registry.signOut()
+        let call = await phone.transport.next()
+        await phone.until(.seconds(1005))
+        phone.clock.advance(by: 5)
+        #expect(await !isConfirmed)
+        call.fail()
+        await phone.quietly()
+        phone.registry.retryNow()
+        #expect(await phone.answer(.ours(204)).path == "DELETE /installations/i-1")
+    }
+
+    @Test("A sign-out before start returns after five seconds, and is not forgotten") func signOutBeforeStart() async {
+        let phone = TestPhone(isStarted: false)
+        async let isConfirmed = phone.registry.signOut()
+        await phone.until(.seconds(1005))
+        phone.clock.advance(by: 5)
+        #expect(await !isConfirmed)
+        phone.registry.activate()
+        #expect(await phone.answer(.ours(204)).path == "DELETE /installations/i-1")
+    }
+
+    @Test("Of a user who signed out nothing but ends and the log-out goes out") func onlyEndsAfterSignOut() async {
+        let phone = TestPhone()
+        await Self.signedIn(phone)
+        phone.transport.goesOffline()
+        phone.registry.report(.start("aa"))
+        phone.registry.report(.end("a-1"))
+        await phone.quietly()
+        async let isConfirmed = phone.registry.signOut()
+        while phone.registry.status.userID != nil { await pause() }
+        await phone.quietly()
+        phone.transport.goesOffline(false)
+        phone.registry.retryNow()
+        var paths: Set<String> = []
+        while paths.count < 2 { paths.insert(await phone.answer(.ours(204)).path) }
+        #expect(paths == ["DELETE /activities/a-1", "DELETE /installations/i-1"])
+        #expect(await isConfirmed)
+        await phone.quietly()
+        #expect(phone.storage.entries.isEmpty)
+    }
+
+    @Test("Nothing of a user goes out under another's JWT, nor under the key") func reportsKeepTheirCredential() async {
+        let phone = TestPhone()
+        await Self.signedIn(phone)
+        phone.transport.goesOffline()
+        phone.registry.report(.token("aa"))
+        await phone.quietly()
+        let next = phone.relaunched()
+        next.registry.report(.start("bb"))
+        await next.quietly()
+        #expect(next.registry.status.waiting == 2, "both are the user's, and there is no JWT of theirs yet")
+        #expect(next.registry.status.userID == "u-7")
+        next.registry.signIn(userID: "u-7") { "new jwt" }
+        let call = await next.answer(.ours(200, #"{"installation": "ab"}"#))
+        #expect(call.path == "PUT /installations/i-1", "the right to all else comes first")
+        for call in await next.transport.next(2) { #expect(call.credential == "new jwt") }
+    }
+
+    @Test func `The next user comes after the log-out of the one before, who is not named any more`() async {
+        let phone = TestPhone()
+        await Self.signedIn(phone)
+        phone.registry.register(deviceToken: Data([1]))
+        await phone.answer()
+        phone.transport.goesOffline()
+        phone.registry.report(.token("aa"))
+        await phone.quietly()
+        phone.transport.goesOffline(false)
+        phone.registry.signIn(userID: "u-8") { "jwt of u-8" }
+        var calls: [String: String] = [:]
+        while calls.count < 4 {
+            let call = await phone.transport.next()
+            calls[call.path] = call.credential
+            call.answer(call.path.hasPrefix("DELETE") ? .ours(204) : .ours(200, #"{"installation": "ab"}"#))
+        }
+        #expect(
+            calls == [
+                "DELETE /activities/a-1": "jwt of u-7", "DELETE /installations/i-1": "jwt of u-7",
+                "PUT /installations/i-1": "jwt of u-8", "PUT /installations/i-1/tokens/device": "jwt of u-8",
+            ]
+        )
+    }
+
+    @Test("The next user's installation has the start tokens of the one before; one that was taken back stays so")
+    func startTokensOfTheNextUser() async {
+        let phone = TestPhone()
+        await Self.signedIn(phone)
+        phone.registry.report(.start("aa"))
+        phone.registry.report(.start(nil, of: "Match"))
+        for call in await phone.transport.next(2) { call.answer(.ours(204)) }
+        await phone.quietly()
+        phone.registry.signIn(userID: "u-8") { "jwt of u-8" }
+        await phone.answer(.ours(204))
+        await phone.answer(.ours(200, #"{"installation": "ab"}"#))
+        let call = await phone.transport.next()
+        #expect(call.path == "PUT /installations/i-1/start-tokens/Delivery")
+        #expect(call["token"] == "aa")
+        #expect(call.credential == "jwt of u-8")
+        call.answer(.registered)
+        await phone.quietly()
+        #expect(phone.storage.entries.isEmpty)
+    }
+
+    /// The next user may have taken the installation over before the log-out came.
+    @Test(arguments: [nil, (401, "unauthenticated"), (403, "not-yours")])
+    func `A log-out by a useless JWT goes out in the installation's name`(refusal: (status: Int, code: String)?) async {
+        let phone = TestPhone()
+        let credentials = LockedValue<[String]>(refusal == nil ? ["jwt-1"] : ["jwt-1", "jwt-1"])
+        phone.registry.signIn(userID: "u-7") { credentials.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+        await phone.answer(.ours(200, #"{"installation": "ab"}"#))
+        async let isConfirmed = phone.registry.signOut()
+        if let refusal { #expect(await phone.answer(.problem(refusal.status, refusal.code)).credential == "jwt-1") }
+        let call = await phone.answer(.ours(204))
+        #expect(call.path == "DELETE /installations/i-1")
+        #expect(call.credential == "prc_key")
+        #expect(await isConfirmed)
+    }
+
+    @Test
+    func `Woken without a session, the publishable key reports the installation's own records after three seconds`()
+        async
+    {
+        let phone = TestPhone()
+        await Self.signedIn(phone)
+        let woken = phone.relaunched()
+        woken.registry.report(.token("aa"))
+        await woken.until(.seconds(1003))
+        #expect(await woken.isQuiet(), "the app may still sign the user in")
+        woken.clock.advance(by: 3)
+        let call = await woken.answer()
+        #expect(call.path == "PUT /activities/a-1")
+        #expect(call.credential == "prc_key")
+        #expect(call.request.fields["X-Installation-Id"] == "i-1")
+    }
+
+    @Test(arguments: [(401, "unauthenticated"), (403, "alias-not-allowed")])
+    func `A record that the publishable key may not report waits for the user, and blocks no other`(
+        status: Int,
+        code: String
+    ) async {
+        let phone = TestPhone()
+        await Self.signedIn(phone)
+        let woken = phone.relaunched()
+        woken.registry.report(.token("aa"))
+        await woken.until(.seconds(1003))
+        woken.clock.advance(by: 3)
+        await woken.answer(.problem(status, code))
+        woken.registry.report(.token("bb", of: "a-2"))
+        #expect(await woken.answer().path == "PUT /activities/a-2")
+        #expect(await woken.isQuiet())
+        woken.registry.signIn(userID: "u-7") { "jwt" }
+        await woken.answer(.ours(200, #"{"installation": "ab"}"#))
+        let call = await woken.answer()
+        #expect(call.path == "PUT /activities/a-1")
+        #expect(call.credential == "jwt")
+    }
+
+    @Test func `A source that throws has no JWT now, and the error is logged`() async {
+        struct Failure: Error {}
+        let log = LockedValue<[String]>([])
+        var configuration = LiveActivityRegistry.Configuration.test()
+        configuration.writeLog = { _, text in log.withLock { $0.append(text) } }
+        let registry = LiveActivityRegistry(configuration)
+        registry.activate()
+        registry.signIn(userID: "u-7") { throw Failure() }
+        while !log.withLock({ $0.contains { $0.hasPrefix("the credential source failed") } }) { await pause() }
+        #expect(registry.status.waiting == 1)
+    }
+
+    @Test("A source without a JWT is asked again after half a minute") func sourcesAreAskedAgain() async {
+        let phone = TestPhone()
+        let isAsked = LockedValue(false)
+        phone.registry.signIn(userID: "u-7") {
+            isAsked.withLock { isAsked in
+                defer { isAsked = true }
+                return isAsked ? "jwt" : nil
+            }
+        }
+        await phone.until(.seconds(1030))
+        phone.clock.advance(by: 30)
+        #expect(await phone.transport.next().credential == "jwt")
+    }
+}
+
+extension TestPhone {
+    func quietly() async {
+        while await !isQuiet() { await pause() }
+    }
+
+    /// Waits until the client waits for a time.
+    func until(_ uptime: Duration) async {
+        while clock.nextWaking != uptime { await pause() }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import PushTokenRegistry
+import Testing
+
+/// C2, C5, C6, C8: the decisions about activities, as a value.
+@Suite struct ActivityLedgerTests {
+    private static let token = Data("aa".utf8)
+
+    private static func ledger(_ phase: ActivityPhase = .active) -> PlayedLedger {
+        let ledger = PlayedLedger()
+        #expect(ledger.see("a-1", liveactivityID: "order-1", phase: phase, generation: 1) == .isNew)
+        return ledger
+    }
+
+    @Test("C2: an activity is new once, and a token too") func once() {
+        let ledger = Self.ledger()
+        #expect(ledger.see("a-1", liveactivityID: "order-1", phase: .active, generation: 2) == .isKnown)
+        #expect(ledger.takes(Self.token, of: "a-1"))
+        #expect(!ledger.takes(Self.token, of: "a-1"))
+        #expect(ledger.takes(Data("bb".utf8), of: "a-1"))
+        #expect(ledger.takes(Self.token, of: "a-1"), "it has changed back")
+        #expect(!ledger.takes(Self.token, of: "unseen"))
+    }
+
+    @Test("C5: what is over has no token to tell, nor another end") func firstSeenOver() {
+        let ledger = PlayedLedger()
+        #expect(ledger.see("a-1", liveactivityID: nil, phase: .ended, generation: 1) == .isOver)
+        #expect(!ledger.takes(Self.token, of: "a-1"))
+        #expect(ledger.end(by: .dismissed, of: "a-1") == nil)
+        #expect(ledger.end(by: .active, of: "a-1") == nil)
+        #expect(!ledger.takes(Self.token, of: "a-1"), "over is final")
+    }
+
+    @Test("C6: the first state that is an end decides, and nothing follows it") func firstEndDecides() {
+        let ledger = Self.ledger()
+        #expect(ledger.end(by: .stale, of: "a-1") == nil)
+        #expect(ledger.end(by: .ended, of: "a-1") == .end)
+        #expect(ledger.end(by: .dismissed, of: "a-1") == nil)
+        #expect(!ledger.takes(Self.token, of: "a-1"))
+    }
+
+    @Test("C6: a dismissal is the user's, unless the app was about to end it") func dismissal() {
+        let (ledger, other) = (Self.ledger(), Self.ledger())
+        #expect(ledger.end(by: .dismissed, of: "a-1") == .dismissal)
+        other.endsHere("a-1")
+        #expect(other.end(by: .dismissed, of: "a-1") == .end)
+    }
+
+    @Test("C8: of three the newest stays; one that ends by the app's hand is not ended again") func threeOfOneName() {
+        let ledger = Self.ledger()
+        for number in 2...3 {
+            _ = ledger.see("a-\(number)", liveactivityID: "order-1", phase: .stale, generation: number)
+        }
+        #expect(ledger.duplicates().isEmpty, "the newest has no token yet")
+        #expect(ledger.takes(Self.token, of: "a-3"))
+        #expect(ledger.duplicates() == ["a-1", "a-2"])
+        ledger.endsHere("a-1")
+        #expect(ledger.duplicates() == ["a-2"])
+        ledger.endsHere("a-3")
+        #expect(ledger.duplicates().isEmpty, "the older one is all that will be left")
+    }
+}
+
+/// A ledger whose answers a test may expect in one line.
+private final class PlayedLedger {
+    private var ledger = ActivityLedger()
+
+    func see(_ id: String, liveactivityID: String?, phase: ActivityPhase, generation: Int) -> ActivityLedger.Sight {
+        ledger.see(id, liveactivityID: liveactivityID, phase: phase, generation: generation)
+    }
+
+    func takes(_ token: Data, of id: String) -> Bool { ledger.takes(token, of: id) }
+    func end(by phase: ActivityPhase, of id: String) -> ActivityEnd? { ledger.end(by: phase, of: id) }
+    func endsHere(_ id: String) { ledger.endsHere(id) }
+    func duplicates() -> [String] { ledger.duplicates() }
+}

@@ -1,0 +1,15 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// The names are Apple's, and so is their documentation.
+
+import Foundation
+
+/// The part of WidgetKit that the client uses, for tests on Linux.
+public final class WidgetCenter: Sendable {
+    public static let shared = WidgetCenter()
+
+    public var currentPushInfo: WidgetPushInfo? { get async { nil } }
+}
+
+public struct WidgetPushInfo: Sendable {
+    public let token: Data
+}
