@@ -16,9 +16,7 @@ package struct APNsClock: Sendable {
     package var now: Date { shown(at: Date()) }
 
     /// The time that it shows at a time of the machine's clock.
-    package func shown(at real: Date) -> Date {
-        start.addingTimeInterval(real.timeIntervalSince(start) * speed)
-    }
+    package func shown(at real: Date) -> Date { start.addingTimeInterval(real.timeIntervalSince(start) * speed) }
 
     /// The duration on the machine's clock of some of its own seconds.
     package func pause(seconds: Double) -> Duration { .seconds(seconds / speed) }

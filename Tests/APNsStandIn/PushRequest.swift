@@ -16,9 +16,7 @@ package struct PushRequest: Sendable {
     }
 
     /// The hex of the token that it is for; nil when the path is another one.
-    var token: String? {
-        path.hasPrefix("/3/device/") ? String(path.dropFirst("/3/device/".count)).lowercased() : nil
-    }
+    var token: String? { path.hasPrefix("/3/device/") ? String(path.dropFirst("/3/device/".count)).lowercased() : nil }
 
     var priority: Int { fields["apns-priority"].flatMap { Int($0) } ?? 10 }
 

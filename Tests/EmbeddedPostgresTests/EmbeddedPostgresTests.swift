@@ -179,9 +179,7 @@ import Testing
         do {
             _ = try await call()
             return nil
-        } catch {
-            return error as? EmbeddedPostgresError
-        }
+        } catch { return error as? EmbeddedPostgresError }
     }
 
     @discardableResult

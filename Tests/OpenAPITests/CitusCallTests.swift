@@ -6,12 +6,11 @@ import TestSupport
 import Testing
 
 /// Where Postgres has the extension citus, every call is answered by a coordinator with two workers as by one Postgres.
-@Suite struct CitusCallTests {
+@Suite(.timeLimit(.minutes(15))) struct CitusCallTests {
     /// Two apps, which lie on different workers.
     private static let bundleIDs = [Message.bundleID, "com.example.second"]
 
-    @Test(.timeLimit(.minutes(15)))
-    func `Each call about each of two apps gets the same response on Citus and on one Postgres`() async throws {
+    @Test func `Each call about each of two apps gets the same response on Citus and on one Postgres`() async throws {
         guard try await CitusCluster.isAvailable else {
             print("left out: this Postgres has no extension citus")
             return

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The service answers what the document says, and everything that the document says is answered by the service.
-@Suite struct ConformanceTests {
+@Suite(.timeLimit(.minutes(15))) struct ConformanceTests {
     private static let document = OpenAPIDocument.embedded
 
     /// Documented answers that no request can bring about here, and why.
@@ -24,8 +24,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `Every response is documented, and every documented response is given`() async throws {
+    @Test func `Every response is documented, and every documented response is given`() async throws {
         let registry = try await TestDatabase.make().registry
         try await TestKeys.shared.store(in: registry)
         let given = try await ConformanceServer.run(registry) { try await Self.probe($0) }

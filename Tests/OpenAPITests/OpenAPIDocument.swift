@@ -11,9 +11,7 @@ struct OpenAPIDocument: Sendable {
     static let embedded: OpenAPIDocument = {
         do {
             return OpenAPIDocument(try JSONParser.parse(WebAssets.openAPI))
-        } catch {
-            fatalError("openapi.json is no JSON: \(error)")
-        }
+        } catch { fatalError("openapi.json is no JSON: \(error)") }
     }()
 
     private static let methods = ["get", "put", "post", "delete", "patch", "head", "options"]

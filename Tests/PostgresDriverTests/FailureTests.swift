@@ -31,9 +31,7 @@ import Testing
             defer { kill(pid_t(backend), SIGCONT) }
             let start = ContinuousClock.now
             let error = try await postgresError {
-                try await pool.withSession(.idempotentRead, timeout: .seconds(2)) {
-                    _ = try $0.execute("SELECT 1")
-                }
+                try await pool.withSession(.idempotentRead, timeout: .seconds(2)) { _ = try $0.execute("SELECT 1") }
             }
             #expect((.seconds(2) ..< .seconds(15)).contains(start.duration(to: .now)))
             #expect(error.code == .deadlineExceeded)

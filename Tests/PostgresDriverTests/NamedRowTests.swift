@@ -13,9 +13,7 @@ import Testing
         let mood: Mood
         let note: String?
 
-        init(number: Int, mood: Mood, note: String?) {
-            (self.number, self.mood, self.note) = (number, mood, note)
-        }
+        init(number: Int, mood: Mood, note: String?) { (self.number, self.mood, self.note) = (number, mood, note) }
 
         init(row: NamedRow) throws {
             number = try row["number"]

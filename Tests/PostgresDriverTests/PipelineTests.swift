@@ -54,9 +54,7 @@ import Testing
 
     @Test func `A failed commit is an error`() async throws {
         try await withPool(1) { pool in
-            try await pool.run(
-                "CREATE TABLE t (id int CONSTRAINT t_unique UNIQUE DEFERRABLE INITIALLY DEFERRED)"
-            )
+            try await pool.run("CREATE TABLE t (id int CONSTRAINT t_unique UNIQUE DEFERRABLE INITIALLY DEFERRED)")
             let error = try await postgresError {
                 try await pool.run("INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (1)", "SELECT 1")
             }

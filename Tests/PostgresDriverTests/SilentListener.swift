@@ -28,7 +28,5 @@ final class SilentListener: Sendable {
         self.port = Int(in_port_t(bigEndian: address.sin_port))
     }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 }

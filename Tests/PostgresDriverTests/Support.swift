@@ -8,9 +8,7 @@ func withPool<Value>(
     _ maximumConnections: Int = 4,
     on connectionString: String? = nil,
     _ body: (PostgresPool) async throws -> Value
-) async throws -> Value {
-    try await withPool(configuration: ownSchema(maximumConnections, on: connectionString), body)
-}
+) async throws -> Value { try await withPool(configuration: ownSchema(maximumConnections, on: connectionString), body) }
 
 /// A configuration with long timeouts whose connections work in a new schema, in the shared cluster if no other is given.
 func ownSchema(
@@ -56,9 +54,7 @@ func withPool<Value>(
     let result: Result<Value, any Error>
     do {
         result = .success(try await body(pool))
-    } catch {
-        result = .failure(error)
-    }
+    } catch { result = .failure(error) }
     await pool.shutdown()
     return try result.get()
 }
@@ -71,9 +67,7 @@ func postgresError(
 ) async throws -> PostgresError {
     do {
         try await work()
-    } catch let error as PostgresError {
-        return error
-    }
+    } catch let error as PostgresError { return error }
     Issue.record(comment ?? "no error", sourceLocation: sourceLocation)
     throw Failure("no error")
 }
@@ -96,9 +90,7 @@ final class Rendezvous: @unchecked Sendable {
     private let condition = NSCondition()
     private var missing: Int
 
-    init(_ parties: Int) {
-        missing = parties
-    }
+    init(_ parties: Int) { missing = parties }
 
     func arrive() {
         condition.withLock {
@@ -134,9 +126,7 @@ final class Counter: Sendable {
 
     /// The new count.
     @discardableResult
-    func increment() -> Int {
-        count.add(1, ordering: .sequentiallyConsistent).newValue
-    }
+    func increment() -> Int { count.add(1, ordering: .sequentiallyConsistent).newValue }
 
     var value: Int { count.load(ordering: .sequentiallyConsistent) }
 }

@@ -138,17 +138,13 @@ private final class Watchdog: Sendable {
         close(ends[0])
     }
 
-    deinit {
-        close(writeEnd)
-    }
+    deinit { close(writeEnd) }
 }
 
 struct Failure: Error, CustomStringConvertible {
     let description: String
 
-    init(_ description: String) {
-        self.description = description
-    }
+    init(_ description: String) { self.description = description }
 }
 
 /// Runs blocking work outside of the few threads that tasks share.

@@ -130,9 +130,7 @@ import Testing
         try await withTable { pool in
             let error = try await postgresError {
                 try await pool.withSession { session in
-                    try session.transaction { transaction in
-                        try transaction.simple(command)
-                    }
+                    try session.transaction { transaction in try transaction.simple(command) }
                 }
             }
             #expect(error.code == .misuse)
@@ -145,9 +143,7 @@ import Testing
         try await withTable { pool in
             let error = try await postgresError {
                 try await pool.withSession { session in
-                    try session.transaction { _ in
-                        _ = try session.execute("SELECT 1")
-                    }
+                    try session.transaction { _ in _ = try session.execute("SELECT 1") }
                 }
             }
             #expect(error.code == .misuse)

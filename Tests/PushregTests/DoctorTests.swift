@@ -69,9 +69,7 @@ import Testing
     }
 
     @Test func `Settings that may lose writes are found`() async throws {
-        let cluster = FaultCluster(settings: [
-            "fsync": "off", "full_page_writes": "off", "synchronous_commit": "local",
-        ])
+        let cluster = FaultCluster(settings: ["fsync": "off", "full_page_writes": "off", "synchronous_commit": "local"])
         let found = try await Self.findings(cluster.start()).all["unsafe-durability"] ?? ""
         for setting in ["fsync = off", "full_page_writes = off", "synchronous_commit = local"] {
             #expect(found.contains(setting), "\(found)")

@@ -69,9 +69,7 @@ import Testing
         "    if owner.string != activity.activityID.rawValue.string { return nil }",
         "    return left == right.rawValue.string", "    let names: [String?: Int]",
     ])
-    func `The check finds text compared as a String`(_ line: String) {
-        #expect(Self.offences(in: line).count == 1)
-    }
+    func `The check finds text compared as a String`(_ line: String) { #expect(Self.offences(in: line).count == 1) }
 
     @Test(arguments: [
         "/// A dictionary `[String: Int]` would be wrong.", "    let texts: [String] = []",

@@ -365,9 +365,7 @@ extension Story {
         _ reason: String? = nil,
         of token: UInt8 = 1,
         at minute: Int? = nil
-    ) -> FeedbackAction {
-        decide(TokenReport(token, status, reason, at: minute)).action
-    }
+    ) -> FeedbackAction { decide(TokenReport(token, status, reason, at: minute)).action }
 
     fileprivate mutating func decide(_ report: TokenReport) -> FeedbackDecision {
         var guards = Self.guards()

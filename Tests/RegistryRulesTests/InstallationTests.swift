@@ -85,9 +85,7 @@ extension Story {
         do throws(Rejection) {
             try change(&copy)
             return false
-        } catch {
-            return error == rejection
-        }
+        } catch { return error == rejection }
     }
 }
 

@@ -96,9 +96,7 @@ struct Story {
         do throws(Rejection) {
             try copy.register(id, token: token, at: observedAt, claimant: claimant, change)
             return nil
-        } catch {
-            return error
-        }
+        } catch { return error }
     }
 
     func activity(_ id: ActivityID = "a") -> Activity? { rows.activity(id) }

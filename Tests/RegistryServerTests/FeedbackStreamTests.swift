@@ -18,9 +18,7 @@ import Testing
         return #"{"token":"\#(hex)","status":\#(status)}"# + "\n"
     }
 
-    private static func chunk(_ text: String) -> String {
-        String(text.utf8.count, radix: 16) + "\r\n" + text + "\r\n"
-    }
+    private static func chunk(_ text: String) -> String { String(text.utf8.count, radix: 16) + "\r\n" + text + "\r\n" }
 
     private static func send(_ text: String, to server: LiveServer) async throws -> Reply {
         try await server.send(.post, "…/feedback", Array(text.utf8), [.contentType: "application/x-ndjson"])

@@ -31,13 +31,11 @@ import Testing
         answer?.lowercased().contains("\r\nconnection: close\r\n") == true
     }
 
-    @Test(
-        arguments: [
-            "1.1 Connection: close", "1.1 Connection: Close", "1.1 connection: CLOSE", "1.0 Connection: close",
-            "1.1 Connection: x-mine ,close , y", "1.1 Connection: keep-alive\r\nConnection: close", "1.0 X: y",
-            "1.1 Connection: keep-alive, cLose", "1.0 Connection: keep-alive",
-        ]
-    )
+    @Test(arguments: [
+        "1.1 Connection: close", "1.1 Connection: Close", "1.1 connection: CLOSE", "1.0 Connection: close",
+        "1.1 Connection: x-mine ,close , y", "1.1 Connection: keep-alive\r\nConnection: close", "1.0 X: y",
+        "1.1 Connection: keep-alive, cLose", "1.0 Connection: keep-alive",
+    ])
     func `HTTP 1.0 connections and connections with close are closed`(_ text: String) async throws {
         let (version, field) = (text.prefix(3), text.dropFirst(4))
         let head = "GET \(Self.path) HTTP/\(version)\r\nHost: localhost\r\n\(field)"
@@ -63,13 +61,11 @@ import Testing
     }
 
     /// Before anything else is looked at, the host that only `--insecure-no-auth` is about among it.
-    @Test(
-        arguments: [
-            "", "Host:", "Host: localhost\r\nHost: localhost", "Host: localhost\r\nhost: evil.example", "Host: a b",
-            "Host: a/b", "Host: user@localhost", "Host: localhost:x", "Host: localhost:123456", "Host: [::1",
-            "Host: []", "Host: [::g]", "Host: ::1", "Host: caf\u{e9}", "Host: :80", "Host: a,b c",
-        ]
-    )
+    @Test(arguments: [
+        "", "Host:", "Host: localhost\r\nHost: localhost", "Host: localhost\r\nhost: evil.example", "Host: a b",
+        "Host: a/b", "Host: user@localhost", "Host: localhost:x", "Host: localhost:123456", "Host: [::1",
+        "Host: []", "Host: [::g]", "Host: ::1", "Host: caf\u{e9}", "Host: :80", "Host: a,b c",
+    ])
     func `A request that does not name one host is refused`(_ field: String) async throws {
         let head = "GET \(Self.path) HTTP/1.1\r\n\(field.isEmpty ? "X: y" : field)"
         let answers = try await Self.answers(head)
@@ -122,12 +118,10 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [
-            ("localhost", [], true), (nil, ["localhost"], true), ("localhost", ["localhost"], true), (nil, [], false),
-            ("localhost", ["evil.example"], false), (nil, ["a", "a"], false), ("a/b", [], false), ("", [], false),
-        ]
-    )
+    @Test(arguments: [
+        ("localhost", [], true), (nil, ["localhost"], true), ("localhost", ["localhost"], true), (nil, [], false),
+        ("localhost", ["evil.example"], false), (nil, ["a", "a"], false), ("a/b", [], false), ("", [], false),
+    ])
     func `A stream of HTTP 2 names one host`(_ authority: String?, _ hosts: [String], _ isRight: Bool) throws {
         var head = HTTPRequest(method: .get, scheme: "https", authority: authority, path: "/livez")
         let name = try #require(HTTPField.Name("host"))

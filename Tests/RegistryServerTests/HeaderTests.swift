@@ -22,9 +22,7 @@ import Testing
         "application/json; charset=\"UTF-8\"", "application/json; version=1", "application/json;",
         "application/json;charset=utf8", "application/json; charset=\"UTF8\"",
     ])
-    func `Media types of JSON are read`(_ type: String) throws {
-        try BodyReader.checkMediaType([.contentType: type])
-    }
+    func `Media types of JSON are read`(_ type: String) throws { try BodyReader.checkMediaType([.contentType: type]) }
 
     @Test(arguments: [
         nil, "", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1",

@@ -115,9 +115,7 @@ import Testing
     static func run(
         _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
         _ test: @Sendable (LiveServer) async throws -> Void
-    ) async throws {
-        try await LiveServer.run(adjust, test)
-    }
+    ) async throws { try await LiveServer.run(adjust, test) }
 
     @Test(arguments: [true, false])
     func `Pipelined requests get the responses of single ones`(oneByOne: Bool) async throws {

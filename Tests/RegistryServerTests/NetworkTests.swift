@@ -67,8 +67,7 @@ import Testing
 
     @Test func `Names of internal addresses are detected`() async throws {
         let addresses = try await NameLookup.addresses(of: "localhost", within: .seconds(5))
-        #expect(!addresses.isEmpty)
-        #expect(addresses.allSatisfy(\.isLoopback))
+        #expect(!addresses.isEmpty && addresses.allSatisfy(\.isLoopback))
         let short = try await NameLookup.addresses(of: "2130706433", within: .seconds(5))
         #expect(short.allSatisfy { !$0.isPublic })
         await #expect(throws: JSONFaultReason.self) {

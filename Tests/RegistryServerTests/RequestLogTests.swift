@@ -21,7 +21,7 @@ import Testing
             method: .get,
             fields: fields,
             located: nil,
-            meters: nil,
+            metrics: nil,
             refusals: RefusalMetrics(NOOPMetricsHandler.instance),
             requestID: "r-1",
             start: .now()

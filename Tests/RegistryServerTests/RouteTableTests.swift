@@ -52,9 +52,7 @@ import Testing
         (.get, "/v1/apps/a/sandbox/installations/i/activities", "PUT"),
     ])
     func `A path lists its methods`(_ method: HTTPRequest.Method, _ path: String, _ allowed: String) {
-        let error = #expect(throws: MethodNotAllowed.self) {
-            try Self.table.match(method, RequestTarget(path).parts)
-        }
+        let error = #expect(throws: MethodNotAllowed.self) { try Self.table.match(method, RequestTarget(path).parts) }
         #expect(error?.allowed.map(\.rawValue).joined(separator: ", ") == allowed)
     }
 }

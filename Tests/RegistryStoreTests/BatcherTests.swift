@@ -27,11 +27,7 @@ import Testing
         }
 
         /// - Parameter goesOn: does the batches that follow at once, as on a connection that it keeps.
-        func batcher(
-            capacity: Int = 100,
-            timeout: Duration = .seconds(60),
-            goesOn: Bool = false
-        ) -> Batcher<Int, Int> {
+        func batcher(capacity: Int = 100, timeout: Duration = .seconds(60), goesOn: Bool = false) -> Batcher<Int, Int> {
             Batcher(
                 workers: 1...1,
                 largestBatch: 8,
@@ -75,9 +71,7 @@ import Testing
     private static func result(of number: Int, _ batcher: Batcher<Int, Int>) async -> Result<Int, Problem> {
         do throws(Problem) {
             return .success(try await batcher.submit(number))
-        } catch {
-            return .failure(error)
-        }
+        } catch { return .failure(error) }
     }
 
     @Test func `A lone request runs alone`() async throws {
@@ -105,13 +99,11 @@ import Testing
     /// - Parameters:
     ///   - times: what each of the first batches takes. They have one request each; while the last of them is under way, six wait.
     ///   - expected: the sizes of all batches.
-    @Test(
-        arguments: [
-            (times: [Duration.milliseconds(10)], expected: [1, 2, 2, 2]),
-            ([.milliseconds(4)], [1, 6]),
-            ([.milliseconds(10), .zero, .zero], [1, 1, 1, 6]),
-        ]
-    )
+    @Test(arguments: [
+        (times: [Duration.milliseconds(10)], expected: [1, 2, 2, 2]),
+        ([.milliseconds(4)], [1, 6]),
+        ([.milliseconds(10), .zero, .zero], [1, 1, 1, 6]),
+    ])
     func `While Postgres is slow, more batches run, and each takes its share of the waiting requests`(
         times: [Duration],
         expected: [Int]

@@ -89,31 +89,6 @@ import Testing
         #expect(try await Self.report([1], in: production) == [.quarantined])
     }
 
-    @Test(.timeLimit(.minutes(15))) func `A storm of reporters trips the guard once`() async throws {
-        let activity = try await TestActivity.make()
-        try await Self.register(100, in: activity)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for start in 0..<16 {
-                group.addTask {
-                    for token in stride(from: start + 1, through: 100, by: 16) {
-                        let actions = try await Self.report([token], in: activity)
-                        #expect([[.quarantined], [.guarded]].contains(actions))
-                    }
-                }
-            }
-            group.addTask {
-                for _ in 0..<20 {
-                    let left = try await Self.handedOut(in: activity)
-                    #expect(left >= 80)
-                }
-            }
-            try await group.waitForAll()
-        }
-        #expect(try await Self.handedOut(in: activity) == 100)
-        let tripped = try await activity.count("SELECT count(*) FROM quarantine_guards WHERE tripped_at IS NOT NULL")
-        #expect(tripped == 1)
-    }
-
     @Test func `One call releases all quarantines`() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)

@@ -6,14 +6,12 @@ import TestSupport
 import Testing
 
 /// Channels under aliases, and Apple's quota of them.
-@Suite struct ChannelTests {
+@Suite(.timeLimit(.minutes(15))) struct ChannelTests {
     private let alias = Alias.sample("matchId", "7")
 
     private func channel(_ number: Int, _ policy: BroadcastChannel.StoragePolicy = .mostRecent) throws
         -> BroadcastChannel
-    {
-        try BroadcastChannel(id: Data("channel-\(number)".utf8).base64EncodedString(), storagePolicy: policy)
-    }
+    { try BroadcastChannel(id: Data("channel-\(number)".utf8).base64EncodedString(), storagePolicy: policy) }
 
     @Test func `A channel is set, replaced, shown and deleted`() async throws {
         let database = try await TestDatabase.make()
@@ -56,17 +54,14 @@ import Testing
             do {
                 _ = try await put(4, for: value)
                 Issue.record("there were too many")
-            } catch let problem as Problem {
-                #expect(problem.code == .channelQuota)
-            }
+            } catch let problem as Problem { #expect(problem.code == .channelQuota) }
         }
         #expect(try await put(3, for: "d"))
         try await registry.deleteChannel(of: .sample("matchId", "c"), in: scope, by: "test")
         #expect(try await !put(4, for: "b"))
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `The quota holds for concurrent requests`() async throws {
+    @Test func `The quota holds for concurrent requests`() async throws {
         let database = try await TestDatabase.make()
         let (registry, scope) = (database.registry, try await database.scope())
         let taken = try await withThrowingTaskGroup(of: Bool.self) { group in

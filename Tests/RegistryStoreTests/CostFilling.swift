@@ -92,9 +92,7 @@ extension TestDatabase {
             SELECT \(scope.id)::bigint AS scope_id, sha256(int8send(n)) AS installation_hash
             FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
             """
-        try await run(
-            "INSERT INTO installations (scope_id, installation_hash) SELECT * FROM (\(sql: hashes)) AS q"
-        )
+        try await run("INSERT INTO installations (scope_id, installation_hash) SELECT * FROM (\(sql: hashes)) AS q")
         try await run(
             """
             INSERT INTO installation_aliases (scope_id, installation_hash, kind, value)

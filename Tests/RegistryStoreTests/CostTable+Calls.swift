@@ -58,10 +58,7 @@ extension CostTable {
         }
     }
 
-    static func fullState(
-        activity: @escaping @Sendable (Int) -> Int,
-        token: @escaping @Sendable (Int) -> Int
-    ) -> Make {
+    static func fullState(activity: @escaping @Sendable (Int) -> Int, token: @escaping @Sendable (Int) -> Int) -> Make {
         { meter in
             let items = (1...meter.count).map { number in
                 FullState.Item(

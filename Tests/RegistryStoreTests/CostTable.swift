@@ -34,18 +34,14 @@ enum CostTable {
             _ name: String,
             atMost pages: Int,
             _ make: @escaping @Sendable (CostMeter) async throws -> Void
-        ) -> Call {
-            Call(name: name, pages: pages, isOnce: false, make: make)
-        }
+        ) -> Call { Call(name: name, pages: pages, isOnce: false, make: make) }
 
         /// A call that uses up its rows.
         static func once(
             _ name: String,
             atMost pages: Int,
             _ make: @escaping @Sendable (CostMeter) async throws -> Void
-        ) -> Call {
-            Call(name: name, pages: pages, isOnce: true, make: make)
-        }
+        ) -> Call { Call(name: name, pages: pages, isOnce: true, make: make) }
     }
 
     /// Beside 10,000 rows.
@@ -53,17 +49,13 @@ enum CostTable {
         Row(
             "running activities under an alias",
             fill: { try await $0.addActivities(under: alias) },
-            .call("page", atMost: 350) {
-                _ = try await $0.registry.activities(under: alias, limit: 100, in: $0.scope)
-            },
+            .call("page", atMost: 350) { _ = try await $0.registry.activities(under: alias, limit: 100, in: $0.scope) },
             .call("resolve of 300 times the same", atMost: 4000) {
                 let aliases = [Alias](repeating: alias, count: 300)
                 let found = try await $0.registry.resolve(aliases, limitPerAlias: 1000, in: $0.scope)
                 #expect(found.map(\.activities.count).reduce(0, +) <= Registry.mostResolved)
             },
-            .call("explain", atMost: 900) {
-                _ = try await $0.registry.explain(alias, limit: 100, in: $0.scope)
-            },
+            .call("explain", atMost: 900) { _ = try await $0.registry.explain(alias, limit: 100, in: $0.scope) },
             .call("search", atMost: 800) {
                 let search = ActivitySearch.alias(kind: nil, value: alias.value)
                 _ = try await $0.registry.findActivities([search], limit: 100, in: $0.scope)
@@ -135,9 +127,7 @@ enum CostTable {
                 let found = try await $0.registry.tokens(under: alias, .start, limit: 10, in: $0.scope)
                 #expect(found.count == 10)
             },
-            .call("explain", atMost: 900) {
-                _ = try await $0.registry.explain(alias, limit: 100, in: $0.scope)
-            },
+            .call("explain", atMost: 900) { _ = try await $0.registry.explain(alias, limit: 100, in: $0.scope) },
             .call("search of the token", atMost: 50) {
                 let digest = try await $0.database.pool.withSession { session in
                     try session.execute("SELECT sha256(\(PushToken.sample(7).bytes))")[0].decode([UInt8].self)
@@ -210,11 +200,7 @@ enum CostTable {
             fill: { try await $0.addActivities() },
             .once("feedback", atMost: 500, report { _ in token(1) })
         ),
-        Row(
-            "aliases",
-            fill: { try await register({ $0 })($0) },
-            .once("resolve", atMost: 12_000, resolve { "\($0)" })
-        ),
+        Row("aliases", fill: { try await register({ $0 })($0) }, .once("resolve", atMost: 12_000, resolve { "\($0)" })),
         Row(
             "one alias again and again",
             fill: {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// All that is held about an alias, an installation or a user can be erased, and does not come back.
-@Suite struct ErasureTests {
+@Suite(.timeLimit(.minutes(15))) struct ErasureTests {
     private static let user = Alias.sample("userId", "erased-person")
     private static let order = Alias.sample("orderId", "erased-order")
     private static let installation = InstallationHash.sample(0xE7)
@@ -240,7 +240,7 @@ import Testing
         #expect(try await again.tokens(Self.user) == [.sample(7005)])
     }
 
-    @Test(.timeLimit(.minutes(15))) func `An erasure wins against running requests`() async throws {
+    @Test func `An erasure wins against running requests`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.database.registry, activity.scope)
         for round in 0..<20 {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Rows that change while a report waits for its locks.
-@Suite struct FeedbackRaceTests {
+@Suite(.timeLimit(.minutes(15))) struct FeedbackRaceTests {
     @Test(
         .timeLimit(.minutes(15)),
         arguments: [
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// A registration makes the row that a death of an unknown value was about to make.
-    @Test(.timeLimit(.minutes(15))) func `A death finds a row created meanwhile`() async throws {
+    @Test func `A death finds a row created meanwhile`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(60))
         try await activity.database.pool.withSession { _ = try $0.execute("DELETE FROM token_values") }
@@ -68,7 +68,7 @@ import Testing
 
     /// The value goes over to another activity while the report waits for the lock of the first; and that one's row is
     /// written anew by somebody else while the report waits for its lock, too.
-    @Test(.timeLimit(.minutes(15))) func `A death finds a row that moves`() async throws {
+    @Test func `A death finds a row that moves`() async throws {
         let first = try await TestActivity.make()
         let (second, database) = (first.another("second"), first.database)
         try await first.register(1, at: .minutesAgo(50))

@@ -6,9 +6,8 @@ import TestSupport
 import Testing
 
 /// R0: the state is a plain fold of what clients said, in whatever order and however often it comes.
-@Suite struct HistoryTests {
-    @Test(.timeLimit(.minutes(150)))
-    func `Random histories agree with the model`() async throws {
+@Suite(.timeLimit(.minutes(150))) struct HistoryTests {
+    @Test func `Random histories agree with the model`() async throws {
         let count = TestScale.isLong ? 100_000 : 1_500
         let database = try await TestDatabase.make(maximumConnections: 8)
         let registries = [database.registry, database.anotherRegistry()]

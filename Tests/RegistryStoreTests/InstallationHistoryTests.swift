@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// R0 for installations: the same requests in any order, each any number of times, lead to the same state.
-@Suite struct InstallationHistoryTests {
+@Suite(.timeLimit(.minutes(15))) struct InstallationHistoryTests {
     private static let t0 = Date.minutesAgo(60)
 
     /// A request that a phone can make, with its time.
@@ -35,7 +35,7 @@ import Testing
         [.activity("x", 1, 1), .device(1, 2), .activity("x", 2, 3), .logOut(1)],
     ]
 
-    @Test(.timeLimit(.minutes(15)), arguments: sets.indices)
+    @Test(arguments: sets.indices)
     func `All orders of requests lead to one state`(_ set: Int) async throws {
         var states: Set<[String]> = []
         let steps = Self.sets[set]

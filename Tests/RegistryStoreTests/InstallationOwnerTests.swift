@@ -174,9 +174,7 @@ import Testing
                                 claimant: .subject("u-\(user)", phone.hash)
                             )
                             return user
-                        } catch let problem as Problem where problem.code == .notYours {
-                            return nil
-                        }
+                        } catch let problem as Problem where problem.code == .notYours { return nil }
                     }
                 }
                 return try await group.compactMap(\.self).reduce(into: []) { $0.append($1) }

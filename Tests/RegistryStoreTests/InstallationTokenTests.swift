@@ -147,9 +147,7 @@ import Testing
         let late = await phone.problem { try await phone.register(1, in: slot, at: t0) }
         #expect(late?.code == .superseded)
         #expect(late?.token?.reason == "deleted")
-        let bytes = try await phone.column(
-            "SELECT count(token)::text FROM installation_tokens"
-        )
+        let bytes = try await phone.column("SELECT count(token)::text FROM installation_tokens")
         #expect(bytes == ["0"])
         #expect(try await phone.events() == [])
     }

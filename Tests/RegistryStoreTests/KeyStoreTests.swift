@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite struct KeyStoreTests {
+@Suite(.timeLimit(.minutes(15))) struct KeyStoreTests {
     private static let digest = [UInt8](repeating: 7, count: 32)
 
     @Test func `A stored key is found, used and revoked`() async throws {
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(3))) func `Concurrent lookups share a statement`() async throws {
+    @Test func `Concurrent lookups share a statement`() async throws {
         let database = try await TestDatabase.make()
         let (registry, app) = (database.registry, try await database.scope().app)
         let id = APIKey(random: .sender).id
@@ -105,9 +105,7 @@ import Testing
             while registry.appLookups.waitingCount < 8, !Task.isCancelled { await Task.yield() }
             try await held.release()
             var found = (keys: 0, apps: 0)
-            for try await one in group {
-                found = (found.keys + (one.isKey ? 1 : 0), found.apps + (one.isApp ? 1 : 0))
-            }
+            for try await one in group { found = (found.keys + (one.isKey ? 1 : 0), found.apps + (one.isApp ? 1 : 0)) }
             #expect(found == (1, 1))
         }
         let (keys, none) = try await (first, firstApp)

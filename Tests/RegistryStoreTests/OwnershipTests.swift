@@ -179,9 +179,7 @@ import Testing
                     claimant: .subject(UTF8Text(subject), nil)
                 )
                 wins += 1
-            } catch let problem as Problem where problem.code == .notYours {
-                continue
-            }
+            } catch let problem as Problem where problem.code == .notYours { continue }
         }
         return wins > 0
     }

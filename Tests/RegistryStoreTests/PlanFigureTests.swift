@@ -23,9 +23,7 @@ import Testing
         #expect(Set([lists.count, starts.count, again.count, waits.count]) == [count])
         try await database.addActivities(1...count, under: Self.order, at: .minutesAgo(1), in: scope)
         // Each on the installation of its number.
-        try await database.run(
-            "UPDATE activities SET installation_hash = sha256(token)"
-        )
+        try await database.run("UPDATE activities SET installation_hash = sha256(token)")
         try await database.registry.analyzeTables()
         let resolved = try await Self.time { try await Self.resolve(database, scope) }
         let updates = try await Self.time { try await Self.plan(database, scope, "plan-3")["update"] }

@@ -103,9 +103,7 @@ struct QueryPlan {
                     throw Undone(plans: try body(transaction))
                 }
             }
-        } catch let undone as Undone {
-            return undone.plans
-        }
+        } catch let undone as Undone { return undone.plans }
     }
 }
 
@@ -149,9 +147,7 @@ private struct PreparedPlan: Sendable {
                 """
             ).decode(String.self)
             return QueryPlan(statement: statement.text, text: lines.joined(separator: "\n"))
-        } catch {
-            throw Failure(statement: statement.text, error: error)
-        }
+        } catch { throw Failure(statement: statement.text, error: error) }
     }
 
     private struct Failure: Error {
@@ -162,9 +158,7 @@ private struct PreparedPlan: Sendable {
     private static func list(_ words: [String]) -> String { words.isEmpty ? "" : "(\(words.joined(separator: ", ")))" }
 
     /// The names of the parameters' types, and their values as Postgres writes them.
-    private func literals(
-        _ transaction: borrowing PostgresTransaction
-    ) throws -> (types: [String], values: [String]) {
+    private func literals(_ transaction: borrowing PostgresTransaction) throws -> (types: [String], values: [String]) {
         let parameters = statement.parameters
         guard !parameters.isEmpty else { return ([], []) }
         var texts = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: parameters.count)
@@ -179,8 +173,6 @@ private struct PreparedPlan: Sendable {
             FROM unnest(\(numbers)) WITH ORDINALITY AS t (oid, position)
             """,
         ])
-        return (
-            try results[1][0].decode([String].self), try results[0][0].decode([String].self)
-        )
+        return (try results[1][0].decode([String].self), try results[0][0].decode([String].self))
     }
 }

@@ -7,13 +7,13 @@ import Testing
 @testable import RegistryStore
 
 /// The plans of pages of large crowds and exports. ``QueryPlanTests`` has those of all queries.
-@Suite struct QueryPlanPageTests {
+@Suite(.timeLimit(.minutes(15))) struct QueryPlanPageTests {
     /// The most pages that a statement about a few rows may look at: a whole read of any large table or index is more.
     private static let mostPages = 400
     /// The most rows that a step of it may read in vain.
     private static let mostRemoved = 100
 
-    @Test(.timeLimit(.minutes(15))) func `The check finds faulty plans`() async throws {
+    @Test func `The check finds faulty plans`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await QueryPlanFilling.fill(database, scope)
@@ -38,8 +38,7 @@ import Testing
         #expect(plan.pages > mostPages || plan.wholeReads != [], "\(plan.text)")
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `The first page of a crowd does not join all its rows`() async throws {
+    @Test func `The first page of a crowd does not join all its rows`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await QueryPlanFilling.fill(database, scope)
@@ -80,8 +79,7 @@ import Testing
         #expect(!plan.text.contains("Join Filter") && plan.wholeReads == [], "\(plan.text)")
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `Pages of an export are read by their keys`() async throws {
+    @Test func `Pages of an export are read by their keys`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await QueryPlanFilling.fill(database, scope)

@@ -9,7 +9,7 @@ import Testing
 
 /// Every query of `sql/queries` on 100,000 activities, by plans as the service's connections make them. A query reads no table
 /// whole, and walks through no index. One that is about many rows says "Reads many rows" in its comment.
-@Suite struct QueryPlanTests {
+@Suite(.timeLimit(.minutes(15))) struct QueryPlanTests {
     /// Postgres's knowledge of the tables when the plans were made. Plans are kept for ten seconds, or until Postgres counts a
     /// table's rows anew; by then there may be a thousand times as many.
     enum Knowledge: String, CaseIterable {
@@ -18,7 +18,7 @@ import Testing
         case ofAHundredActivities = "of a hundred activities"
     }
 
-    @Test(.timeLimit(.minutes(15)), arguments: Knowledge.allCases)
+    @Test(arguments: Knowledge.allCases)
     func `Queries find rows by index`(_ knowledge: Knowledge) async throws {
         let database = try await TestDatabase.make(maximumConnections: 1, isAlone: true, keepsPlans: true)
         let scope = try await database.scope()
@@ -90,9 +90,7 @@ private struct SampledQuery: Sendable {
     func run(in database: TestDatabase) async throws -> QueryPlan {
         do {
             return try await explain("(ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF)", in: database)
-        } catch is PostgresError {
-            return try await explain("(COSTS OFF)", in: database)
-        }
+        } catch is PostgresError { return try await explain("(COSTS OFF)", in: database) }
     }
 
     private struct Undone: Error { let lines: [String] }

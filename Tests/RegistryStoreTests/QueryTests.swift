@@ -53,9 +53,7 @@ import Testing
                         let isBound = Self.boundTypes.contains(element) || element.hasSuffix("_write")
                         #expect(isBound, "\(query.name): cast :\(name), of type \(type)")
                     }
-                } catch let error as PostgresError {
-                    Issue.record("\(query.name): \(error)")
-                }
+                } catch let error as PostgresError { Issue.record("\(query.name): \(error)") }
             }
         }
     }

@@ -9,7 +9,7 @@ import Testing
 
 /// Many tasks on one record, through two instances: never two current tokens, never a revived activity, no deadlock
 /// shown to a caller.
-@Suite(.serialized) struct RaceTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct RaceTests {
     private static let tasks = 64
     /// 3 tests times 64 tasks times this many are more than 100,000 contested operations in the long run.
     private static let rounds = TestScale.isLong ? 550 : 20
@@ -18,8 +18,7 @@ import Testing
         Date.minutesAgo(60).addingTimeInterval(Double(milliseconds) / 1000)
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `Many tokens of one activity race, and one is current`() async throws {
+    @Test func `Many tokens of one activity race, and one is current`() async throws {
         let activity = try await TestActivity.make()
         let other = activity.database.anotherRegistry()
         let base = date(0)
@@ -41,8 +40,7 @@ import Testing
         #expect(claims == 0)
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `Many activities race for one token, and one has it`() async throws {
+    @Test func `Many activities race for one token, and one has it`() async throws {
         let activity = try await TestActivity.make()
         let other = activity.database.anotherRegistry()
         let base = date(0)
@@ -65,8 +63,7 @@ import Testing
         #expect(try await activity.database.wronglyTrusted() == 0)
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `An end that races a registration is final`() async throws {
+    @Test func `An end that races a registration is final`() async throws {
         let activity = try await TestActivity.make()
         let other = activity.database.anotherRegistry()
         let revived = Mutex(0)
@@ -93,8 +90,7 @@ import Testing
         #expect(count == 0)
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `Full states that race registrations and takeovers lead to one state`() async throws {
+    @Test func `Full states that race registrations and takeovers lead to one state`() async throws {
         let activity = try await TestActivity.make()
         let base = date(0)
         try await race { task, round in
@@ -120,8 +116,7 @@ import Testing
     }
 
     /// A 410 meets the first registration of its value, which nothing tells of yet: neither finds a row to lock.
-    @Test(.timeLimit(.minutes(15)))
-    func `A death that races the first registration is not lost`() async throws {
+    @Test func `A death that races the first registration is not lost`() async throws {
         let activity = try await TestActivity.make()
         let registries = [activity.database.registry, activity.database.anotherRegistry()]
         let (scope, time) = (activity.scope, date(0))
@@ -131,11 +126,7 @@ import Testing
                 let registration = ActivityRegistration.sample(token: .sample(number), observedAt: time)
                 _ = try await registries[0].register(registration, as: .sample("a\(number)"), in: scope, by: "test")
             } else {
-                let report = FeedbackReport(
-                    token: .sample(number),
-                    status: 410,
-                    timestamp: time.addingTimeInterval(1)
-                )
+                let report = FeedbackReport(token: .sample(number), status: 410, timestamp: time.addingTimeInterval(1))
                 _ = try await registries[1].apply([report], in: scope, by: "test")
             }
         }
@@ -143,8 +134,7 @@ import Testing
         #expect(try await activity.database.handedOut(in: activity.scope) == 0)
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `Requests of one alias identity race, and one activity runs`() async throws {
+    @Test func `Requests of one alias identity race, and one activity runs`() async throws {
         let identity = try await TestIdentity.make()
         try await race { task, round in
             if task == 0 {
@@ -156,8 +146,7 @@ import Testing
         #expect(try await identity.tokens().count <= 1)
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `Many installations race for one device token, and one has it`() async throws {
+    @Test func `Many installations race for one device token, and one has it`() async throws {
         let activity = try await TestActivity.make()
         let registries = [activity.database.registry, activity.database.anotherRegistry()]
         let base = date(0)
@@ -212,9 +201,7 @@ import Testing
                     for round in 0..<Self.rounds {
                         do {
                             try await step(task, round)
-                        } catch let problem as Problem where [409, 410].contains(problem.code.status) {
-                            continue
-                        }
+                        } catch let problem as Problem where [409, 410].contains(problem.code.status) { continue }
                     }
                 }
             }

@@ -21,10 +21,7 @@ struct RandomHistory {
         self.requests = requests.shuffled(using: &generator)
     }
 
-    private static func request(
-        _ starts: [Int],
-        using generator: inout some RandomNumberGenerator
-    ) -> ClientRequest {
+    private static func request(_ starts: [Int], using generator: inout some RandomNumberGenerator) -> ClientRequest {
         let activity = Int.random(in: 0..<activities, using: &generator)
         let time = Int.random(in: 0..<12, using: &generator)
         switch Int.random(in: 0..<12, using: &generator) {

@@ -167,9 +167,7 @@ import Testing
     @Test func `An end before its registration waits for the schedule`() async throws {
         let activity = try await TestActivity.make()
         try await activity.end(at: after(1))
-        let problem = await activity.problem {
-            try await activity.register(1, at: t0, startsAt: after(20 * 24 * 60))
-        }
+        let problem = await activity.problem { try await activity.register(1, at: t0, startsAt: after(20 * 24 * 60)) }
         #expect(problem?.code == .activityEnded)
         try await activity.age(by: "19 days")
         #expect(try await activity.sweep(.tombstones) == 0)

@@ -149,9 +149,7 @@ import Testing
         // Another instance may believe in the app for a moment still, and write for it, so a later sweep looks once more.
         #expect(try await database.registry.finishDeletions() == 1)
         try await database.run("UPDATE deleted_apps SET deleted_at = now() - interval '1 minute'")
-        try await database.run(
-            "INSERT INTO quarantine_guards (scope_id, kind) VALUES (\(activity.scope.id), 'update')"
-        )
+        try await database.run("INSERT INTO quarantine_guards (scope_id, kind) VALUES (\(activity.scope.id), 'update')")
         #expect(try await database.registry.finishDeletions() == 1)
         #expect(try await database.registry.finishDeletions() == 0)
         for table in tables {
@@ -193,8 +191,6 @@ import Testing
 
 extension TestDatabase {
     func run(_ sql: SQL) async throws {
-        try await pool.withSession { session in
-            _ = try session.execute(sql)
-        }
+        try await pool.withSession { session in _ = try session.execute(sql) }
     }
 }

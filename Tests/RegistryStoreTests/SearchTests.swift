@@ -24,16 +24,12 @@ import Testing
             ActivitySearch.id("a-1"), .alias(kind: nil, value: "order-42"),
             .alias(kind: "liveactivityId", value: "order-42"), .fingerprint(Array(digest.prefix(4))),
             .fingerprint(digest), .installation(Array(hash.prefix(1))), .installation(hash), .running,
-        ] {
-            #expect(try await find(search) == ["a-1"], "\(search)")
-        }
+        ] { #expect(try await find(search) == ["a-1"], "\(search)") }
         #expect(try await find(.over) == ["a-2"])
         for search in [
             ActivitySearch.id("a-3"), .alias(kind: "userId", value: "order-42"), .alias(kind: nil, value: "order"),
             .fingerprint([0, 0, 0, 0]), .installation([0xFE]),
-        ] {
-            #expect(try await find(search) == [], "\(search)")
-        }
+        ] { #expect(try await find(search) == [], "\(search)") }
         let other = Scope(app: activity.scope.app, environment: .production)
         let elsewhere = try await activity.database.registry.findActivities(
             [.id("a-1"), .running],

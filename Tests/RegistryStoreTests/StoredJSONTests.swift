@@ -48,11 +48,9 @@ import Testing
     }
 
     /// Facts of a registration are times to the microsecond, and texts without the limits of the entrance.
-    @Test(
-        arguments: [
-            ActivityOwner.app, .subject("\u{301}x"), .subject("app"), .subject(":"), .installation(.sample(3)),
-        ]
-    )
+    @Test(arguments: [
+        ActivityOwner.app, .subject("\u{301}x"), .subject("app"), .subject(":"), .installation(.sample(3)),
+    ])
     func `Owners are read back unchanged`(_ owner: ActivityOwner) throws {
         #expect(try ActivityOwner(stored: owner.stored) == owner)
     }

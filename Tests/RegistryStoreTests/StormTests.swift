@@ -6,14 +6,13 @@ import TestSupport
 import Testing
 
 /// A sender with a wrong topic, and one with the wrong environment's APNs, report a whole app's tokens at once.
-@Suite struct StormTests {
+@Suite(.timeLimit(.minutes(20))) struct StormTests {
     private static let count = TestScale.isLong ? 100_000 : 5000
     /// The number of tokens that the guard lets out: a fifth of them, at most 1000.
     private static let share = min(count / 5, 1000)
     private static let reporters = 8
 
-    @Test(.timeLimit(.minutes(20)))
-    func `A storm of reports takes no more than its share`() async throws {
+    @Test func `A storm of reports takes no more than its share`() async throws {
         let activity = try await TestActivity.make()
         try await activity.fill(Self.count)
         let clock = ContinuousClock()
@@ -30,19 +29,7 @@ import Testing
         )
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `One call releases the tokens of a short storm`() async throws {
-        let activity = try await TestActivity.make()
-        try await activity.fill(Self.count)
-        #expect(try await Self.report(1...Self.share, in: activity) == [.quarantined])
-        #expect(try await Self.out(of: activity) == Self.share)
-        let registry = activity.database.registry
-        #expect(try await registry.releaseAll(in: activity.scope, by: "admin") == Self.share)
-        #expect(try await Self.out(of: activity) == 0)
-    }
-
-    @Test(.timeLimit(.minutes(15)))
-    func `Clients' confirmations release the tokens of a storm`() async throws {
+    @Test func `Clients' confirmations release the tokens of a storm`() async throws {
         let activity = try await TestActivity.make()
         try await activity.fill(Self.count)
         #expect(try await Self.report(1...Self.share, in: activity) == [.quarantined])
@@ -119,9 +106,7 @@ import Testing
         -> Set<FeedbackAction>
     {
         let reports = tokens.map { FeedbackReport(token: .sample($0), status: 400, reason: "DeviceTokenNotForTopic") }
-        return try await Set(
-            activity.database.registry.apply(reports, in: activity.scope, by: "sender").actions
-        )
+        return try await Set(activity.database.registry.apply(reports, in: activity.scope, by: "sender").actions)
     }
 
     /// How many of the tokens no sender would be given.

@@ -8,7 +8,7 @@ import Testing
 @testable import RegistryStore
 
 /// R5 and the retention: what the sweep writes down and deletes, and that nothing waits for it.
-@Suite struct SweepTests {
+@Suite(.timeLimit(.minutes(15))) struct SweepTests {
     private static let alias = Alias.sample("orderId", "42")
 
     @Test func `Expiry holds without a sweep, and the sweep writes it`() async throws {
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// Of a value that is reported at this moment no row stays behind.
-    @Test(.timeLimit(.minutes(15))) func `Tombstones wait for their values`() async throws {
+    @Test func `Tombstones wait for their values`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.end()
@@ -219,9 +219,7 @@ import Testing
 }
 
 extension TestActivity {
-    func sweep(_ task: SweepTask) async throws -> Int {
-        try await database.registry.sweep(task, limit: 100, in: scope)
-    }
+    func sweep(_ task: SweepTask) async throws -> Int { try await database.registry.sweep(task, limit: 100, in: scope) }
 
     /// Makes all that is stored so much older, events and feedback aside.
     func age(by interval: String) async throws {

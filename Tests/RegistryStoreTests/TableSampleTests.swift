@@ -52,9 +52,7 @@ import Testing
             _ = try session.execute(QueryPlanFilling.activityRows(scope, 1...20_000))
         }
         func estimate() async throws -> Double {
-            try await database.pool.withSession {
-                try TableSizes.rows(of: "activities", holding: scope.id, $0)
-            }
+            try await database.pool.withSession { try TableSizes.rows(of: "activities", holding: scope.id, $0) }
         }
         #expect(try await (5000...80_000).contains(estimate()))
         try await database.pool.withSession { try $0.simple("ANALYZE activities") }

@@ -57,9 +57,7 @@ struct TestActivity {
         do {
             _ = try await call()
             return nil
-        } catch {
-            return error as? Problem
-        }
+        } catch { return error as? Problem }
     }
 
     func events() async throws -> [String] {
@@ -83,8 +81,6 @@ struct TestActivity {
 extension TestDatabase {
     /// How many tokens of activities would be handed out.
     func handedOut(in scope: Scope) async throws -> Int {
-        try await count(
-            "SELECT count(*) FROM deliverable_activities c WHERE c.scope_id = \(scope.id)"
-        )
+        try await count("SELECT count(*) FROM deliverable_activities c WHERE c.scope_id = \(scope.id)")
     }
 }

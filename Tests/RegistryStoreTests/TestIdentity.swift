@@ -85,9 +85,7 @@ struct TestIdentity {
         do {
             _ = try await call()
             return nil
-        } catch {
-            return error as? Problem
-        }
+        } catch { return error as? Problem }
     }
 
     func activities() async throws -> [ResolvedActivity] {

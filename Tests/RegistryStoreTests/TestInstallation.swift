@@ -80,11 +80,7 @@ struct TestInstallation {
     }
 
     @discardableResult
-    func put(
-        _ aliases: [Alias]?,
-        metadata: JSONValue? = nil,
-        at observedAt: Date?
-    ) async throws -> InstallationResult {
+    func put(_ aliases: [Alias]?, metadata: JSONValue? = nil, at observedAt: Date?) async throws -> InstallationResult {
         let profile = InstallationProfile(
             aliases: try aliases.map { try AliasSet($0) },
             metadata: try metadata.map { try Metadata($0) },
@@ -161,8 +157,6 @@ struct TestInstallation {
         do {
             _ = try await call()
             return nil
-        } catch {
-            return error as? Problem
-        }
+        } catch { return error as? Problem }
     }
 }

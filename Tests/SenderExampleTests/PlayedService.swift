@@ -100,9 +100,7 @@ struct PlayedService: Sendable {
     private static func execute(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
         do {
             return try await HTTPClient.shared.execute(request, timeout: .seconds(30))
-        } catch {
-            return try await HTTPClient.shared.execute(request, timeout: .seconds(30))
-        }
+        } catch { return try await HTTPClient.shared.execute(request, timeout: .seconds(30)) }
     }
 
     private static func call(

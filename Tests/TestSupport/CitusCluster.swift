@@ -44,9 +44,7 @@ package actor CitusCluster: TestServers {
         let path = isAlone ? "public" : name
         // Fewer shards are made sooner, and apps are on both workers anyway.
         let migrating = database + " options='-csearch_path=\(path) -ccitus.shard_count=4'"
-        try await TestDatabase.withPool(migrating) {
-            _ = try await SchemaMigrator(pool: $0).migrate(distributes: true)
-        }
+        try await TestDatabase.withPool(migrating) { _ = try await SchemaMigrator(pool: $0).migrate(distributes: true) }
         return database + " options='-csearch_path=\(path)'"
     }
 
@@ -104,7 +102,5 @@ package actor CitusCluster: TestServers {
         }
     }
 
-    private static func host(_ connectionString: String) -> String {
-        connectionString.components(separatedBy: "'")[1]
-    }
+    private static func host(_ connectionString: String) -> String { connectionString.components(separatedBy: "'")[1] }
 }

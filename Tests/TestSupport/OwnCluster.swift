@@ -46,9 +46,7 @@ package struct OwnCluster: Sendable {
             }
             try await SchemaMigrator(pool: pool).migrate()
             result = .success(try await body(Registry(pool: pool, logger: logger), pool))
-        } catch {
-            result = .failure(error)
-        }
+        } catch { result = .failure(error) }
         await pool.shutdown()
         await postgres.close()
         return try result.get()

@@ -76,9 +76,7 @@ extension TestDatabase {
         let outcome: Result<Void, any Error>
         do {
             outcome = .success(try await pool.withSession(timeout: .seconds(240)) { try $0.simple(script) })
-        } catch {
-            outcome = .failure(error)
-        }
+        } catch { outcome = .failure(error) }
         await pool.shutdown()
         try outcome.get()
     }

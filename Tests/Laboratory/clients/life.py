@@ -116,10 +116,10 @@ class Life:
         one = {**self.sandbox, "activity_id": "a-1", "x_installation_id": "phone-1"}
         first = self.registration(1, -9, aliases=aliases, started_at=self.minutes(-10), frequent_pushes_enabled=True,
                                   metadata=self.caller.mapping("Metadata", {"seat": [1, None, {"row": "A"}]}))
-        made = self.call("registerActivity", "client", 201, "RegistrationAnswer", first, **one)
+        made = self.call("registerActivity", "client", 201, "RegistrationResponse", first, **one)
         self.check(made and made.outcome == self.enum("Outcome", "registered"), "the first registration's outcome")
         here = self.call("followChanges", "sender", 200, "ChangePage", **self.sandbox)
-        made = self.call("registerActivity", "client", 200, "RegistrationAnswer", self.registration(2, -5), **one)
+        made = self.call("registerActivity", "client", 200, "RegistrationResponse", self.registration(2, -5), **one)
         self.check(made and made.outcome == self.enum("Outcome", "rotated"), "the rotation's outcome")
         page = here and self.call("followChanges", "sender", 200, "ChangePage", **self.sandbox, after=here.after, wait=30)
         told = page and [(change["type"], change["activityId"]) for change in self.caller.plain(page)["changes"]]
@@ -139,7 +139,7 @@ class Life:
                   **{**one, "bundle_id": "com.example.none"})
         named = self.make("AliasRegistration", token=self.token(5), alias="order-43", observed_at=self.minutes(-5))
         phone = {**self.sandbox, "x_installation_id": "phone-1"}
-        self.call("registerActivityByAlias", "client", 201, "RegistrationAnswer", named, **phone)
+        self.call("registerActivityByAlias", "client", 201, "RegistrationResponse", named, **phone)
         self.call("endActivityByAlias", "client", 204, alias="order-43", observed_at=self.minutes(-1), **phone)
 
     def send(self):
@@ -157,14 +157,14 @@ class Life:
         values = ["order-42", "ü" * 200, "nothing"]
         request = self.make("ResolveRequest", limit_per_alias=10, aliases=[
             self.make("Alias", kind="liveactivityId", value=value) for value in values])
-        answer = self.call("resolveAliases", "sender", 200, "ResolveAnswer", request, **self.sandbox)
+        answer = self.call("resolveAliases", "sender", 200, "ResolveResponse", request, **self.sandbox)
         if answer:
             kinds = self.kinds_of(answer.results)
             self.check(kinds == ["ResolvedAlias", "RefusedAlias", "ResolvedAlias"], f"resolved aliases as {kinds}")
         reports = [self.make("FeedbackReport", token=self.token(2), status=200),
                    self.make("FeedbackReport", token=self.token(2), status=410, reason="ü" * 200),
                    self.make("FeedbackReport", token=self.token(99), status=410, timestamp=1_700_000_000_000)]
-        answer = self.call("reportFeedback", "sender", 200, "FeedbackAnswer", **self.sandbox,
+        answer = self.call("reportFeedback", "sender", 200, "FeedbackResponse", **self.sandbox,
                            body=self.make("FeedbackRequest", reports=reports))
         if answer:
             kinds = self.kinds_of(answer.results)
@@ -178,7 +178,7 @@ class Life:
     def keep_full_state(self):
         """A full state with an item that is refused; then the end, and what comes after it."""
         other = {**self.sandbox, "activity_id": "a-2", "x_installation_id": "phone-1"}
-        self.call("registerActivity", "client", 201, "RegistrationAnswer", self.registration(6, -5), **other)
+        self.call("registerActivity", "client", 201, "RegistrationResponse", self.registration(6, -5), **other)
         self.call("endActivity", "client", 204, reason=self.enum("EndReason", "dismissed"), **other)
         gone = self.call("registerActivity", "client", 410, "GoneProblem", self.registration(7, -1), code="activity-ended",
                          **other)
@@ -186,7 +186,7 @@ class Life:
         items = [self.make("FullStateItem", activity_id="a-1", aliases=self.caller.alias_map({"matchId": "match-9"})),
                  self.make("FullStateItem", activity_id="a-2", token=self.token(7))]
         state = self.make("FullState", observed_at=self.minutes(0), activities=items)
-        answer = self.call("putFullState", "client", 200, "FullStateAnswer", state, **self.phone)
+        answer = self.call("putFullState", "client", 200, "FullStateResponse", state, **self.phone)
         if answer:
             kinds = self.kinds_of(answer.results)
             self.check(kinds == ["AppliedItem", "RefusedActivity"], f"items of a full state as {kinds}")
@@ -195,15 +195,15 @@ class Life:
         """An installation with its tokens."""
         profile = self.make("InstallationProfile", aliases=self.caller.alias_map({"matchId": ["match-7"]}),
                             metadata=self.caller.mapping("Metadata", {"theme": "dark"}))
-        self.call("putInstallation", "client", 200, "InstallationAnswer", profile, **self.phone)
+        self.call("putInstallation", "client", 200, "InstallationResponse", profile, **self.phone)
         start = {**self.phone, "attributes_type": "Delivery"}
         token = self.make("TokenRegistration", token=self.token(20), observed_at=self.minutes(-2))
-        self.call("putStartToken", "client", 201, "TokenAnswer", token, **start)
+        self.call("putStartToken", "client", 201, "TokenResponse", token, **start)
         token = self.make("TokenRegistration", token=self.token(21))
-        self.call("putDeviceToken", "client", 201, "TokenAnswer", token, **self.phone)
+        self.call("putDeviceToken", "client", 201, "TokenResponse", token, **self.phone)
         widget = {"token_kind": self.enum("InstallationTokenKind", "widget")}
         token = self.make("TokenRegistration", token=self.token(22))
-        self.call("putTokenOfKind", "client", 201, "TokenAnswer", token, **self.phone, **widget)
+        self.call("putTokenOfKind", "client", 201, "TokenResponse", token, **self.phone, **widget)
         match = {**self.sandbox, "kind": "matchId", "value": "match-7"}
         for operation, number, more in (("listStartTokensByAlias", 20, {}), ("listDeviceTokensByAlias", 21, {}),
                                         ("listTokensOfKindByAlias", 22, widget)):
@@ -251,7 +251,7 @@ class Life:
         self.call("listStaleTokens", "admin", 200, "StalePage", **self.sandbox, kind=kind, unconfirmed_for="PT1S")
         self.call("listStaleTokens", "admin", 422, "InvalidPageProblem", code="invalid-cursor", **self.sandbox, cursor="none")
         # A device's token is not unconfirmed for ten years.
-        for dry, answer in ((True, "PurgeCounts"), (False, "PurgeAnswer")):
+        for dry, answer in ((True, "PurgeCounts"), (False, "PurgeResponse")):
             body = self.make("PurgeRequest", kind=kind, unconfirmed_for="P3660D", dry_run=dry)
             self.call("purgeStaleTokens", "admin", 200, answer, body, **self.sandbox)
         self.call("getLiveness", None, 200, "Liveness")

@@ -41,9 +41,7 @@ struct Conformance: Sendable {
             let code = reply.status >= 400 ? values.first?["code"]?.text : nil
             given.insert(Outcome(operation: operation, status: reply.status, code: code))
             return fieldFaults(reply, response) + bodyFaults(reply, values, response) + problemFaults(reply, values)
-        } catch {
-            return ["the body is not JSON: \(error)"]
-        }
+        } catch { return ["the body is not JSON: \(error)"] }
     }
 
     private func fieldFaults(_ reply: Reply, _ response: DocumentedResponse) -> [String] {

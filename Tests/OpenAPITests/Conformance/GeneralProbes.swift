@@ -87,7 +87,5 @@ extension Probe {
     }
 
     /// The same with a mistake; any answer will do that is documented.
-    func with(_ mistake: Mistake) -> Probe {
-        Probe(operation, mistake.rawValue, mistake.made(in: message))
-    }
+    func with(_ mistake: Mistake) -> Probe { Probe(operation, mistake.rawValue, mistake.made(in: message)) }
 }

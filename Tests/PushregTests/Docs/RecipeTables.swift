@@ -7,9 +7,7 @@ enum RecipeTables {
     static let user = #"u\"1",\n"#
     static let commands = [tables, export, scripts, aws]
 
-    private static func quoted(_ text: String) -> String {
-        "'" + text.replacing("'", with: "''") + "'"
-    }
+    private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "''") + "'" }
 
     private static let tables = """
         psql -X -q -v ON_ERROR_STOP=1 "$OWN_DATABASE" <<'SQL'

@@ -5,17 +5,17 @@ import TestSupport
 import Testing
 
 /// R1: what was acknowledged survives `kill -9` of the service and of Postgres, under write load.
-@Suite(.serialized) struct DurabilityTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct DurabilityTests {
     private static let rounds = TestScale.isLong ? 50 : 4
 
-    @Test(.timeLimit(.minutes(30))) func `Killing service and Postgres loses nothing`() async throws {
+    @Test func `Killing service and Postgres loses nothing`() async throws {
         let lost = try await play(rounds: Self.rounds, settings: [:], arguments: [])
         #expect(lost.acknowledged > 0)
         #expect(lost.missing == 0, "of \(lost.acknowledged)")
         print("figure: kill -9, \(Self.rounds) rounds: \(lost.acknowledged) acknowledged, \(lost.missing) lost")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `Without synchronous commit it does lose`() async throws {
+    @Test func `Without synchronous commit it does lose`() async throws {
         // The WAL writer comes so late that what was acknowledged is still in memory when the processes are killed.
         let settings = [
             "synchronous_commit": "off", "wal_writer_delay": "10000", "wal_writer_flush_after": "1GB",

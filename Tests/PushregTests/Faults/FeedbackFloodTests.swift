@@ -6,11 +6,11 @@ import TestSupport
 import Testing
 
 /// Very many reports in one call as NDJSON: all answered, in bounded memory, also when nobody reads the answers.
-@Suite(.serialized) struct FeedbackFloodTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct FeedbackFloodTests {
     private static let count = TestScale.isLong ? 1_000_000 : 20_000
     private static let path = "\(ServiceProcess.app)/feedback"
 
-    @Test(.timeLimit(.minutes(20))) func `Every report is answered in bounded memory`() async throws {
+    @Test func `Every report is answered in bounded memory`() async throws {
         try await Self.withService { service in
             let before = service.peakMemory
             let clock = ContinuousClock()
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// It takes no more reports than it can tell the results of.
-    @Test(.timeLimit(.minutes(15))) func `A sender that does not read is slowed down`() async throws {
+    @Test func `A sender that does not read is slowed down`() async throws {
         try await Self.withService { service in
             let before = service.peakMemory
             let sender = try SilentSender(port: service.port, path: Self.path)

@@ -27,9 +27,7 @@ import Testing
                 }
                 // In the middle of what all writers have to do.
                 guard count == round * Self.writers * Self.stepsOfAWriter + Self.writers * Self.stepsOfAWriter / 2
-                else {
-                    return
-                }
+                else { return }
                 try await place.strike(FaultPlace.Fault.allCases[round % 3])
             }
             let mark = "mark-\(round)"

@@ -3,7 +3,7 @@ import RegistryCore
 import Testing
 
 /// Postgres stopped, frozen and restarted: callers get a quick 503, and the service recovers by itself.
-@Suite(.serialized) struct OutageTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct OutageTests {
     /// The service is started with a request timeout of 2 s: so long a request waits for a worker, and so long for Postgres; the
     /// rest is for a busy machine.
     private let deadline = Duration.seconds(6)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15)), arguments: Fault.allCases)
+    @Test(arguments: Fault.allCases)
     func `An outage of Postgres loses no acknowledged write`(_ fault: Fault) async throws {
         let cluster = FaultCluster()
         let service = try await ServiceProcess.start(

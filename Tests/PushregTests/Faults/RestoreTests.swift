@@ -4,12 +4,13 @@ import TestSupport
 import Testing
 
 /// The guide's restore to a moment: a base backup, the archive of the write-ahead log, and what has to be done afterwards.
-@Suite(.serialized) struct RestoreTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct RestoreTests {
     private static let guide = "Sources/WebAssets/Documentation.docc/BackupAndRestore.md"
     private static let production = "/v1/apps/com.example.food/production"
 
-    @Test(.timeLimit(.minutes(15)))
-    func `After a restore to a point in time the registry answers, and the guide's recipe completes it`() async throws {
+    @Test func `After a restore to a point in time the registry answers, and the guide's recipe completes it`()
+        async throws
+    {
         let place = try RestorePlace()
         let cluster = FaultCluster(settings: place.archiving)
         let url = try await cluster.start()
@@ -130,10 +131,7 @@ private struct RestorePlace {
     }
 
     func recovery(to moment: String) -> [String: String] {
-        [
-            "restore_command": "cp \(archive)/%f %p", "recovery_target_time": moment,
-            "recovery_target_action": "promote",
-        ]
+        ["restore_command": "cp \(archive)/%f %p", "recovery_target_time": moment, "recovery_target_action": "promote"]
     }
 
     func backUp(_ url: String) async throws {

@@ -5,10 +5,9 @@ import TestSupport
 import Testing
 
 /// A rollout of two instances at one Postgres under load, as behind a load balancer.
-@Suite(.serialized) struct RolloutTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct RolloutTests {
     /// As the guide says: out of the balancer first, then stopped.
-    @Test(.timeLimit(.minutes(15)))
-    func `Replacing both instances behind a balancer causes no failed request`() async throws {
+    @Test func `Replacing both instances behind a balancer causes no failed request`() async throws {
         let counts = try await Self.roll(figure: "a rollout, taken out first") { url, balancer, load in
             for instance in balancer.instances {
                 balancer.remove(instance)
@@ -24,8 +23,7 @@ import Testing
     }
 
     /// The balancer learns of it by its connections alone. Those that were kept say with their last answer that it was the last.
-    @Test(.timeLimit(.minutes(15)))
-    func `Replacing both instances under load loses no response`() async throws {
+    @Test func `Replacing both instances under load loses no response`() async throws {
         let counts = try await Self.roll(figure: "a rollout, stopped under load") { url, balancer, load in
             for instance in balancer.instances {
                 #expect(await instance.stop(SIGTERM) == 0)
@@ -42,8 +40,7 @@ import Testing
 
     /// There is no later migration than this program's, so that of a later release is played: it adds what no statement of
     /// today names. What the release before needs stays, as the guide asks of every migration.
-    @Test(.timeLimit(.minutes(15)))
-    func `Running instances stay ready during a later migration`() async throws {
+    @Test func `Running instances stay ready during a later migration`() async throws {
         let counts = try await Self.roll(figure: "a migration under load") { url, balancer, load in
             let script = """
                 psql -X -q -v ON_ERROR_STOP=1 "$database" <<'SQL'

@@ -9,12 +9,11 @@ import TestSupport
 import Testing
 
 /// Those who follow the change feed and stop reading cost what a stopped reader of a crowd costs, and delay nobody.
-@Suite(.serialized) struct StoppedFollowerTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct StoppedFollowerTests {
     /// Some 70 MiB as lines, which 32 followers share or else take two gigabytes for.
     private static let count = TestScale.isLong ? 1_000_000 : 300_000
 
-    @Test(.timeLimit(.minutes(20)))
-    func `Stopped followers cost little memory, no connection and no delay`() async throws {
+    @Test func `Stopped followers cost little memory, no connection and no delay`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()
         let service = try await ServiceProcess.start(on: database)

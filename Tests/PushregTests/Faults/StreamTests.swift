@@ -9,10 +9,10 @@ import TestSupport
 import Testing
 
 /// Very many activities under one alias as NDJSON: complete, in bounded memory, and slow readers cost nothing.
-@Suite(.serialized) struct StreamTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct StreamTests {
     private static let count = TestScale.isLong ? 1_000_000 : 50_000
 
-    @Test(.timeLimit(.minutes(10))) func `A stream is complete in bounded memory`() async throws {
+    @Test func `A stream is complete in bounded memory`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()
         try await Self.fill(database, scope)

@@ -6,13 +6,13 @@ import TestSupport
 import Testing
 
 /// Very many activities expire at once, and the sweep writes that down beside callers who must not feel it.
-@Suite(.serialized) struct SweepTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct SweepTests {
     private static let count = TestScale.isLong ? 1_000_000 : 20_000
     private static let callers = 64
     /// The number of calls that a window's p99 is taken of, at most.
     private static let callsAWindow = TestScale.isLong ? 20_000 : 2000
 
-    @Test(.timeLimit(.minutes(60))) func `A sweep does not change the responses of 64 callers`() async throws {
+    @Test func `A sweep does not change the responses of 64 callers`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let service = try await ServiceProcess.start(on: database, "--sweep-interval", "PT1S")
         let callers = Callers(service: service, count: Self.callers)

@@ -6,12 +6,12 @@ import TestSupport
 import Testing
 
 /// An export and an import that are killed half way, and go on.
-@Suite(.serialized) struct InterruptionTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct InterruptionTests {
     private static let count = TestScale.isLong ? 1_000_000 : 5000
     /// In KiB, of an import by a program that was built without optimization, whatever the size of the file.
     private static let mostMemory = 128 * 1024
 
-    @Test(.timeLimit(.minutes(60))) func `An interrupted import loses and doubles nothing`() async throws {
+    @Test func `An interrupted import loses and doubles nothing`() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, _) = (try await source.scope(), try await target.scope())
         try await Self.fill(source, scope)
@@ -43,7 +43,7 @@ import Testing
         #expect(events == Self.count)
     }
 
-    @Test(.timeLimit(.minutes(15))) func `An export resumes from any byte`() async throws {
+    @Test func `An export resumes from any byte`() async throws {
         let database = try await TestDatabase.make()
         try await Self.fill(database, try await database.scope(), count: 2500)
         let file = try TransferFile()
@@ -74,8 +74,7 @@ import Testing
     }
 
     /// The last chunk is done and the file's end was read when the program stops, here at a reader that has gone.
-    @Test(.timeLimit(.minutes(15)))
-    func `An import that stopped after the last record knows that the file is whole`() async throws {
+    @Test func `An import that stopped after the last record knows that the file is whole`() async throws {
         let (_, target, file) = try await Self.exported(100)
         defer { file.remove() }
         let command = ["import"] + TransferFile.scope + [file.path, "--json"] + target.flags
@@ -86,8 +85,7 @@ import Testing
         #expect(try await target.count("SELECT count(*) FROM activities") == 100)
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `Progress counts for its own file and database only`() async throws {
+    @Test func `Progress counts for its own file and database only`() async throws {
         let (source, target, file) = try await Self.exported(3000)
         defer { file.remove() }
         _ = try await Self.interruptImport(of: file, into: target, count: 3000)
@@ -103,7 +101,7 @@ import Testing
         #expect(changed.results.contains(#""taken":3000"#) && !changed.words.contains("Going on"), "\(changed.words)")
     }
 
-    @Test(.timeLimit(.minutes(15))) func `Faults of the first part count`() async throws {
+    @Test func `Faults of the first part count`() async throws {
         let (_, target, file) = try await Self.exported(3000)
         defer { file.remove() }
         let newline = try #require(file.text.firstIndex(of: "\n"))

@@ -39,9 +39,7 @@ struct RecipeScriptTests {
     }
 
     private static func tokens(_ user: String, _ database: TestDatabase, _ scope: Scope) async throws -> [ResolvedToken]
-    {
-        try await database.registry.tokens(under: .sample("userId", user), .device, limit: 100, in: scope)
-    }
+    { try await database.registry.tokens(under: .sample("userId", user), .device, limit: 100, in: scope) }
 
     @Test func `OneSignal's tokens are found by their users`() async throws {
         let upper = OneSignalExport.token(3).uppercased()
@@ -121,14 +119,12 @@ struct RecipeScriptTests {
         }
     }
 
-    @Test(
-        arguments: [
-            ("", "external_user_id"), ("id,identifier\n1,2\n", "once: device_type, last_active, invalid_identifier"),
-            (OneSignalExport.columns.joined(separator: ",") + ",id\n", "once: id."),
-            ("\u{1F}\u{8B}", "external_user_id. The file is compressed, or in UTF-16."),
-            ("\u{FF}\u{FE}i\0d\0", "external_user_id. The file is compressed, or in UTF-16."),
-        ]
-    )
+    @Test(arguments: [
+        ("", "external_user_id"), ("id,identifier\n1,2\n", "once: device_type, last_active, invalid_identifier"),
+        (OneSignalExport.columns.joined(separator: ",") + ",id\n", "once: id."),
+        ("\u{1F}\u{8B}", "external_user_id. The file is compressed, or in UTF-16."),
+        ("\u{FF}\u{FE}i\0d\0", "external_user_id. The file is compressed, or in UTF-16."),
+    ])
     func `Another file is refused`(_ text: String, _ sentence: String) async throws {
         let file = try TransferFile()
         defer { file.remove() }

@@ -110,9 +110,7 @@ import Testing
 
     @Test func `A fault of one element does not stop the others`() {
         let value: JSONValue = ["list": ["a", 1, "b", .null]]
-        let found = faults(value) { json in
-            #expect(json.array("list", each: String.read) == ["a", "b"])
-        }
+        let found = faults(value) { json in #expect(json.array("list", each: String.read) == ["a", "b"]) }
         #expect(found == ["/list/1 must be a string", "/list/3 must be a string"])
     }
 

@@ -51,9 +51,7 @@ import Testing
             do {
                 _ = try await verifier.user(of: token, app)
                 return nil
-            } catch {
-                return (error as? Problem)?.code
-            }
+            } catch { return (error as? Problem)?.code }
         }
     }
 

@@ -265,7 +265,5 @@ final class KeyServer: Sendable {
         }
     }
 
-    private static func response(_ bytes: [UInt8]) -> Response {
-        Response(body: .bytes(bytes))
-    }
+    private static func response(_ bytes: [UInt8]) -> Response { Response(body: .bytes(bytes)) }
 }

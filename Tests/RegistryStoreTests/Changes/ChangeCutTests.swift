@@ -91,18 +91,12 @@ import Testing
     }
 
     /// Writes with several writers while every reader reads; then all read to the end.
-    private static func play(
-        _ database: TestDatabase,
-        _ scope: Scope,
-        rounds: Int
-    ) async throws -> [Reader: [Told]] {
+    private static func play(_ database: TestDatabase, _ scope: Scope, rounds: Int) async throws -> [Reader: [Told]] {
         let end = End()
         let start = try await database.registry.presentChangePosition()
         return try await withThrowingTaskGroup(of: (Reader, [Told])?.self) { group in
             for reader in Reader.allCases {
-                group.addTask {
-                    (reader, try await read(reader, from: start, database, scope, until: end))
-                }
+                group.addTask { (reader, try await read(reader, from: start, database, scope, until: end)) }
             }
             try await withThrowingTaskGroup(of: Void.self) { writers in
                 for seed in 0..<Self.writers {

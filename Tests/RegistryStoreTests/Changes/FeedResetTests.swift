@@ -25,9 +25,7 @@ import Testing
     {
         do {
             return try await registry.changes(after: position, limit: 10, in: scope).changes.map(\.type).joined()
-        } catch let problem as Problem {
-            return problem.code.rawValue
-        }
+        } catch let problem as Problem { return problem.code.rawValue }
     }
 
     @Test func `A position survives a restart, and not a recovery to another timeline`() async throws {

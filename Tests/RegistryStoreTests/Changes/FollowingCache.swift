@@ -76,9 +76,7 @@ struct FollowingCache {
             for change in page.changes {
                 types.append(change.type)
                 for alias in entries.keys where Self.isNamed(alias, by: change) || entries[alias]?.names(change) == true
-                {
-                    entries[alias] = try await Self.resolve(alias, on: registry, in: scope)
-                }
+                { entries[alias] = try await Self.resolve(alias, on: registry, in: scope) }
             }
             // As callers do: nothing but its text is kept.
             position = try ChangePosition(page.position.text)
