@@ -1,12 +1,12 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The names are Apple's, and so is their documentation.
+// Apple documents these names.
 
 import Foundation
 import Synchronization
 
-/// An activity with the names, types and availability that Apple documents, and none of its works: tests play the system.
+/// An activity with Apple's names, types and availability. Tests play the system.
 ///
-/// As in Apple's SDK it is a class that is not `Sendable`, and its sequences are types of their own.
+/// As in Apple's SDK, the class is not `Sendable`, and its sequences have their own types.
 public class Activity<Attributes: ActivityAttributes>: Identifiable {
     public typealias ContentState = Attributes.ContentState
     public typealias PushTokenUpdates = Updates<Data>

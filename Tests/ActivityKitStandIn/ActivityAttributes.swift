@@ -1,14 +1,12 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The names are Apple's, and so is their documentation.
+// Apple documents these names.
 
 import Foundation
 
-/// The type of what an activity shows, fixed and changing.
 public protocol ActivityAttributes: Decodable, Encodable {
     associatedtype ContentState: Decodable, Encodable, Hashable
 }
 
-/// The state of an activity.
 public enum ActivityState: Codable, Equatable, Hashable, Sendable {
     case active
     case pending
@@ -17,7 +15,6 @@ public enum ActivityState: Codable, Equatable, Hashable, Sendable {
     case dismissed
 }
 
-/// The changing part of an activity.
 public struct ActivityContent<State: Decodable & Encodable & Hashable> {
     public var state: State
 
@@ -26,7 +23,6 @@ public struct ActivityContent<State: Decodable & Encodable & Hashable> {
 
 extension ActivityContent: Sendable where State: Sendable {}
 
-/// When an activity that has ended leaves the screen.
 public struct ActivityUIDismissalPolicy: Equatable, Sendable {
     let isImmediate: Bool
 
@@ -34,15 +30,12 @@ public struct ActivityUIDismissalPolicy: Equatable, Sendable {
     public static let immediate = ActivityUIDismissalPolicy(isImmediate: true)
 }
 
-/// Whether an activity is updated by pushes.
 public struct PushType: Equatable, Sendable {
     public static let token = PushType()
 }
 
-/// The style of an activity.
 public enum ActivityStyle: Sendable { case standard, transient }
 
-/// The alert with which a scheduled activity starts.
 public struct AlertConfiguration: Sendable {
     public init() {}
 }

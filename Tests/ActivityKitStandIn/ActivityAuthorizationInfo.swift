@@ -1,7 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The names are Apple's, and so is their documentation.
+// Apple documents these names.
 
-/// The switches in Settings.
 public final class ActivityAuthorizationInfo {
     public typealias ActivityEnablementUpdates = Updates<Bool>
 
@@ -13,6 +12,5 @@ public final class ActivityAuthorizationInfo {
     public var frequentPushesEnabled: Bool { true }
     public var activityEnablementUpdates: ActivityEnablementUpdates { Updates { Self.enabled.subscribe() } }
 
-    /// A test moves the switch.
     public static func `switch`(on: Bool) { enabled.send(on) }
 }

@@ -1,9 +1,8 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The names are Apple's, and so is their documentation.
+// Apple documents these names.
 
 import Synchronization
 
-/// A value that some listen to.
 final class Broadcast<Value: Sendable>: Sendable {
     private let state: Mutex<(value: Value, listeners: [AsyncStream<Value>.Continuation])>
 
@@ -18,7 +17,7 @@ final class Broadcast<Value: Sendable>: Sendable {
         }
     }
 
-    /// Elements from the subscription on: whoever subscribes later has missed what was before.
+    /// Delivers elements from the subscription on, and no earlier ones.
     func subscribe() -> AsyncStream<Value> {
         let (stream, listener) = AsyncStream.makeStream(of: Value.self)
         state.withLock { $0.listeners.append(listener) }

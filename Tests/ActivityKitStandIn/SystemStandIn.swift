@@ -1,10 +1,10 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The names are Apple's, and so is their documentation.
+// Apple documents these names.
 
 import Foundation
 import Synchronization
 
-/// The parts of an activity that all objects for it share.
+/// The parts of an activity that all its objects share.
 public final class ActivityParts: Sendable {
     public let id = UUID().uuidString
     let attributes: Data
@@ -18,7 +18,7 @@ public final class ActivityParts: Sendable {
     }
 }
 
-/// The system behind ActivityKit, for one type of attributes: tests make it say things.
+/// The system behind ActivityKit for one attributes type, controlled by tests.
 public final class SystemStandIn: Sendable {
     private static let all = Mutex<[ObjectIdentifier: SystemStandIn]>([:])
     let startToken = Broadcast<Data?>(nil)
@@ -43,16 +43,14 @@ public final class SystemStandIn: Sendable {
 
     private func part(_ id: String) -> ActivityParts? { parts.first { $0.id == id } }
 
-    /// An activity gets a token.
     public func give(_ token: Data, toActivity id: String) {
         part(id)?.token.send(token)
         part(id)?.tokens.send(token)
     }
 
-    /// An activity changes its state.
     public func change(_ id: String, to state: ActivityState) { part(id)?.state.send(state) }
 
-    /// The start token changes; the stream may say nothing of it.
+    /// Changes the start token, with or without an element in the stream.
     public func give(startToken: Data, isSilent: Bool = false) {
         self.startToken.send(startToken)
         if !isSilent { startTokens.send(startToken) }

@@ -1,9 +1,9 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The names are Apple's, and so is their documentation.
+// Apple documents these names.
 
 import Foundation
 
-/// A sequence that is subscribed to when its iterator is made.
+/// A sequence that subscribes when its iterator is made.
 public struct Updates<Element>: AsyncSequence {
     let subscribe: () -> AsyncStream<Element>
 

@@ -6,7 +6,7 @@ import Testing
 
 /// The layer over ActivityKit, on a module of the same shape. It has not run on a phone.
 @Suite(.timeLimit(.minutes(1)), .serialized) struct AdapterTests {
-    @Test("An activity that the app requests is registered, rotated and ended") func lifeOfAnActivity() async throws {
+    @Test func `An activity that the app requests is registered, rotated and ended`() async throws {
         let app = App<RideAttributes>()
         app.registry.follow(RideAttributes.self) { ["liveactivityId": $0.rideID] }
         app.registry.activate()
@@ -27,7 +27,7 @@ import Testing
         #expect(end["reason"] == "ended")
     }
 
-    @Test("What runs at launch is found, and its dismissal is the user's") func atLaunch() async throws {
+    @Test func `A running activity is found at launch, and its dismissal is reported as the user's`() async throws {
         let app = App<MatchAttributes>()
         let activity = try Activity.request(attributes: MatchAttributes(), content: content(MatchAttributes.self))
         app.system.give(Data([0xaa]), toActivity: activity.id)
@@ -38,7 +38,7 @@ import Testing
         #expect(await app.answer()["reason"] == "dismissed")
     }
 
-    @Test("An end at once by the app's own hand is no dismissal") func ownEnd() async throws {
+    @Test func `An immediate end by the app is not reported as a dismissal`() async throws {
         let app = App<OwnAttributes>()
         app.registry.follow(OwnAttributes.self) { _ in [:] }
         app.registry.activate()
@@ -49,7 +49,7 @@ import Testing
         #expect(await app.answer()["reason"] == "ended")
     }
 
-    @Test("A scheduled activity is registered with its start") func scheduled() async throws {
+    @Test func `A scheduled activity is registered with its start`() async throws {
         let app = App<ScheduledAttributes>()
         let start = Timestamp.at(7200)
         app.registry.follow(ScheduledAttributes.self, startsAt: { $0.kickOff }) { _ in ["liveactivityId": "match-1"] }
@@ -66,8 +66,7 @@ import Testing
         #expect(await app.answer()["startsAt"] == start.text)
     }
 
-    @Test("Start tokens are told by the property and by the stream, and taken back with the switch in Settings")
-    func startTokens() async {
+    @Test func `Start tokens from property and stream are reported, and the switch in Settings removes them`() async {
         let app = App<StartedAttributes>()
         app.system.give(startToken: Data([1]), isSilent: true)
         app.registry.follow(StartedAttributes.self) { _ in [:] }
@@ -84,7 +83,7 @@ import Testing
         #expect(call["token"] == "02")
     }
 
-    @Test("The foreground brings a list of all that runs, and a locked phone none") func fullState() async throws {
+    @Test func `The foreground reports the list of activities, and a locked phone does not`() async throws {
         let app = App<ListedAttributes>()
         let activity = try Activity.request(attributes: ListedAttributes(), content: content(ListedAttributes.self))
         app.registry.follow(ListedAttributes.self) { _ in [:] }
@@ -94,20 +93,19 @@ import Testing
         app.system.give(Data([0xaa]), toActivity: activity.id)
         #expect(await app.answer().path == "PUT /activities/\(activity.id)")
         await PlayedUIKit.setProtectedData(available: true)
-        PlayedUIKit.comesToForeground()
+        PlayedUIKit.enterForeground()
         #expect(await app.answer().path == "PUT /installations/i-1/activities")
     }
 
-    @Test("In the background the system gets what waits after 25 seconds, and the background task ends")
-    func background() async throws {
+    @Test func `In the background the system gets waiting reports after 25 seconds, and the task ends`() async throws {
         let app = App<SleepingAttributes>()
         let activity = try Activity.request(attributes: SleepingAttributes(), content: content(SleepingAttributes.self))
         app.registry.follow(SleepingAttributes.self) { _ in [:] }
         app.registry.activate()
-        app.transport.goesOffline()
+        app.transport.setOffline()
         app.system.give(Data([0xaa]), toActivity: activity.id)
         while app.registry.status.waiting == 0 { await pause() }
-        async let hasEnded: Void = PlayedUIKit.goesToBackground()
+        async let hasEnded: Void = PlayedUIKit.enterBackground()
         while app.transport.submitted.isEmpty {
             app.clock.advance(by: 1)
             await pause()
@@ -116,13 +114,13 @@ import Testing
         #expect(app.transport.submitted.last?.map(\.url.lastPathComponent).contains(activity.id) == true)
     }
 
-    @Test("Woken in the background, the app gives the system what waits after 25 seconds") func woken() async throws {
+    @Test func `An app woken in the background gives the system its waiting reports after 25 seconds`() async throws {
         let app = App<WokenAttributes>()
         let activity = try Activity.request(attributes: WokenAttributes(), content: content(WokenAttributes.self))
         app.registry.follow(WokenAttributes.self) { _ in [:] }
         await PlayedUIKit.setBackground(true)
         app.registry.activate()
-        app.transport.goesOffline()
+        app.transport.setOffline()
         app.system.give(Data([0xaa]), toActivity: activity.id)
         while app.transport.submitted.isEmpty {
             app.clock.advance(by: 1)
@@ -132,7 +130,7 @@ import Testing
         #expect(app.transport.submitted.last?.map(\.url.lastPathComponent).contains(activity.id) == true)
     }
 
-    @Test("A background task ends when its time is over, though the credential never comes") func expires() async {
+    @Test func `A background task ends at its expiration, even if the credential never arrives`() async {
         let app = App<SlowAttributes>()
         let isAsked = LockedValue(false)
         app.registry.follow(SlowAttributes.self) { _ in [:] }
@@ -143,17 +141,16 @@ import Testing
             return nil
         }
         while !isAsked.withLock({ $0 }) { await pause() }
-        await PlayedUIKit.goesToBackground(isExpired: true)
+        await PlayedUIKit.enterBackground(isExpired: true)
         #expect(app.transport.submitted.isEmpty)
     }
 }
 
-/// Some content, which nobody shows.
 private func content<Attributes: ExampleAttributes>(
     _ type: Attributes.Type
 ) -> ActivityContent<Attributes.ContentState> { ActivityContent(state: ExampleContent(), staleDate: nil) }
 
-/// An app with the client. Its types of attributes are no other test's, for the system is one.
+/// An app with the client. Each test has its own attributes type, because all tests share one system.
 private struct App<Attributes: ActivityAttributes>: Sendable {
     let transport = TestTransport()
     let clock = TestClock()

@@ -1,7 +1,6 @@
 import ActivityKit
 import Foundation
 
-/// Attributes of a test.
 protocol ExampleAttributes: ActivityAttributes where ContentState == ExampleContent {}
 
 struct ExampleContent: Codable, Hashable, Sendable {}

@@ -1,14 +1,14 @@
 import Foundation
 import UIKit
 
-/// UIKit as the tests play it: a file of its own, for Swift Testing looks for an overlay where both are imported.
+/// UIKit in tests. A separate file, because Swift Testing looks for an overlay where both modules are imported.
 enum PlayedUIKit {
     static func setProtectedData(available: Bool) async {
         await MainActor.run { UIApplication.shared.isProtectedDataAvailable = available }
     }
 
-    /// Returns once a background task has begun, and ended.
-    static func goesToBackground(isExpired: Bool = false) async {
+    /// Returns once a background task has begun and ended.
+    static func enterBackground(isExpired: Bool = false) async {
         await withCheckedContinuation { continuation in
             Task { @MainActor in
                 var hasBegun = false
@@ -29,7 +29,7 @@ enum PlayedUIKit {
         await MainActor.run { UIApplication.shared.applicationState = isInBackground ? .background : .active }
     }
 
-    static func comesToForeground() {
+    static func enterForeground() {
         NotificationCenter.default.post(name: UIApplication.willEnterForegroundNotification, object: nil)
     }
 }

@@ -1,4 +1,4 @@
-/// As much of CryptoKit as the client uses, for tests on Linux: SHA-256 (FIPS 180-4) of a few bytes.
+/// The part of CryptoKit that the client uses, for tests on Linux: SHA-256 (FIPS 180-4) of a few bytes.
 public enum SHA256 {
     static func digest(of message: [UInt8]) -> [UInt8] {
         var state = initial

@@ -2,7 +2,6 @@ import Foundation
 import PushTokenRegistry
 import PushTokenRegistryTestSupport
 
-/// The phone as it is, beside what a sender sees.
 struct Comparison {
     let life: PhoneLife
     let phone: SimulatedPhone
@@ -14,7 +13,7 @@ struct Comparison {
         sender = life.service.sender
     }
 
-    /// All that differs, in words without tokens.
+    /// All differences, in words without tokens.
     func faults() async throws -> [String] {
         let waiting = await life.waiting()
         var faults = life.network.violations

@@ -2,10 +2,10 @@ import Foundation
 import PushTokenRegistry
 import PushTokenRegistryTestSupport
 
-/// All that one process has said to the network and heard of it: nothing that was settled is said again, and nothing goes out in a
-/// pause that was asked for.
+/// The requests of one process with their responses. A settled report must not be sent again, and no request may go out
+/// during a requested pause.
 final class Conversation: Sendable {
-    /// One report, however often it is sent: what two processes see at one time is told by each.
+    /// One report with its repetitions. Two processes may report one event each.
     private struct Words: Sendable, Hashable {
         let id: String?
         let method: String

@@ -2,17 +2,15 @@ import Foundation
 import PushTokenRegistry
 import PushTokenRegistryTestSupport
 
-/// The costs of one process of the app to its phone.
 struct PhoneCosts: Sendable, CustomStringConvertible {
-    /// The records that requests were about, a request each; each time that one is sent again counts.
+    /// The record of each request, including repetitions.
     var requests: [String] = []
     var answers = 0
     var requestBytes = 0
-    /// Timers that the client set, those among them that it called off.
+    /// Timers that the client set, including cancelled ones.
     var timers = 0
-    /// Timers that went off.
     var wakeUps = 0
-    /// Writes of the file, which is written whole each time.
+    /// Writes of the whole file.
     var writes = 0
     var writtenBytes = 0
 
@@ -22,7 +20,6 @@ struct PhoneCosts: Sendable, CustomStringConvertible {
     }
 }
 
-/// Counts what a process costs.
 final class CostMeter: Sendable {
     private let state = LockedValue(PhoneCosts())
     var costs: PhoneCosts { state.withLock { $0 } }
@@ -47,8 +44,8 @@ final class CostMeter: Sendable {
 }
 
 extension RecordedRequest {
-    /// The bytes of the request in HTTP/1.1, as far as the client makes it: the first line, its own fields, and the body. `URLSession`
-    /// adds `Host` and others, and TLS its frames.
+    /// The bytes of the request in HTTP/1.1 as the client makes it: first line, own fields and body. `URLSession` adds
+    /// `Host` and others, and TLS its frames.
     fileprivate var byteCount: Int {
         let address = URLComponents(url: url, resolvingAgainstBaseURL: false)
         let query = address?.percentEncodedQuery.map { "?\($0)" } ?? ""

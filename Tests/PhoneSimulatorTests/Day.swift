@@ -1,7 +1,7 @@
-/// A day of a phone whose costs are counted: the app is launched once, and lives in memory for 24 hours.
+/// A day with counted costs: the app is launched once and stays in memory for 24 hours.
 ///
-/// A user is signed in by a JWT, the app has a device token, and one of its two types of activities has a start token. Tokens are as long
-/// as those that were seen on phones.
+/// A user is signed in by JWT, the app has a device token, and one of its two attributes types has a start token.
+/// Tokens have the length of real ones.
 enum Day: String, Sendable, CaseIterable {
     case idle = "nothing happens"
     case opened = "the app is opened ten times"
@@ -10,10 +10,10 @@ enum Day: String, Sendable, CaseIterable {
     case offline = "the same, within 6 hours offline"
     case storm = "1,000 rotations of a token within an hour"
 
-    /// A push starts an activity, and so the start token changes.
+    /// A push starts an activity, so the start token changes.
     var isDelivery: Bool { [.delivery, .wrongClock, .offline].contains(self) }
 
-    /// The costs that the day may have. Only the pauses of a phone that hears nothing are random.
+    /// The limits of the day's costs. Only the pauses of a phone without responses are random.
     var limits: DayLimits {
         switch self {
         case .idle: DayLimits(requests: 5...5, wakeUps: 3...3, writes: 10...10, kilobytes: 3.5)
@@ -26,15 +26,13 @@ enum Day: String, Sendable, CaseIterable {
     }
 }
 
-/// The costs that a day may have.
 struct DayLimits: Sendable {
     let requests: ClosedRange<Int>
     let wakeUps: ClosedRange<Int>
     let writes: ClosedRange<Int>
-    /// The most, in thousands of bytes.
+    /// At most, in thousands of bytes.
     let kilobytes: Double
 
-    /// A row of the guide's table.
     func row(of day: Day) -> String {
         let cells = [day.rawValue, Self.text(requests), "\(kilobytes)", Self.text(wakeUps), Self.text(writes)]
         return "| \(cells.joined(separator: " | ")) |"

@@ -1,9 +1,8 @@
 import Foundation
 import Testing
 
-/// The costs of whole days, in virtual time.
 @Suite(.timeLimit(.minutes(10))) struct DayCostTests {
-    @Test("A day costs what the guide says", arguments: Day.allCases) func costs(_ day: Day) async throws {
+    @Test(arguments: Day.allCases) func `The costs of a day stay within its limits`(_ day: Day) async throws {
         try await Story.tell { story in
             let (costs, limits) = (try await DayPlayer(story).costs(of: day), day.limits)
             print("figure: a day of a phone, \(day.rawValue): \(costs)")
@@ -15,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("The guide's table has the days with their costs", arguments: Day.allCases) func theGuide(_ day: Day) throws {
+    @Test(arguments: Day.allCases) func `The guide's table lists each day with its costs`(_ day: Day) throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
         let guide = root.appendingPathComponent("Sources/WebAssets/Documentation.docc/ForAppDevelopers.md")
         let lines = try String(contentsOf: guide.standardizedFileURL, encoding: .utf8).split(separator: "\n")

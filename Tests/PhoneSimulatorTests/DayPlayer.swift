@@ -5,7 +5,7 @@ import Testing
 
 /// Plays a day in a story.
 ///
-/// It waits for each consequence of an event, so that a busy machine joins no two events into one request.
+/// It waits for the consequences of each event, so that a busy machine does not join two events into one request.
 struct DayPlayer: Sendable {
     let story: Story
     private let activity = FakeActivity("4E1C0B6A-93D1-4C53-9F6B-0F3A2D7C5E81", "order-42")
@@ -22,20 +22,20 @@ struct DayPlayer: Sendable {
         try await launch()
         try await live(3600)
         try await play(day)
-        // A start token that did not change is confirmed a day after it was told.
-        try await tells(day.isDelivery ? 0 : 1) { try await live(until: end + .seconds(60)) }
+        // An unchanged start token is confirmed after a day.
+        try await awaitRequests(day.isDelivery ? 0 : 1) { try await live(until: end + .seconds(60)) }
         return await costs
     }
 
-    /// The day before: all that the phone has is registered.
+    /// The day before: registers everything on the phone.
     private func prepare() async throws {
-        try await tells { await story.phone.gets(deviceToken: Self.token("d", 32)) }
+        try await awaitRequests { await story.phone.setDeviceToken(Self.token("d", 32)) }
         try await startTokenComes("s1")
         await story.play(.kill)
     }
 
     private func launch() async throws {
-        try await tells(3) { await story.play(.launch(listIsLate: false)) }
+        try await awaitRequests(3) { await story.play(.launch(listIsLate: false)) }
         for wakeUps in 1...2 {
             try await until { clock.sleepers == 2 }
             clock.advance(by: 1.001)
@@ -56,15 +56,16 @@ struct DayPlayer: Sendable {
     }
 }
 
-// MARK: - What happens
+// MARK: - Events
 
 extension DayPlayer {
     private func open() async throws {
-        try await tells { await story.play(.foreground) }
+        try await awaitRequests { await story.play(.foreground) }
         try await live(3600)
     }
 
-    /// A push starts it, so iOS gives another start token; its token changes six times; the user swipes it away.
+    /// A push starts the activity, so iOS delivers another start token. The token changes six times, then the user
+    /// swipes.
     private func deliver() async throws {
         try await begin()
         try await startTokenComes("s2")
@@ -72,11 +73,11 @@ extension DayPlayer {
             try await live(600)
             try await rotate(number)
         }
-        activity.changes(to: .stale)
+        activity.change(to: .stale)
         try await live(300)
-        activity.changes(to: .active)
+        activity.change(to: .active)
         try await live(300)
-        try await tells { activity.changes(to: .dismissed) }
+        try await awaitRequests { activity.change(to: .dismissed) }
         if story.life.network.isOnline { try await story.knows(activity, as: "ended") }
     }
 
@@ -101,21 +102,21 @@ extension DayPlayer {
     }
 
     private func begin() async throws {
-        await story.phone.types[0].begins(activity)
+        await story.phone.types[0].begin(activity)
         try await until { activity.tokenStreams.listeners > 0 }
         try await live(1)
         try await rotate(0)
     }
 
     private func rotate(_ number: Int) async throws {
-        try await tells { activity.gets(Self.token("t\(number)", 80)) }
+        try await awaitRequests { activity.deliverToken(Self.token("t\(number)", 80)) }
     }
 
     private func startTokenComes(_ name: String) async throws {
         let (type, token) = (await story.phone.types[0], Self.token(name, 80))
-        try await tells {
-            type.keeps(startToken: token)
-            type.says(startToken: token)
+        try await awaitRequests {
+            type.setStartToken(token)
+            type.streamStartToken(token)
         }
     }
 
@@ -127,8 +128,7 @@ extension DayPlayer {
 // MARK: - Time
 
 extension DayPlayer {
-    /// Something happens that leads to requests.
-    private func tells(_ count: Int = 1, _ body: () async throws -> Void) async throws {
+    private func awaitRequests(_ count: Int = 1, _ body: () async throws -> Void) async throws {
         let before = await costs.requests.count
         try await body()
         try await until { await costs.requests.count >= before + count }
@@ -139,7 +139,7 @@ extension DayPlayer {
         try await live(until: clock.now().uptime + .seconds(seconds))
     }
 
-    /// Lets time go on from one timer to the next, so that each goes off when it is due.
+    /// Advances the clock from timer to timer, so that each fires when it is due.
     private func live(until end: Duration) async throws {
         await story.phone.rest()
         while let next = clock.nextWaking, next < end {
@@ -158,7 +158,7 @@ extension DayPlayer {
 
     private func seconds(to uptime: Duration) -> Double { max(0, (uptime - clock.now().uptime) / .seconds(1)) }
 
-    /// Waits for what must come, as long as a busy machine may take.
+    /// Waits for a condition, as long as a busy machine may take.
     private func until(_ condition: () async -> Bool) async throws {
         let end = ContinuousClock.now + .seconds(20)
         while !(await condition()) {

@@ -2,7 +2,7 @@ import Foundation
 import PushTokenRegistry
 import PushTokenRegistryTestSupport
 
-/// All that happened in a life, in words without tokens: it is printed when something was wrong.
+/// The events of a life in words without tokens, printed after a failure.
 final class Diary: Sendable {
     private let entries = LockedValue<[String]>([])
 
@@ -23,6 +23,5 @@ final class Diary: Sendable {
 }
 
 extension RecordedRequest {
-    /// The record that it is about, without its token.
     var name: String { "\(method) \(url.pathComponents.suffix(2).joined(separator: "/"))" }
 }

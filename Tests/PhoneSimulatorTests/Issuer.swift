@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// Signs the JWTs of the app's users; the service trusts its key.
+/// Signs the JWTs of the app's users. The service trusts its key.
 struct Issuer: Sendable {
     static let shared = Issuer()
     private static let name = "https://login.example.com"
@@ -15,7 +15,7 @@ struct Issuer: Sendable {
         ]
     }
 
-    /// A JWT of a user. The service checks it by the real clock.
+    /// A user's JWT. The service checks it by the real clock.
     func token(of user: String, isExpired: Bool = false) -> String {
         let now = Int(Date().timeIntervalSince1970) - (isExpired ? 7200 : 0)
         let header: [String: Any] = ["alg": "EdDSA", "kid": "ed", "typ": "JWT"]
@@ -23,12 +23,12 @@ struct Issuer: Sendable {
             "iss": Self.name, "aud": "food", "sub": user, "iat": now, "nbf": now, "exp": now + 3600,
         ]
         let text = [header, claims].map { Self.base64URL(Self.json($0)) }.joined(separator: ".")
-        // Signing with a sound key does not fail.
+        // Signing with a valid key does not fail.
         let signature = try? key.signature(for: Data(text.utf8))
         return "\(text).\(Self.base64URL(signature ?? Data()))"
     }
 
-    /// The user of a JWT in an `Authorization`; nil when it is no JWT.
+    /// The user of the JWT in `Authorization`; nil without a JWT.
     static func subject(of authorization: String) -> String? {
         let parts = authorization.dropFirst("Bearer ".count).split(separator: ".")
         guard parts.count == 3 else { return nil }

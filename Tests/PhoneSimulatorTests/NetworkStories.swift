@@ -2,47 +2,44 @@ import PushTokenRegistryTestSupport
 import PushTokenRegistry
 import Testing
 
-/// Networks that lie, lose and delay.
+/// Networks that falsify, lose and delay.
 @Suite(.timeLimit(.minutes(5))) struct NetworkStories {
-    @Test(
-        "What was told to nobody is told again",
-        arguments: [.offline, .portal, .emptyPortal, .failing, .throttled, .late] as [SimulatedNetwork.Mode]
-    )
-    func toldToNobody(_ mode: SimulatedNetwork.Mode) async throws {
+    @Test(arguments: [.offline, .portal, .emptyPortal, .failing, .throttled, .late] as [SimulatedNetwork.Mode])
+    func `Unconfirmed reports are sent again`(_ mode: SimulatedNetwork.Mode) async throws {
         try await Story.tell { story in
-            let ended = await story.begins()
+            let ended = await story.beginActivity()
             await story.play(.network(mode))
-            _ = await story.begins()
-            ended.changes(to: .ended)
+            _ = await story.beginActivity()
+            ended.change(to: .ended)
             await story.phone.rest()
             await story.play(.deviceToken, .network(.online), .time(seconds: 300))
             try await story.agrees()
         }
     }
 
-    @Test("An upload that dies with the app is made by the next one") func diesWithTheApp() async throws {
+    @Test func `A request that ends with the app is repeated at the next launch`() async throws {
         try await Story.tell { story in
-            let activity = await story.begins()
+            let activity = await story.beginActivity()
             await story.play(.network(.stuck))
-            activity.changes(to: .ended)
+            activity.change(to: .ended)
             await story.phone.rest()
-            // The list does not show it any more, so only the file knows how it ended.
+            // The activity is no longer listed, so only the file contains the reason of its end.
             await story.play(.kill, .endedOnesLeaveTheList, .network(.online), .launch(listIsLate: false))
             #expect(story.life.network.reasons(ofEnd: activity.id) == ["ended"])
         }
     }
 
-    @Test func `A registration that arrives after the end of its activity brings nothing back`() async throws {
+    @Test func `A registration that arrives after the end does not revive the activity`() async throws {
         try await Story.tell { story in
             await story.play(.network(.late))
-            let activity = await story.begins()
+            let activity = await story.beginActivity()
             await story.play(.network(.online), .activityEnds(0), .lateOnesArrive(10))
             try await story.handsOut(activity, false)
             try await story.agrees()
         }
     }
 
-    @Test("A pause that is asked for is kept, in the foreground too") func pause() async throws {
+    @Test func `A requested pause is kept, even in the foreground`() async throws {
         try await Story.tell { story in
             await story.play(.network(.throttled), .deviceToken, .network(.online), .foreground, .time(seconds: 30))
             try await story.finds(0, "device-tokens", of: 0)
@@ -51,24 +48,23 @@ import Testing
         }
     }
 
-    // The publishable key alone is answered 404; nobody can check a JWT for an app that is not there.
+    // Only the publishable key gets 404. The JWT of an unknown app cannot be checked.
 
-    @Test("An app that the registry does not know for some hours loses nothing of them")
-    func appIsMissing() async throws {
+    @Test func `An app that is unknown to the registry for hours loses no report`() async throws {
         try await Story.tell { story in
             await story.play(.signOut, .network(.astray))
-            let activity = await story.begins()
+            let activity = await story.beginActivity()
             await story.play(.time(seconds: 7 * 3600), .network(.online), .time(seconds: 3700))
             try await story.handsOut(activity)
         }
     }
 
-    @Test("One report that is refused blocks no other") func refusalBlocksNone() async throws {
+    @Test func `A refused report blocks no other report`() async throws {
         try await Story.tell { story in
             await story.play(.signOut, .network(.astray))
-            let first = await story.begins()
+            let first = await story.beginActivity()
             await story.play(.network(.online))
-            let second = await story.begins()
+            let second = await story.beginActivity()
             try await story.handsOut(first, false)
             try await story.handsOut(second)
             await story.play(.foreground)

@@ -3,7 +3,7 @@ import PushTokenRegistry
 import PushTokenRegistryTestSupport
 import TestSupport
 
-/// The life of a phone, step by step; it ends when all is quiet, and is then compared with what a sender sees.
+/// The life of a phone, step by step. At its end the phone is compared with a sender's view.
 actor PhoneLife {
     let service: SimulatedService
     let clock: TestClock
@@ -12,14 +12,13 @@ actor PhoneLife {
     private(set) var phone: SimulatedPhone
     private(set) var count = Counts()
 
-    /// Orders that activities of this life were for.
     var orders: [String] = []
-    /// Activities that were there when somebody signed out: the registry may have ended them for good.
+    /// Activities that existed at a sign-out. The registry may have ended them.
     var signedOut: Set<String> = []
-    /// Tokens of phones that are no more: nobody can tell the registry.
+    /// Tokens of replaced phones. No phone can report them any more.
     var abandoned: Set<String> = []
     private var numbers = 0
-    /// All tokens that there ever were, in hex.
+    /// All tokens so far, in hex.
     private var given: Set<String> = []
 
     struct Counts: Sendable {
@@ -28,9 +27,9 @@ actor PhoneLife {
         var requests = 0
     }
 
-    /// The world begins so long before the real time, which it never passes: the registry believes Postgres's clock.
+    /// The world begins this long before the real time and never passes it, because the registry uses Postgres's clock.
     static let headStart = Duration.seconds(4 * 86_400)
-    /// The quiet at the end needs some time, too.
+    /// Time for the quiet end of a life.
     private static let reserve = Duration.seconds(1800)
 
     init(_ name: String, on service: SimulatedService, seed: UInt64 = 0, headStart: Duration = headStart) {
@@ -40,7 +39,6 @@ actor PhoneLife {
         phone = SimulatedPhone(name, service, clock: clock, network: network)
     }
 
-    /// Plays steps that the seed says, and gives what is wrong in the end.
     static func faults(of seed: UInt64, on service: SimulatedService) async throws -> (
         faults: [String], life: PhoneLife
     ) {
@@ -66,7 +64,7 @@ actor PhoneLife {
     func play(_ step: Step) async {
         network.diary.add("\(step)")
         count.steps += 1
-        // No two things happen in the same millisecond.
+        // Each step has its own millisecond.
         goOn(0.01)
         await rememberSigningOut()
         await take(step)
@@ -83,7 +81,7 @@ actor PhoneLife {
             .prewarm, .unlock,
             .newPhoneFromBackup:
             await takeProcess(step)
-        case .network(let mode): network.becomes(mode)
+        case .network(let mode): network.setMode(mode)
         case .handedOverOnesGo(let count): await network.handedOverOnesGo(count)
         case .lateOnesArrive(let count): await network.lateOnesArrive(count)
         case .someArriveAgain(let count): await network.arriveAgain(count)
@@ -108,16 +106,16 @@ actor PhoneLife {
         switch step {
         case .activityBegins(let reuses): begin(order: reuses ? orders.last : nil)
         case .activityIsScheduled: begin(startsAt: clock.rightTime.date.addingTimeInterval(1800))
-        case .scheduledOneStarts(let number): pick(number) { $0.phase == .pending }?.changes(to: .active)
+        case .scheduledOneStarts(let number): pick(number) { $0.phase == .pending }?.change(to: .active)
         case .tokenRotates(let number, let rotation): rotate(number, rotation)
-        case .activityEnds(let number): pick(number, \.phase.runs)?.changes(to: .ended)
-        case .userSwipes(let number): pick(number, \.phase.runs)?.changes(to: .dismissed)
+        case .activityEnds(let number): pick(number, \.phase.runs)?.change(to: .ended)
+        case .userSwipes(let number): pick(number, \.phase.runs)?.change(to: .dismissed)
         case .endedOneSpeaks(let number):
             if let activity = pick(number, { !$0.phase.runs }), let token = activity.token {
-                activity.says(String(decoding: token, as: UTF8.self))
+                activity.streamToken(String(decoding: token, as: UTF8.self))
             }
         case .endedOnesLeaveTheList: leaveTheList()
-        case .activityGoesStale(let number): pick(number) { $0.phase == .active }?.changes(to: .stale)
+        case .activityGoesStale(let number): pick(number) { $0.phase == .active }?.change(to: .stale)
         default: break
         }
     }
@@ -132,28 +130,27 @@ actor PhoneLife {
         let id = next("a")
         let order = order ?? "\(id)-order"
         if orders.last != order { orders.append(order) }
-        // At first there is no token yet, more often than not.
+        // Most activities have no token at first.
         let token = hasToken ?? numbers.isMultiple(of: 3) ? nextToken("t") : nil
         let phase = startsAt == nil ? ActivityPhase.active : .pending
         let activity = FakeActivity(id, order, phase: phase, token: token, startsAt: startsAt)
-        phone.types[numbers % 2].begins(activity)
+        phone.types[numbers % 2].begin(activity)
         return activity
     }
 
-    /// An activity gets a new token, and says so.
-    func tokenComes(to activity: FakeActivity) { activity.gets(nextToken("t")) }
+    func tokenComes(to activity: FakeActivity) { activity.deliverToken(nextToken("t")) }
 
     private func rotate(_ number: Int, _ rotation: Step.Rotation) {
         guard let activity = pick(number, \.phase.runs) else { return }
         switch rotation {
-        case .told: tokenComes(to: activity)
-        case .silent: activity.keeps(nextToken("t"))
+        case .streamed: tokenComes(to: activity)
+        case .silent: activity.setToken(nextToken("t"))
         }
     }
 
     private func leaveTheList() {
         for type in phone.types {
-            for activity in type.activities where !activity.phase.runs { type.unlists(activity.id) }
+            for activity in type.activities where !activity.phase.runs { type.removeFromList(activity.id) }
         }
     }
 
@@ -161,12 +158,12 @@ actor PhoneLife {
         switch step {
         case .startToken(let type, let isSilent):
             let token = nextToken("s")
-            phone.types[type].keeps(startToken: token)
-            if !isSilent { phone.types[type].says(startToken: token) }
-        case .deviceToken: await phone.gets(deviceToken: nextToken("d"))
+            phone.types[type].setStartToken(token)
+            if !isSilent { phone.types[type].streamStartToken(token) }
+        case .deviceToken: await phone.setDeviceToken(nextToken("d"))
         case .widgetToken(let isRemoved):
-            phone.system.gets(widgetToken: isRemoved ? nil : Data(nextToken("w").utf8))
-        case .activitiesAreSwitched(let on): phone.system.switches(on: on)
+            phone.system.setWidgetToken(isRemoved ? nil : Data(nextToken("w").utf8))
+        case .activitiesAreSwitched(let on): phone.system.setSwitch(on: on)
         default: break
         }
     }
@@ -178,9 +175,9 @@ actor PhoneLife {
         case .killAtWrite(let moment, let write): await phone.app?.end.comes(at: moment, write: write)
         case .foreground: await comeToForeground()
         case .background: await goToBackground()
-        case .restart: await phone.restarts(boot: next("boot"))
+        case .restart: await phone.restart(boot: next("boot"))
         case .prewarm:
-            await phone.restarts(boot: next("boot"))
+            await phone.restart(boot: next("boot"))
             await phone.launch()
         case .unlock: await phone.unlock()
         case .newPhoneFromBackup: await replace()
@@ -191,12 +188,12 @@ actor PhoneLife {
     private func launch(listIsLate: Bool) async {
         guard await phone.app == nil else { return }
         count.launches += 1
-        if listIsLate { for type in phone.types { type.hides(true) } }
+        if listIsLate { for type in phone.types { type.setHidden(true) } }
         await phone.launch()
         guard listIsLate else { return }
         await phone.rest()
         goOn(0.5)
-        for type in phone.types { type.hides(false) }
+        for type in phone.types { type.setHidden(false) }
     }
 
     func comeToForeground() async {
@@ -204,12 +201,12 @@ actor PhoneLife {
         await phone.unlock()
         if await phone.app == nil { await launch(listIsLate: false) }
         await phone.rest()
-        phone.system.comesToForeground()
+        phone.system.enterForeground()
     }
 
-    /// An app that runs is given the time that it asks for, within reason.
+    /// Gives a running app the background time that it asks for, within limits.
     private func goToBackground() async {
-        phone.system.goesToBackground()
+        phone.system.enterBackground()
         await phone.rest()
         if phone.system.backgroundTasks > 0 { goOn(26) }
     }
@@ -230,15 +227,15 @@ actor PhoneLife {
         signedOut.formUnion(activities.map(\.id))
     }
 
-    /// An app that died while it signed out, or changed its user, does so once more, and ends what began meanwhile.
+    /// An app that died during a sign-out or a change of users repeats it, and ends activities that began meanwhile.
     private func rememberSigningOut() async {
         let (isSigningOut, isChangingUser) = await (phone.isSigningOut, phone.isChangingUser)
         if isSigningOut || isChangingUser { signedOut.formUnion(activities.map(\.id)) }
     }
 
-    /// Makes all quiet: the network is there, credentials are right, the app is in the foreground, and nothing waits.
+    /// Restores network, credentials and foreground, and waits until no report is left.
     func becomeQuiet() async {
-        network.becomes(.online)
+        network.setMode(.online)
         await network.lateOnesArrive()
         await network.handedOverOnesGo()
         phone.session.withLock { $0 = .valid }
@@ -248,18 +245,18 @@ actor PhoneLife {
             await phone.rest()
             goOnInTheReserve(2)
             await phone.rest()
-            phone.system.comesToForeground()
+            phone.system.enterForeground()
             await phone.rest()
             if await waiting().isEmpty { break }
             goOnInTheReserve(60)
         }
     }
 
-    /// All that waits for an answer, and should not.
+    /// The reports that wait but should not.
     ///
-    /// The registry may know an activity as one of the user before, whose log-out has ended it. What is said of it is refused as
-    /// another's, and kept for a day (C13). So is the log-out of one who never came to be known; what a log-out does is seen in the
-    /// tokens.
+    /// The registry may know an activity as the former user's, ended by a log-out. A report on it is refused as
+    /// another's and kept for a day (C13). The log-out of an unknown user is kept too. The tokens show the effect of a
+    /// log-out.
     func waiting() async -> [String] {
         guard let app = await phone.app else { return ["the app does not run"] }
         return await app.waiting().filter { name in
@@ -275,7 +272,7 @@ actor PhoneLife {
         if clock.rightTime + .seconds(seconds) < Timestamp(Date()) { clock.advance(by: seconds) }
     }
 
-    /// All that is wrong once all is quiet; with `repeatsAll`, also after every request of the life has arrived once more.
+    /// The faults after all is quiet; with `repeatsAll`, also after all requests have arrived once more.
     func endFaults(repeatsAll: Bool = false) async throws -> [String] {
         await becomeQuiet()
         var faults = try await compared()
@@ -288,14 +285,14 @@ actor PhoneLife {
         return faults
     }
 
-    /// The phone's last words may still be on its way within the app.
+    /// Tries again, because the phone's last report may still be on its way within the app.
     func compared() async throws -> [String] {
         var faults: [String] = []
         for _ in 0..<20 {
             faults = try await Comparison(self).faults()
             if faults.isEmpty { break }
             await phone.rest()
-            // The service asks for a second's pause of an installation that tells two lists at once.
+            // The service asks an installation for a pause of a second after two lists at once.
             goOnInTheReserve(1)
             await phone.rest()
         }

@@ -4,10 +4,10 @@ import PushTokenRegistryTestSupport
 import TestSupport
 import Testing
 
-/// The true client, on a simulated phone, against the true service on a real Postgres.
+/// The real client on a simulated phone, with the real service on Postgres.
 ///
-/// A life that fails prints its seed and its history. `PUSHREG_PHONE_SEED=17` plays life 17 alone, and `PUSHREG_PHONE_SEED=1000-1299`
-/// those lives in the place of the first ones.
+/// A failed life prints its seed and history. `PUSHREG_PHONE_SEED=17` plays only life 17, and
+/// `PUSHREG_PHONE_SEED=1000-1299` plays those lives instead of the first ones.
 @Suite(.timeLimit(.minutes(60))) struct PhoneLifeTests {
     private static let count = UInt64(TestScale.isLong ? 10_000 : 150)
     private static let seeds: ClosedRange<UInt64> = {
@@ -17,7 +17,7 @@ import Testing
         return first...last
     }()
 
-    @Test func `Random lives: once all is quiet, what a sender sees is what the phone shows`() async throws {
+    @Test func `After random lives, senders see the activities and tokens of the phone`() async throws {
         let begin = ContinuousClock.now
         let totals = LockedValue(PhoneLife.Counts())
         try await SimulatedService.run { service in

@@ -1,10 +1,10 @@
 import PushTokenRegistry
 
-/// The end of a process: whatever its code still does afterwards has no effect on the phone.
+/// The end of a process. Code that still runs afterwards has no effect on the phone.
 final class ProcessEnd: Sendable {
     enum Moment: Sendable, CaseIterable {
         case beforeWrite
-        /// Half of the bytes are in the file.
+        /// Half of the bytes are written.
         case duringWrite
         case afterWrite
     }
@@ -12,7 +12,7 @@ final class ProcessEnd: Sendable {
     private struct State: Sendable {
         var isOver = false
         var planned: (moment: Moment, write: Int)?
-        /// How many times it wrote, or tried to.
+        /// The number of attempted writes.
         var writes = 0
         var waiting: [UInt64: @Sendable () -> Void] = [:]
         var last: UInt64 = 0
@@ -44,7 +44,7 @@ final class ProcessEnd: Sendable {
         for body in waiting { body() }
     }
 
-    /// Does something at the end, or at once if it has come.
+    /// Runs a closure at the end, or at once after the end.
     func notify(_ body: @escaping @Sendable () -> Void) -> UInt64? {
         let id: UInt64? = state.withLock { state in
             guard !state.isOver else { return nil }

@@ -2,14 +2,14 @@ import Foundation
 import PushTokenRegistry
 import PushTokenRegistryTestSupport
 
-/// The phone's clocks, until the process ends: then all waiting is over.
+/// The phone's clocks. When the process ends, all waiting ends.
 struct ProcessClock: ClientClock {
     let clock: TestClock
     let end: ProcessEnd
     let meter: CostMeter
 
     func now() -> DeviceTime {
-        // All that still waits has waited long enough.
+        // Every wait is over.
         guard !end.isOver else { return DeviceTime(wall: .at(0), uptime: .seconds(1_000_000_000), boot: "none") }
         return clock.now()
     }
@@ -30,7 +30,7 @@ struct ProcessClock: ClientClock {
     }
 }
 
-/// The phone's file, until the process ends, which may be at a write.
+/// The phone's file until the process ends, possibly at a write.
 struct ProcessStorage: StateStorage {
     let storage: TestStorage
     let end: ProcessEnd
@@ -55,7 +55,6 @@ struct ProcessStorage: StateStorage {
     func setAside() { if !end.isOver { storage.setAside() } }
 }
 
-/// The phone's keychain, until the process ends.
 struct ProcessSecrets: InstallationIDStore {
     let installationIDs: TestInstallationIDStore
     let end: ProcessEnd
@@ -64,7 +63,7 @@ struct ProcessSecrets: InstallationIDStore {
     func keep(_ secret: String) -> String? { end.isOver ? nil : installationIDs.keep(secret) }
 }
 
-/// The network, until the process ends. What is under way then may arrive all the same.
+/// The network until the process ends. Requests under way may still arrive.
 struct ProcessTransport: Sendable {
     let network: SimulatedNetwork
     let clock: TestClock

@@ -2,14 +2,14 @@ import Foundation
 import PushTokenRegistry
 import PushTokenRegistryTestSupport
 
-/// The registry as a sender sees it: all questions are asked over HTTP.
+/// The registry as senders see it, over HTTP.
 struct SenderView: Sendable {
     let service: URL
     let key: String?
     let transport: HTTPTransport
 
     struct Handed: Sendable, Hashable {
-        /// Nil for the tokens of an installation.
+        /// Nil for tokens of an installation.
         let activityID: String?
         let attributesType: String?
         /// Lower-case hex.
@@ -18,7 +18,6 @@ struct SenderView: Sendable {
 
     private var base: String { "/v1/apps/\(SimulatedService.bundleID)/sandbox" }
 
-    /// All that is handed out under aliases of one kind.
     func activities(under values: [String], kind: String = "liveactivityId") async throws -> [Handed] {
         guard !values.isEmpty else { return [] }
         let aliases = values.map { ["kind": kind, "value": $0] }
@@ -29,14 +28,13 @@ struct SenderView: Sendable {
         return results.flatMap { Self.handed($0["activities"]) }
     }
 
-    /// The tokens of installations that are found under an alias.
+    /// The tokens of a user's installations.
     ///
     /// - Parameter list: `start-tokens`, `device-tokens` or `tokens/widget`.
     func tokens(_ list: String, ofUser user: String) async throws -> [Handed] {
         Self.handed(try await call("GET", "\(base)/aliases/userId/\(user)/\(list)", nil)["tokens"])
     }
 
-    /// The token that is handed out for one activity, by its id.
     func token(ofActivity id: String) async throws -> String? {
         try await call("GET", "\(base)/activities/\(id)", nil)["token"] as? String
     }
@@ -59,7 +57,7 @@ struct SenderView: Sendable {
         }
     }
 
-    /// Makes a call; what is not answered at once is asked again.
+    /// Makes a call, and repeats it while no usable response comes.
     func call(_ method: String, _ path: String, _ body: [String: Any]?) async throws -> [String: Any] {
         var fields = ["Content-Type": "application/json"]
         if let key { fields["Authorization"] = "Bearer \(key)" }
@@ -79,7 +77,6 @@ struct SenderView: Sendable {
     }
 }
 
-/// The service said something that no test expects.
 struct UnexpectedAnswer: Error, CustomStringConvertible {
     let description: String
 

@@ -2,7 +2,7 @@ import PushTokenRegistryTestSupport
 
 @testable import PushTokenRegistry
 
-/// One process of the app with the true client in it.
+/// One process of the app, with the real client.
 final class SimulatedApp: Sendable {
     let registry: LiveActivityRegistry
     let end = ProcessEnd()
@@ -24,13 +24,12 @@ final class SimulatedApp: Sendable {
 
     var isAlive: Bool { !end.isOver }
 
-    /// As many as are answered by nobody yet, and not hanging in the network.
+    /// Whether only the requests that hang in the network are unanswered.
     func isResting(with stuck: Int) async -> Bool {
         await registry.drain()
         return await registry.outbox.underWay.count <= stuck
     }
 
-    /// Whether a report of an activity's present token waits.
     func waits(withTokenOf activity: FakeActivity) async -> Bool {
         await registry.outbox.entries.contains { entry in
             guard case .registration(let registration) = entry.report else { return false }
@@ -39,6 +38,5 @@ final class SimulatedApp: Sendable {
         }
     }
 
-    /// The names of what waits.
     func waiting() async -> [LiveActivityRegistry.Subject] { await registry.outbox.entries.map(\.subject) }
 }

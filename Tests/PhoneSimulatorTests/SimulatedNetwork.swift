@@ -3,50 +3,48 @@ import PushTokenRegistry
 import PushTokenRegistryTestSupport
 import TestSupport
 
-/// The network between a phone and the service, which outlives the app.
+/// The network between phone and service, which outlives the app.
 final class SimulatedNetwork: Sendable {
-    /// The weather: what becomes of a request.
     enum Mode: Sendable, CaseIterable {
         case online
         case offline
-        /// Somebody else answers, with a page to sign in at.
         case portal
-        /// The same without a page, as portals answer the questions of phones.
+        /// A captive portal responds without a page, as to a phone's probe.
         case emptyPortal
-        /// The service takes the request, and its answer is lost.
+        /// The service accepts the request, and its response is lost.
         case deaf
-        /// The request hangs until the weather changes.
+        /// The request hangs until the mode changes.
         case stuck
-        /// The phone hears nothing, and the request arrives much later.
+        /// The phone gets no response, and the request arrives much later.
         case late
-        /// A proxy says 502, whether the service took the request or not.
+        /// A proxy responds 502. The service may have accepted the request.
         case failing
-        /// A proxy says 429, and asks for a pause.
+        /// A proxy responds 429 with a pause.
         case throttled
-        /// The service looks at another app than the phone's: it was not made yet, or the address is wrong.
+        /// The service does not know the phone's app: the app does not exist yet, or the address is wrong.
         case astray
-        /// One of the others for each request.
+        /// Each request gets a random mode.
         case changing
     }
 
     private struct State: Sendable {
         var mode = Mode.online
         var seed: UInt64
-        /// All that arrived and was not refused for its time, as iOS may upload the same bytes again.
+        /// Requests that arrived and were not refused for their time. iOS may upload them again.
         var sent: [RecordedRequest] = []
-        /// Requests that arrive later, judged by the time at which they went.
+        /// Requests that arrive later, judged by the time of their departure.
         var late: [RecordedRequest] = []
-        /// Requests that iOS sends in the app's place.
+        /// Requests that iOS sends in place of the app.
         var submitted: [RecordedRequest] = []
         var stuck: [CheckedContinuation<Void, Never>] = []
         var underWay = 0
         var idle: [CheckedContinuation<Void, Never>] = []
         var delivered: [RecordedRequest] = []
         var violations: [String] = []
-        /// Activities whose end was answered.
+        /// Activities with an answered end.
         var ended: Set<String> = []
 
-        /// Another generator each time.
+        /// A new generator each time.
         mutating func generator() -> SeededGenerator {
             var generator = SeededGenerator(seed: seed)
             seed = generator.next()
@@ -67,11 +65,10 @@ final class SimulatedNetwork: Sendable {
     var violations: [String] { state.withLock { $0.violations } }
     var ended: Set<String> { state.withLock { $0.ended } }
     var delivered: [RecordedRequest] { state.withLock { $0.delivered } }
-    /// Nothing is between the phone and the service.
     var isOnline: Bool { state.withLock { $0.mode == .online } }
     var stuck: Int { state.withLock { $0.stuck.count } }
 
-    func becomes(_ mode: Mode) {
+    func setMode(_ mode: Mode) {
         let stuck = state.withLock { state in
             state.mode = mode
             defer { state.stuck = [] }
@@ -89,7 +86,7 @@ final class SimulatedNetwork: Sendable {
             mode = self.mode()
         }
         switch mode {
-        // Neither of the last two comes to here.
+        // `changing` and `stuck` do not get here.
         case .online, .changing, .stuck: return await deliver(request)
         case .offline: return .notSent
         case .portal: return .response(Self.portal)
@@ -150,7 +147,7 @@ final class SimulatedNetwork: Sendable {
         for continuation in idle { continuation.resume() }
     }
 
-    /// Returns once nothing is between the phone and the service, except what hangs.
+    /// Returns once no request is on its way, except stuck ones.
     func rests() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
@@ -164,10 +161,9 @@ final class SimulatedNetwork: Sendable {
 
 }
 
-// MARK: - Answers of others
+// MARK: - Other responses
 
 extension SimulatedNetwork {
-    /// A portal's page, with a status of 200.
     private static let portal = page(200, "Welcome to the hotel")
     private static let badGateway = page(502, "Bad gateway")
     private static let tooMany = page(429, "Slow down", ["Retry-After": "40"])
@@ -197,7 +193,7 @@ extension SimulatedNetwork {
         return .response(WorldTime(now: clock.rightTime).homeward(answer))
     }
 
-    /// Nothing of an ended activity is handed out once its end was answered.
+    /// An activity with an answered end must not be returned to senders.
     private func look(at request: RecordedRequest, _ answer: TransportResponse) async {
         let path = request.url.path.split(separator: "/").map(String.init)
         guard request.method == "DELETE", answer.status == 204, path.count == 6, path[4] == "activities" else { return }
@@ -215,7 +211,7 @@ extension SimulatedNetwork {
         diary.add("    WRONG: \(text)")
     }
 
-    /// So many of the requests that are late arrive, in any order; nil for all.
+    /// Delivers late requests in random order; nil for all.
     func lateOnesArrive(_ count: Int? = nil) async {
         let requests = state.withLock { state in
             var generator = state.generator()
@@ -227,13 +223,13 @@ extension SimulatedNetwork {
         for request in requests { _ = await deliver(request) }
     }
 
-    /// The system is given requests. What it was given before may go all the same: it may have been on its way.
+    /// Gives requests to the system. It may still send earlier ones, because they may be on their way.
     func handOver(_ requests: [RecordedRequest]) {
         state.withLock { $0.submitted += requests }
         for request in requests { diary.add("    handed over: \(request.name)") }
     }
 
-    /// The system sends so many of what it was given, in any order, and some of it once more later; nil for all.
+    /// The system sends some of its requests in random order, and repeats some later; nil for all.
     func handedOverOnesGo(_ count: Int? = nil) async {
         guard state.withLock({ [.online, .deaf, .late, .changing].contains($0.mode) }) else { return }
         let requests = state.withLock { state in
@@ -246,7 +242,7 @@ extension SimulatedNetwork {
         for request in requests { _ = await deliver(request) }
     }
 
-    /// So many of all that ever arrived arrives once more, in any order; nil for all.
+    /// Delivers earlier requests again in random order; nil for all.
     func arriveAgain(_ count: Int? = nil) async {
         let requests = state.withLock { state in
             var generator = state.generator()

@@ -2,12 +2,12 @@ import Foundation
 import PushTokenRegistry
 import PushTokenRegistryTestSupport
 
-/// A phone in its owner's hand: what is on it outlives the app's processes.
+/// A phone with its owner. Its contents outlive the app's processes.
 actor SimulatedPhone {
     nonisolated let service: SimulatedService
     nonisolated let network: SimulatedNetwork
     nonisolated let clock: TestClock
-    /// Names of this life, so that lives may share a service.
+    /// Unique to this life, because lives share a service.
     nonisolated let name: String
     nonisolated let system: FakePhone
     nonisolated let types: [FakeType]
@@ -16,16 +16,15 @@ actor SimulatedPhone {
 
     private(set) var app: SimulatedApp?
     private(set) var isUnlocked = true
-    /// The user who is signed in, as the app itself remembers it.
     private(set) var user: String?
     private(set) var deviceToken: String?
-    /// Whether the app's own session gives a JWT now, and a valid one.
+    /// The app's session, which gives a valid JWT, an expired one, or none.
     nonisolated let session = LockedValue(Session.valid)
-    /// The app has begun to sign its user out, and does not know yet that the client has taken it.
+    /// A sign-out has begun, and the client may not have it yet.
     private(set) var isSigningOut = false
 
-    /// The client's file has another user than the app: the app died before the sign-in was written. At its next launch the one
-    /// before is signed out, and what runs by then is ended.
+    /// The client's file has another user than the app, because the app died before the sign-in was written. The next
+    /// launch signs the former user out and ends the running activities.
     var isChangingUser: Bool {
         guard let user, let known = storage.bytes.flatMap(StoredState.init)?.user else { return false }
         return known != user
@@ -33,10 +32,10 @@ actor SimulatedPhone {
 
     enum Session: Sendable { case valid, expired, none }
 
-    /// A phone that got a backup of another one is a new one too: reports are in no backup, and the keychain's entry is of one
-    /// device only. What the app itself remembers comes along.
+    /// A phone restored from another phone's backup is a new phone: reports are in no backup, and the keychain entry
+    /// belongs to one device. The app's own data is restored.
     ///
-    /// - Parameter user: who is signed in, by the backup.
+    /// - Parameter user: the signed-in user in the backup.
     init(_ name: String, _ service: SimulatedService, clock: TestClock, network: SimulatedNetwork, user: String? = nil)
     {
         (self.name, self.service, self.clock, self.network) = (name, service, clock, network)
@@ -53,7 +52,7 @@ actor SimulatedPhone {
         appBegins(app)
     }
 
-    /// The app's own code at launch; nothing of its own can be read before the first unlock.
+    /// The app's code at launch. Before the first unlock it cannot read its own data.
     private func appBegins(_ app: SimulatedApp) {
         guard isUnlocked else { return }
         if isSigningOut { signOut(of: app) }
@@ -76,7 +75,6 @@ actor SimulatedPhone {
         bury()
     }
 
-    /// Lets go of processes that have died.
     func bury() {
         if app?.isAlive == false { app = nil }
         guard app == nil else { return }
@@ -88,15 +86,15 @@ actor SimulatedPhone {
 // MARK: - The owner and the system
 
 extension SimulatedPhone {
-    /// The phone is started anew: until its first unlock nothing can be read.
-    func restarts(boot: String) {
+    /// Restarts the phone. Nothing is readable before the first unlock.
+    func restart(boot: String) {
         app?.end.comes()
         bury()
         isUnlocked = false
         storage.lock()
         installationIDs.lock()
         system.lock()
-        clock.restarts(boot: boot)
+        clock.restart(boot: boot)
     }
 
     func unlock() {
@@ -122,7 +120,7 @@ extension SimulatedPhone {
         signOut(of: app)
     }
 
-    /// It may take five seconds of the phone's time. An app that dies meanwhile does it once more.
+    /// A sign-out takes up to five seconds of the phone's time. An app that dies meanwhile repeats it.
     private func signOut(of app: SimulatedApp) {
         Task {
             await app.registry.signOut()
@@ -130,12 +128,12 @@ extension SimulatedPhone {
         }
     }
 
-    func gets(deviceToken: String) {
+    func setDeviceToken(_ deviceToken: String) {
         self.deviceToken = deviceToken
         if isUnlocked { app?.registry.register(deviceToken: Data(deviceToken.utf8)) }
     }
 
-    /// Nothing happens any more until the clock goes on, the network changes, or somebody does something.
+    /// Returns once nothing more happens without a change of clock, network or user.
     func rest() async {
         var looks = 0
         while looks < 3 {

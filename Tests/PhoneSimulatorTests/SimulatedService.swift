@@ -4,10 +4,10 @@ import PushTokenRegistry
 import RegistryServer
 import TestSupport
 
-/// The true service on a real Postgres, with an app whose users sign in with JWTs.
+/// The real service on Postgres, with an app and users with JWTs.
 struct SimulatedService: Sendable {
     static let bundleID = "com.example.food"
-    /// Long enough that nothing ends of age in worlds that begin days ago.
+    /// Long enough that no activity expires in a world that begins days ago.
     static let lifetime = "PT168H"
     let url: URL
     let clientKey: String

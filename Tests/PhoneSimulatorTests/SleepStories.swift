@@ -2,12 +2,11 @@ import PushTokenRegistryTestSupport
 import PushTokenRegistry
 import Testing
 
-/// C19: the system sends in the place of an app that sleeps or is dead.
+/// C19: the system sends in place of an app that sleeps or is dead.
 @Suite(.timeLimit(.minutes(5))) struct SleepStories {
-    @Test("A token that changed before the app went to the background arrives, though the app never runs again")
-    func neverRunsAgain() async throws {
+    @Test func `A token that changed before the background arrives, even if the app never runs again`() async throws {
         try await Story.tell { story in
-            let activity = await story.begins()
+            let activity = await story.beginActivity()
             await story.play(.network(.offline))
             await story.tokenComes(to: activity)
             await story.play(.background, .kill, .network(.online), .time(seconds: 1800), .handedOverOnesGo(50))
@@ -15,10 +14,9 @@ import Testing
         }
     }
 
-    @Test("A token that iOS wakes the app for arrives, though nobody answered and the app never runs again")
-    func wokenInTheBackground() async throws {
+    @Test func `A token that wakes an offline app arrives, even if the app never runs again`() async throws {
         try await Story.tell { story in
-            let activity = await story.begins()
+            let activity = await story.beginActivity()
             await story.play(.background, .network(.offline))
             let (system, before) = (await story.phone.system, await story.phone.system.endedTasks)
             await story.tokenComes(to: activity)
@@ -29,16 +27,16 @@ import Testing
         }
     }
 
-    @Test func `What arrives by both ways changes nothing, after a rotation and after the end neither`() async throws {
+    @Test func `Duplicates from the system change nothing, even after a rotation or an end`() async throws {
         try await Story.tell { story in
-            let (rotating, ending) = (await story.begins(), await story.begins())
+            let (rotating, ending) = (await story.beginActivity(), await story.beginActivity())
             await story.play(.network(.offline))
             await story.tokenComes(to: rotating)
             await story.tokenComes(to: ending)
             await story.play(.deviceToken, .background, .network(.online), .foreground, .handedOverOnesGo(2))
             try await story.agrees()
             await story.tokenComes(to: rotating)
-            ending.changes(to: .dismissed)
+            ending.change(to: .dismissed)
             await story.phone.rest()
             await story.play(.deviceToken, .time(seconds: 1800), .handedOverOnesGo(50), .handedOverOnesGo(50))
             try await story.handsOut(rotating)
@@ -47,12 +45,11 @@ import Testing
         }
     }
 
-    @Test("What was handed over before a log-out arrives after it under its own user's name, and brings nothing back")
-    func afterTheLogOut() async throws {
+    @Test func `Reports submitted before a log-out keep their user and revive nothing after it`() async throws {
         try await Story.tell { story in
-            let known = await story.begins()
+            let known = await story.beginActivity()
             await story.play(.network(.offline))
-            let unknown = await story.begins()
+            let unknown = await story.beginActivity()
             await story.tokenComes(to: known)
             await story.play(.deviceToken, .startToken(type: 0, isSilent: false), .background, .foreground)
             await story.play(.network(.online), .signIn(1), .time(seconds: 10), .handedOverOnesGo(50))
@@ -69,10 +66,9 @@ import Testing
         }
     }
 
-    @Test("A log-out is handed over too, and nothing of the next user before it is answered") func logOut() async throws
-    {
+    @Test func `A log-out goes to the system, but the next user's reports wait for its response`() async throws {
         try await Story.tell { story in
-            let activity = await story.begins()
+            let activity = await story.beginActivity()
             await story.play(.deviceToken, .network(.offline), .signIn(1), .background, .kill)
             await story.play(.network(.online), .time(seconds: 1800), .handedOverOnesGo(50))
             try await story.knows(activity, as: "ended")

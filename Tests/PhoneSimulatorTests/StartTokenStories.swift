@@ -1,18 +1,16 @@
 import PushTokenRegistryTestSupport
 import Testing
 
-/// The start token, which nobody hears of when it goes stale, and the switch in Settings.
+/// Silently stale start tokens, and the switch in Settings.
 @Suite(.timeLimit(.minutes(5))) struct StartTokenStories {
-    @Test("A start token that changed in silence is handed out once the app is in the foreground")
-    func silentChange() async throws {
+    @Test func `Senders get a silently changed start token after the next foreground`() async throws {
         try await Story.tell { story in
             await story.play(.startToken(type: 0, isSilent: false), .startToken(type: 0, isSilent: true), .foreground)
             try await story.agrees()
         }
     }
 
-    @Test("A start token that comes two seconds after the launch, in silence, is handed out")
-    func lateToken() async throws {
+    @Test func `Senders get a start token that arrives silently 2 seconds after the launch`() async throws {
         try await Story.tell { story in
             await story.play(.kill, .launch(listIsLate: false), .startToken(type: 1, isSilent: true), .time(seconds: 1))
             await story.play(.time(seconds: 1))
@@ -20,8 +18,7 @@ import Testing
         }
     }
 
-    @Test("Activities that are switched off in Settings take the start tokens back; switched on, they are there again")
-    func switchedOff() async throws {
+    @Test func `Switching activities off removes the start tokens, and switching on restores them`() async throws {
         try await Story.tell { story in
             await story.play(.startToken(type: 0, isSilent: false), .activitiesAreSwitched(on: false))
             try await story.finds(0, "start-tokens", of: 0)
@@ -30,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("The switch is looked at, though it was moved while no app ran") func switchedOffUnseen() async throws {
+    @Test func `A switch that moved while no app ran is noticed at launch`() async throws {
         try await Story.tell { story in
             await story.play(.startToken(type: 0, isSilent: false), .kill, .activitiesAreSwitched(on: false))
             await story.play(.launch(listIsLate: false))
@@ -38,8 +35,7 @@ import Testing
         }
     }
 
-    @Test("The same start token is confirmed again after a day, without any launch") func confirmedDaily() async throws
-    {
+    @Test func `An unchanged start token is confirmed after a day without a launch`() async throws {
         try await Story.tell { story in
             await story.play(.startToken(type: 0, isSilent: false))
             let before = story.life.network.delivered(to: "start-tokens/Delivery")

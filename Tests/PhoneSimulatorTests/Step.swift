@@ -1,8 +1,7 @@
 import TestSupport
 
-/// Something that happens in the life of a phone.
 enum Step: Sendable, Hashable {
-    // Activities. Each is about the one that a number says, of all that there are.
+    // Activities. A number selects one of the suitable activities.
     case activityBegins(reusesOrder: Bool)
     case activityIsScheduled
     case scheduledOneStarts(Int)
@@ -43,11 +42,11 @@ enum Step: Sendable, Hashable {
     case signOut
     case session(SimulatedPhone.Session)
 
-    enum Rotation: Sendable, CaseIterable { case told, silent }
+    enum Rotation: Sendable, CaseIterable { case streamed, silent }
 }
 
 extension Step {
-    /// A step by the luck of the draw; common ones come more often.
+    /// A random step. Common steps have a greater weight.
     static func draw(_ generator: inout SeededGenerator) -> Step {
         var ticket = Int.random(in: 0..<Self.tickets, using: &generator)
         for (weight, make) in table {
@@ -65,7 +64,7 @@ extension Step {
         (12, { .activityBegins(reusesOrder: .random(percent: 15, &$0)) }),
         (2, { _ in .activityIsScheduled }),
         (3, { .scheduledOneStarts(.any(&$0)) }),
-        (12, { .tokenRotates(.any(&$0), .random(percent: 75, &$0) ? .told : .silent) }),
+        (12, { .tokenRotates(.any(&$0), .random(percent: 75, &$0) ? .streamed : .silent) }),
         (5, { .activityEnds(.any(&$0)) }),
         (5, { .userSwipes(.any(&$0)) }),
         (2, { .endedOneSpeaks(.any(&$0)) }),

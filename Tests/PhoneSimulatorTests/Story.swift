@@ -3,11 +3,10 @@ import PushTokenRegistryTestSupport
 import TestSupport
 import Testing
 
-/// A life that a test tells step by step, with a service of its own.
 struct Story: Sendable {
     let life: PhoneLife
 
-    /// Begins with an app that runs in the foreground, and a user who is signed in.
+    /// Starts with the app in the foreground and a signed-in user.
     static func tell(
         headStart: Duration = PhoneLife.headStart,
         lifetime: String = SimulatedService.lifetime,
@@ -25,8 +24,8 @@ struct Story: Sendable {
 
     func play(_ steps: Step...) async { for step in steps { await life.play(step) } }
 
-    /// An activity begins and gets its token, whether an app runs or not.
-    func begins(order: String? = nil) async -> FakeActivity {
+    /// Begins an activity with a token, with or without a running app.
+    func beginActivity(order: String? = nil) async -> FakeActivity {
         let activity = await life.begin(order: order)
         await phone.rest()
         await life.tokenComes(to: activity)
@@ -39,18 +38,18 @@ struct Story: Sendable {
         await phone.rest()
     }
 
-    /// An app without a network has noted an activity's present token, with the time of its clock.
+    /// Returns once the outbox of an offline app has the activity's current token.
     func notes(_ activity: FakeActivity) async throws {
         try await until { await phone.app?.waits(withTokenOf: activity) == true }
     }
 
-    /// A sender sees what the phone shows, and nothing waits.
+    /// A sender's view equals the phone, and no report waits.
     func agrees(_ location: SourceLocation = #_sourceLocation) async throws {
         let faults = try await life.compared()
         #expect(faults == [], "\(life.network.diary.text)", sourceLocation: location)
     }
 
-    /// A sender is given the token that an activity has now, or none.
+    /// Senders get the activity's current token, or none.
     func handsOut(
         _ activity: FakeActivity,
         _ isExpected: Bool = true,
@@ -70,7 +69,7 @@ struct Story: Sendable {
         #expect(state == expected, "\(life.network.diary.text)", sourceLocation: location)
     }
 
-    /// The registry has a time of an activity as it was by the right clock.
+    /// The registry has a time of the activity by the correct clock.
     func knows(
         _ activity: FakeActivity,
         _ member: String,
@@ -81,7 +80,7 @@ struct Story: Sendable {
         #expect((time - expected).magnitude < .seconds(10), "\(life.network.diary.text)", sourceLocation: location)
     }
 
-    /// A sender finds so many tokens of a user.
+    /// A sender finds this number of a user's tokens.
     func finds(
         _ count: Int,
         _ list: String,

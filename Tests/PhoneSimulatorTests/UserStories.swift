@@ -3,9 +3,9 @@ import PushTokenRegistry
 import PushTokenRegistryTestSupport
 import Testing
 
-/// Users who come and go, and phones and processes that are not alone.
+/// Changes of users, restored phones, and several processes.
 @Suite(.timeLimit(.minutes(5))) struct UserStories {
-    @Test("Nothing of the last user is left after a log-out, though reports waited") func logOut() async throws {
+    @Test func `A log-out leaves nothing of the former user, even if reports waited`() async throws {
         try await Story.tell { story in
             await story.play(.network(.offline), .deviceToken, .startToken(type: 0, isSilent: false), .signOut)
             await story.play(.network(.online), .time(seconds: 10))
@@ -14,18 +14,18 @@ import Testing
         }
     }
 
-    @Test func `An activity that waited to be registered at a log-out is never the next user's`() async throws {
+    @Test func `An activity with a waiting registration at a log-out never goes to the next user`() async throws {
         try await Story.tell { story in
             await story.play(.network(.offline))
-            let activity = await story.begins()
+            let activity = await story.beginActivity()
             await story.play(.signIn(1), .network(.online), .time(seconds: 10))
             try await story.handsOut(activity, false)
             try await story.knows(activity, as: "ended")
         }
     }
 
-    @Test("An activity whose first token comes after the next user signed in is nobody's", arguments: [true, false])
-    func tokenAfterTheNextUser(isToldFirst: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `An activity with its first token after the next sign-in belongs to no user`(isToldFirst: Bool) async throws {
         try await Story.tell { story in
             let activity = await story.life.begin(hasToken: false)
             if isToldFirst { await story.play(.foreground) }
@@ -37,10 +37,9 @@ import Testing
         }
     }
 
-    @Test("The end of the last user's activity is told by them or by the phone, and never by the next user")
-    func lastUsersEnd() async throws {
+    @Test func `The former user or the installation reports an activity's end, never the next user`() async throws {
         try await Story.tell { story in
-            let activity = await story.begins()
+            let activity = await story.beginActivity()
             await story.play(.network(.offline), .activityEnds(0), .signIn(1), .network(.online), .time(seconds: 10))
             try await story.knows(activity, as: "ended")
             let users = await story.life.users
@@ -48,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("The next user has the phone's tokens, and the last one has none") func submitted() async throws {
+    @Test func `The next user has the phone's tokens, and the former user has none`() async throws {
         try await Story.tell { story in
             await story.play(.deviceToken, .startToken(type: 0, isSilent: false), .signIn(1), .time(seconds: 3))
             try await story.agrees()
@@ -56,10 +55,10 @@ import Testing
         }
     }
 
-    @Test func `A report waits for its own user's JWT, and goes out under no other credential`() async throws {
+    @Test func `A report waits for its user's JWT and is sent with no other credential`() async throws {
         try await Story.tell { story in
             await story.play(.session(.none))
-            let activity = await story.begins()
+            let activity = await story.beginActivity()
             try await story.handsOut(activity, false)
             await story.play(.session(.valid), .time(seconds: 40))
             try await story.agrees()
@@ -68,20 +67,19 @@ import Testing
         }
     }
 
-    @Test("A JWT that has expired is replaced, and nothing is lost") func expired() async throws {
+    @Test func `An expired JWT is replaced, and no report is lost`() async throws {
         try await Story.tell { story in
             await story.play(.session(.expired))
-            _ = await story.begins()
+            _ = await story.beginActivity()
             await story.play(.session(.valid), .time(seconds: 300))
             try await story.agrees()
         }
     }
 
-    @Test("A phone that got another one's backup is an installation of its own, and tells nothing of the other's")
-    func restoredBackup() async throws {
+    @Test func `A phone restored from a backup is a new installation and sends none of the old reports`() async throws {
         try await Story.tell { story in
             await story.play(.network(.offline), .deviceToken)
-            let activity = await story.begins()
+            let activity = await story.beginActivity()
             await story.play(.newPhoneFromBackup, .network(.online), .foreground, .deviceToken, .time(seconds: 3))
             try await story.handsOut(activity, false)
             #expect(story.life.network.installations.count == 2)

@@ -2,12 +2,11 @@ import Foundation
 import PushTokenRegistry
 import PushTokenRegistryTestSupport
 
-/// Takes times from the phone's world, which is some days in the past, to the service's and back.
+/// Converts times between the phone's world, some days in the past, and the service's.
 ///
-/// The service has Postgres's clock. What the phone says stays as it is, but for what its world's registry would refuse as too far
-/// ahead: that is put as far ahead of the real time, so that the true service refuses it.
+/// The service uses Postgres's clock. The phone's times stay as they are, except times that its world's registry would
+/// refuse as too far ahead: they are moved as far ahead of the real time, so that the real service refuses them.
 struct WorldTime: Sendable {
-    /// The right time in the phone's world.
     let now: Timestamp
     private static let mostAhead = Duration.seconds(300)
 
@@ -23,7 +22,7 @@ struct WorldTime: Sendable {
         )
     }
 
-    /// The answer as a registry in the phone's world would have given it: `Date` and `serverTime` are of that world.
+    /// The response with `Date` and `serverTime` of the phone's world.
     func homeward(_ answer: TransportResponse) -> TransportResponse {
         var fields = answer.fields.filter { $0.key.lowercased() != "date" }
         fields["Date"] = Self.httpDate(now)

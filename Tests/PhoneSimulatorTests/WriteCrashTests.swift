@@ -1,7 +1,7 @@
 import PushTokenRegistryTestSupport
 import Testing
 
-/// The app dies at each write of its file, before it, in the middle of it or after it; the next one makes all right.
+/// The app dies at each write of its file: before, during or after it. The next launch repairs everything.
 @Suite(.timeLimit(.minutes(20))) struct WriteCrashTests {
     private struct Crash: Sendable {
         let moment: ProcessEnd.Moment
@@ -9,26 +9,27 @@ import Testing
     }
 
     private static let activities: [Step] = [
-        .activityBegins(reusesOrder: false), .tokenRotates(0, .told), .startToken(type: 0, isSilent: false),
-        .network(.offline), .tokenRotates(0, .told), .activityBegins(reusesOrder: false), .tokenRotates(1, .told),
-        .network(.online), .time(seconds: 3), .activityEnds(0), .network(.deaf), .userSwipes(0), .network(.online),
-        .clock(ahead: 3600), .activityBegins(reusesOrder: false), .tokenRotates(0, .told), .time(seconds: 60),
+        .activityBegins(reusesOrder: false), .tokenRotates(0, .streamed), .startToken(type: 0, isSilent: false),
+        .network(.offline), .tokenRotates(0, .streamed), .activityBegins(reusesOrder: false),
+        .tokenRotates(1, .streamed), .network(.online), .time(seconds: 3), .activityEnds(0), .network(.deaf),
+        .userSwipes(0), .network(.online),
+        .clock(ahead: 3600), .activityBegins(reusesOrder: false), .tokenRotates(0, .streamed), .time(seconds: 60),
     ]
 
-    /// Things that only the file remembers.
+    /// Steps with effects that only the file contains.
     private static let users: [Step] = [
-        .activityBegins(reusesOrder: false), .tokenRotates(0, .told), .widgetToken(isRemoved: false),
+        .activityBegins(reusesOrder: false), .tokenRotates(0, .streamed), .widgetToken(isRemoved: false),
         .network(.offline),
         .signIn(1), .deviceToken, .widgetToken(isRemoved: true), .network(.online), .time(seconds: 3), .network(.deaf),
         .signOut, .time(seconds: 3), .signIn(2), .network(.online), .time(seconds: 60),
     ]
 
     @Test(arguments: [ProcessEnd.Moment.beforeWrite, .afterWrite], [activities, users])
-    func `A death before or after any write loses nothing`(_ moment: ProcessEnd.Moment, _ steps: [Step]) async throws {
+    func `A crash before or after a write loses no report`(_ moment: ProcessEnd.Moment, _ steps: [Step]) async throws {
         try await Self.crashes(at: moment, in: steps)
     }
 
-    @Test("Half a file is set aside, and all that the phone shows is told again") func halfFile() async throws {
+    @Test func `A partial file is set aside, and all activities and tokens are reported again`() async throws {
         try await Self.crashes(at: .duringWrite, in: Self.activities)
     }
 
@@ -46,9 +47,9 @@ import Testing
         }
     }
 
-    /// Plays all steps; an app that died is launched before the next one.
+    /// Plays all steps and relaunches a dead app before the next one.
     ///
-    /// - Returns: how often the first app wrote.
+    /// - Returns: the number of writes of the first app.
     private static func play(_ steps: [Step], _ crash: Crash?, on service: SimulatedService) async throws -> Int {
         let life = PhoneLife("\(crash?.moment, default: "whole")-\(crash?.write ?? 0)", on: service)
         await life.play(.launch(listIsLate: false))

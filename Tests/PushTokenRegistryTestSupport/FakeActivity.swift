@@ -1,7 +1,7 @@
 import Foundation
 import PushTokenRegistry
 
-/// An activity of a simulated phone. Its properties and its streams may say different things, as on a true one.
+/// A simulated activity. As in ActivityKit, its properties and streams can differ.
 package final class FakeActivity: SystemActivity {
     private struct State: Sendable {
         var phase: ActivityPhase
@@ -32,26 +32,25 @@ package final class FakeActivity: SystemActivity {
     package func tokens() -> AsyncStream<Data> { tokenStreams.subscribe() }
     package func phases() -> AsyncStream<ActivityPhase> { phaseStreams.subscribe() }
 
-    /// Ends as the app's own end does, which takes it off the screen at once.
-    package func end() async { changes(to: .dismissed) }
+    /// Ends like an immediate end by the app: the activity leaves the screen.
+    package func end() async { change(to: .dismissed) }
 
-    /// Gets a token that both the property and the stream have.
-    package func gets(_ token: String) {
-        keeps(token)
-        says(token)
+    package func deliverToken(_ token: String) {
+        setToken(token)
+        streamToken(token)
     }
 
-    /// The stream alone has a token.
-    package func says(_ token: String) { tokenStreams.send(Data(token.utf8)) }
+    /// Delivers a token by the stream only.
+    package func streamToken(_ token: String) { tokenStreams.send(Data(token.utf8)) }
 
-    /// The property alone has a token.
-    package func keeps(_ token: String) { state.withLock { $0.token = Data(token.utf8) } }
+    /// Sets the token of the property only.
+    package func setToken(_ token: String) { state.withLock { $0.token = Data(token.utf8) } }
 
-    package func changes(to phase: ActivityPhase) {
-        becomes(phase)
+    package func change(to phase: ActivityPhase) {
+        setPhase(phase)
         phaseStreams.send(phase)
     }
 
-    /// The property alone changes.
-    package func becomes(_ phase: ActivityPhase) { state.withLock { $0.phase = phase } }
+    /// Sets the phase of the property only.
+    package func setPhase(_ phase: ActivityPhase) { state.withLock { $0.phase = phase } }
 }

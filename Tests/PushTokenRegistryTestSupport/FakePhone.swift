@@ -33,21 +33,18 @@ package final class FakePhone: ActivitySystem {
         return BackgroundTask { self.state.withLock { $0.endedTasks += 1 } }
     }
 
-    /// The number of background tasks that run.
     package var backgroundTasks: Int { state.withLock { $0.backgroundTasks - $0.endedTasks } }
-    /// The number of background tasks that have ended.
     package var endedTasks: Int { state.withLock { $0.endedTasks } }
 
-    package func gets(widgetToken: Data?) { state.withLock { $0.widgetToken = widgetToken } }
+    package func setWidgetToken(_ widgetToken: Data?) { state.withLock { $0.widgetToken = widgetToken } }
 
-    /// The user moves the switch in Settings.
-    package func switches(on: Bool) {
-        keepsSwitch(on: on)
+    package func setSwitch(on: Bool) {
+        setSwitchSilently(on: on)
         switchStreams.send(on)
     }
 
-    /// The switch was moved while no app ran.
-    package func keepsSwitch(on: Bool) { state.withLock { $0.areActivitiesEnabled = on } }
+    /// Moves the switch without an element in the stream.
+    package func setSwitchSilently(on: Bool) { state.withLock { $0.areActivitiesEnabled = on } }
     package func lock() { state.withLock { $0.isLocked = true } }
 
     package func unlock() {
@@ -60,15 +57,15 @@ package final class FakePhone: ActivitySystem {
         transitionStreams.end()
     }
 
-    package func comesToForeground() {
+    package func enterForeground() {
         state.withLock { $0.isInBackground = false }
         transitionStreams.send(.foreground)
     }
 
-    /// The user sees the app, or something over it.
-    package func becomes(active: Bool) { transitionStreams.send(active ? .active : .inactive) }
+    /// The user sees the app, or something covers it.
+    package func setActive(_ active: Bool) { transitionStreams.send(active ? .active : .inactive) }
 
-    package func goesToBackground() {
+    package func enterBackground() {
         state.withLock { $0.isInBackground = true }
         transitionStreams.send(.background(newBackgroundTask()))
     }

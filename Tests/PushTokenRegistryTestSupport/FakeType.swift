@@ -1,7 +1,7 @@
 import Foundation
 import PushTokenRegistry
 
-/// A type of attributes on a simulated phone, which outlives the app as a true one does.
+/// A simulated attributes type, which outlives the app.
 package final class FakeType: Sendable {
     private struct State: Sendable {
         var listed: [FakeActivity] = []
@@ -28,14 +28,13 @@ package final class FakeType: Sendable {
         )
     }
 
-    /// All that there is, whatever the app is shown.
+    /// All activities, including hidden ones.
     package var activities: [FakeActivity] { state.withLock { $0.listed } }
     package var startToken: Data? { state.withLock { $0.startToken } }
 
-    /// The list is empty for a moment after a launch, as ActivityKit's is.
-    package func hides(_ isHidden: Bool) { state.withLock { $0.isHidden = isHidden } }
+    /// Hides the list, because ActivityKit's list is empty for a moment after a launch.
+    package func setHidden(_ isHidden: Bool) { state.withLock { $0.isHidden = isHidden } }
 
-    /// How often the list was read.
     package var reads: Int { state.withLock { $0.reads } }
 
     private func list() -> [any SystemActivity] {
@@ -47,26 +46,23 @@ package final class FakeType: Sendable {
         return listed
     }
 
-    /// Something happens each time while the list is read.
     package func whileListing(_ body: (@Sendable () -> Void)?) { state.withLock { $0.whileListing = body } }
 
-    /// An activity begins, which both the list and the stream have.
-    package func begins(_ activity: FakeActivity) {
-        lists(activity)
+    /// Begins an activity in the list and the stream.
+    package func begin(_ activity: FakeActivity) {
+        addToList(activity)
         newStreams.send(activity)
     }
 
-    /// The list alone has it.
-    package func lists(_ activities: FakeActivity...) { state.withLock { $0.listed += activities } }
+    package func addToList(_ activities: FakeActivity...) { state.withLock { $0.listed += activities } }
 
-    /// It leaves the list.
-    package func unlists(_ id: String) { state.withLock { $0.listed.removeAll { $0.id == id } } }
+    package func removeFromList(_ id: String) { state.withLock { $0.listed.removeAll { $0.id == id } } }
 
-    /// The property alone has a start token, and the stream says nothing of it.
-    package func keeps(startToken: String) { state.withLock { $0.startToken = Data(startToken.utf8) } }
+    /// Sets the start token of the property only.
+    package func setStartToken(_ startToken: String) { state.withLock { $0.startToken = Data(startToken.utf8) } }
 
-    /// The stream alone has it.
-    package func says(startToken: String) { startTokenStreams.send(Data(startToken.utf8)) }
+    /// Delivers a start token by the stream only.
+    package func streamStartToken(_ startToken: String) { startTokenStreams.send(Data(startToken.utf8)) }
 
     package func appDies() {
         newStreams.end()

@@ -2,7 +2,7 @@ import Foundation
 import PushTokenRegistry
 
 extension TransportResponse {
-    /// An answer of the registry.
+    /// A response of the registry.
     package static func ours(_ status: Int, _ body: String = "", fields: [String: String] = [:]) -> TransportResponse {
         let ours = ["Request-Id": "r-1", "Content-Type": "application/json"].merging(fields) { $1 }
         return TransportResponse(status: status, fields: ours, body: Data(body.utf8))

@@ -1,24 +1,24 @@
 import PushTokenRegistry
 
-/// Clocks that stand still until the test moves them, the wall clock apart from the monotonic one if it likes.
+/// Clocks that the test moves. The wall clock can differ from the monotonic clock.
 package final class TestClock: ClientClock {
     private struct State {
         var seconds = 0.0
         var ahead = 0.0
         var boot: String
-        /// When the device was started, in seconds since the test began.
+        /// The start of the device, in seconds since the test began.
         var started = 0.0
         var sleepers: [UInt64: (until: Duration, continuation: CheckedContinuation<Void, Never>)] = [:]
         var lastSleeper: UInt64 = 0
 
-        /// As if the device had been on for a while when the test began.
+        /// The device has been on for 1000 seconds when the test begins.
         var uptime: Duration { .seconds(1000 + seconds - started) }
     }
 
     private let state: LockedValue<State>
     private let beginning: Timestamp
 
-    /// - Parameter beginning: the right time when the test begins.
+    /// - Parameter beginning: the correct time when the test begins.
     package init(seconds: Double = 0, boot: String = "boot-1", beginning: Timestamp = .at(0)) {
         self.beginning = beginning
         state = LockedValue(State(seconds: seconds, boot: boot))
@@ -31,23 +31,22 @@ package final class TestClock: ClientClock {
         }
     }
 
-    /// The right time, whatever the wall clock says.
+    /// The correct time, independent of the wall clock.
     package var rightTime: Timestamp {
         beginning + .milliseconds(Int64(state.withLock { $0.seconds } * 1000))
     }
 
     package func set(ahead: Double) { state.withLock { $0.ahead = ahead } }
 
-    /// The device is started anew: its monotonic clock begins again.
-    package func restarts(boot: String) {
+    package func restart(boot: String) {
         state.withLock { ($0.boot, $0.started) = (boot, $0.seconds) }
     }
 
-    /// When the next sleeper wakes, by the monotonic clock; nil when nobody sleeps.
+    /// The next wake-up by the monotonic clock; nil without sleepers.
     package var nextWaking: Duration? { state.withLock { $0.sleepers.values.map(\.until).min() } }
     package var sleepers: Int { state.withLock { $0.sleepers.count } }
 
-    /// How many wake when so much time from now is over.
+    /// The number of sleepers that wake after this time.
     package func sleepers(for time: Duration) -> Int {
         state.withLock { state in state.sleepers.values.count { $0.until == state.uptime + time } }
     }
@@ -73,7 +72,7 @@ package final class TestClock: ClientClock {
                 let isOver = Task.isCancelled || now().uptime >= uptime
                 if isOver { return continuation.resume() }
                 state.withLock { $0.sleepers[id] = (uptime, continuation) }
-                // It may have been cancelled, or the time may have come, in between.
+                // In the meantime the task may have been cancelled, or the time may have come.
                 if Task.isCancelled || now().uptime >= uptime { wake(id) }
             }
         } onCancel: {

@@ -1,6 +1,6 @@
 import PushTokenRegistry
 
-/// A keychain in memory, which the test locks. As in a true one the first secret that is kept stays.
+/// A keychain in memory that the test locks. Like the real one, it keeps the first secret.
 package final class TestInstallationIDStore: InstallationIDStore {
     private struct State {
         var secret: String?
@@ -12,7 +12,7 @@ package final class TestInstallationIDStore: InstallationIDStore {
     private let canKeep: Bool
     private let rival: String?
 
-    /// - Parameter rival: the secret of a process that is faster by a moment.
+    /// - Parameter rival: the secret of a slightly faster process.
     package init(_ secret: String? = nil, canKeep: Bool = true, rival: String? = nil) {
         state = LockedValue(State(secret: secret))
         (self.canKeep, self.rival) = (canKeep, rival)
@@ -36,7 +36,6 @@ package final class TestInstallationIDStore: InstallationIDStore {
     }
 }
 
-/// Numbers in the place of random ones.
 package final class Numbers: Sendable {
     private let rest: LockedValue<[UInt64]>
 

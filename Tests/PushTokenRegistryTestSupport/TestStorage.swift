@@ -1,7 +1,7 @@
 import Foundation
 import PushTokenRegistry
 
-/// A file in memory that cannot be read while the phone is locked.
+/// A file in memory that is unreadable while the phone is locked.
 package final class TestStorage: StateStorage {
     private struct State {
         var content = StoredContent.none
@@ -10,7 +10,7 @@ package final class TestStorage: StateStorage {
     }
 
     private let state = LockedValue(State())
-    /// - Parameter bytes: by default the file of a client that ran before; nil is a phone without a file.
+    /// - Parameter bytes: by default the file of an earlier launch; nil means no file.
     package init(_ bytes: Data? = StoredState().bytes) {
         state.withLock { $0.content = bytes.map(StoredContent.bytes) ?? .none }
     }

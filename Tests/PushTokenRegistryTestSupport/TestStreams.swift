@@ -1,6 +1,5 @@
 import PushTokenRegistry
 
-/// Streams with one source, which counts who listens.
 package final class TestStreams<Element: Sendable>: Sendable {
     private struct State: Sendable {
         var listeners: [Int: AsyncStream<Element>.Continuation] = [:]
@@ -28,7 +27,7 @@ package final class TestStreams<Element: Sendable>: Sendable {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(element) }
     }
 
-    /// The process that listens dies.
+    /// Ends all streams, like the death of the listening process.
     package func end() {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.finish() }
     }

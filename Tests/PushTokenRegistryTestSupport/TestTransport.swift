@@ -5,7 +5,6 @@ import PushTokenRegistry
     import FoundationNetworking
 #endif
 
-/// A network whose other end is the test.
 package final class TestTransport: Sendable {
     private let calls: AsyncStream<Call>
     private let continuation: AsyncStream<Call>.Continuation
@@ -26,25 +25,25 @@ package final class TestTransport: Sendable {
         return await withCheckedContinuation { continuation.yield(Call(RecordedRequest(request), $0)) }
     }
 
-    /// All that the system was given, each time in the place of what it was given before.
+    /// All submissions to the system. Each replaces the earlier ones.
     package var submitted: [[RecordedRequest]] { given.withLock { $0 } }
 
-    /// Nobody answers from now on, or somebody does again.
-    package func goesOffline(_ isOffline: Bool = true) { self.isOffline.withLock { $0 = isOffline } }
+    /// Breaks the network, or restores it.
+    package func setOffline(_ isOffline: Bool = true) { self.isOffline.withLock { $0 = isOffline } }
 
     package func next() async -> Call {
         for await call in calls { return call }
         fatalError("the network has gone")
     }
 
-    /// So many requests, in the order of their paths.
+    /// The next requests, sorted by path.
     package func next(_ count: Int) async -> [Call] {
         var calls: [Call] = []
         for _ in 0..<count { calls.append(await next()) }
         return calls.sorted { $0.path < $1.path }
     }
 
-    /// A request that waits for its answer; nobody answers once it is let go.
+    /// A request that waits for the test's response. When it is released, it ends without one.
     package final class Call: Sendable {
         package let request: RecordedRequest
         private let answer: LockedValue<CheckedContinuation<TransportResult, Never>?>
@@ -67,7 +66,7 @@ package final class TestTransport: Sendable {
             continuation?.resume(returning: result)
         }
 
-        /// Below `/v1/apps/com.example.food/sandbox`, with the method.
+        /// The method, and the path below `/v1/apps/com.example.food/sandbox`.
         package var path: String {
             let base = "/v1/apps/com.example.food/sandbox"
             return "\(request.method) \(request.url.path.replacingOccurrences(of: base, with: ""))"
@@ -77,7 +76,6 @@ package final class TestTransport: Sendable {
             request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) }
         }
 
-        /// A member of the body, or a parameter of the query.
         package subscript(name: String) -> String? {
             let body = request.body.flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
             let address = URLComponents(url: request.url, resolvingAgainstBaseURL: false)
@@ -88,7 +86,7 @@ package final class TestTransport: Sendable {
     }
 }
 
-/// The parts of a request, for tests that do not import Foundation's networking.
+/// The parts of a request, for tests that do not import FoundationNetworking.
 package struct RecordedRequest: Sendable {
     package let method: String
     package let url: URL

@@ -4,9 +4,8 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// The client with its file, network and clocks.
 @Suite(.timeLimit(.minutes(1))) struct ClientTests {
-    @Test("A call says to whom it belongs, and is the same bytes each time") func theCall() async throws {
+    @Test func `A request names its app and installation and is repeated with the same bytes`() async throws {
         let phone = TestPhone()
         phone.registry.report(.token("00ff", of: "a/1"))
         let first = await phone.transport.next()
@@ -25,7 +24,7 @@ import Testing
         #expect(second.request.fields == first.request.fields)
     }
 
-    @Test("C1: nothing waits for file, network or user") func nothingWaits() async {
+    @Test func `C1: calls return without waiting for file, network or user`() async {
         let phone = TestPhone(isStarted: false)
         phone.storage.lock()
         phone.installationIDs.lock()
@@ -37,7 +36,7 @@ import Testing
         #expect(!phone.registry.status.isReady)
     }
 
-    @Test("Nothing goes out before start, and all that came before it does then") func beforeStart() async {
+    @Test func `Activation sends earlier reports, and nothing is sent before it`() async {
         let phone = TestPhone(isStarted: false)
         phone.registry.register(deviceToken: Data([1, 2]))
         #expect(await phone.isQuiet())
@@ -45,7 +44,7 @@ import Testing
         #expect(await phone.answer().path == "PUT /installations/i-1/tokens/device")
     }
 
-    @Test("Reports outlive the app until they are answered") func reportsOutliveTheApp() async {
+    @Test func `Reports outlive the app until the registry responds`() async {
         let phone = TestPhone()
         phone.registry.report(.token("aa"))
         let call = await phone.transport.next()
@@ -60,7 +59,7 @@ import Testing
         #expect(next.registry.status.waiting == 0)
     }
 
-    @Test("C12: a captive portal's answer settles nothing, and is told") func captivePortal() async {
+    @Test func `C12: a captive portal's response settles no report and emits events`() async {
         let phone = TestPhone()
         var events = phone.registry.events.makeAsyncIterator()
         phone.registry.report(.token("aa"))
@@ -74,7 +73,7 @@ import Testing
         #expect(await events.next() == .registered(.activity("a-1")))
     }
 
-    @Test func `C15: a clock that is ahead is corrected, and the report goes out again with the right time`() async {
+    @Test func `C15: a clock that is ahead is corrected, and the report is repeated with the right time`() async {
         let phone = TestPhone()
         phone.clock.set(ahead: 7200)
         phone.registry.report(.token("aa"))
@@ -86,17 +85,14 @@ import Testing
         #expect(await phone.answer().observedAt == .at(60))
     }
 
-    @Test(
-        "C21: a report that a wrong clock made look over, or too old for any activity, is sent again with the right time",
-        arguments: [(410, "activity-expired"), (422, "clock-skew")]
-    )
-    func clockIsBehind(status: Int, code: String) async {
+    @Test(arguments: [(410, "activity-expired"), (422, "clock-skew")])
+    func `C21: a report refused for a slow clock is repeated with the right time`(status: Int, code: String) async {
         let phone = TestPhone()
         phone.clock.set(ahead: -90_000)
         phone.registry.report(.token("aa"))
         phone.registry.report(.token("bb", of: "a-2"))
         let calls = await phone.transport.next(2)
-        // The second answer comes when the clock is right already.
+        // By the second response the clock is already correct.
         for call in calls { call.answer(.problem(status, code, serverTime: .at(0))) }
         let again = await phone.transport.next(2)
         #expect(again.map(\.path) == ["PUT /activities/a-1", "PUT /activities/a-2"])
@@ -107,7 +103,7 @@ import Testing
         while phone.registry.status.waiting > 0 { await pause() }
     }
 
-    @Test("C21: with a right clock 410 means that the activity is over") func clockIsRight() async {
+    @Test func `C21: with a correct clock, 410 means that the activity is over`() async {
         let phone = TestPhone()
         var events = phone.registry.events.makeAsyncIterator()
         phone.registry.report(.token("aa"))
@@ -117,7 +113,7 @@ import Testing
         #expect(await phone.isQuiet())
     }
 
-    @Test("C15: the correction holds after a relaunch") func theCorrectionIsKept() async {
+    @Test func `C15: the correction holds after a relaunch`() async {
         let phone = TestPhone()
         phone.clock.set(ahead: 7200)
         phone.registry.report(.token("aa"))
@@ -132,11 +128,8 @@ import Testing
         #expect(call.observedAt == .at(60))
     }
 
-    @Test(
-        "C15: a clock that is set while the app runs changes no time, once the registry has confirmed it",
-        arguments: [-7200.0, 7200]
-    )
-    func confirmedClockIsSet(ahead: Double) async {
+    @Test(arguments: [-7200.0, 7200])
+    func `C15: setting the wall clock changes no time once the registry has confirmed it`(ahead: Double) async {
         let phone = TestPhone()
         phone.registry.report(.token("aa"))
         await phone.answer(.ours(200, #"{"outcome": "registered"}"#, fields: ["Date": "Mon, 21 Sep 2026 14:13:20 GMT"]))
@@ -147,8 +140,8 @@ import Testing
         #expect(await phone.answer().observedAt == .at(60))
     }
 
-    @Test("C15: a clock that is set while an answer is on its way is put right once", arguments: [-7200.0, 7200])
-    func clockIsSetBeforeAnAnswer(ahead: Double) async {
+    @Test(arguments: [-7200.0, 7200])
+    func `C15: a clock that is set during a request is corrected once`(ahead: Double) async {
         let phone = TestPhone()
         func taken(_ time: String) -> TransportResponse {
             .ours(200, #"{"outcome": "registered"}"#, fields: ["Date": "Mon, 21 Sep 2026 \(time) GMT"])
@@ -167,8 +160,7 @@ import Testing
         #expect(await phone.answer().observedAt == .at(120))
     }
 
-    @Test("C15: a clock that nobody confirmed, and is put right, puts right what was not sent")
-    func unknownClockIsSet() async {
+    @Test func `C15: setting an unconfirmed clock corrects the times of unsent reports`() async {
         let phone = TestPhone(isStarted: false)
         phone.clock.set(ahead: -50_000)
         phone.registry.report(.token("aa"))
@@ -180,7 +172,7 @@ import Testing
         #expect(await phone.transport.next(2).map(\.observedAt) == [.at(0), .at(60)])
     }
 
-    @Test("The keys of Info.plist make a configuration, and their absence none") func infoPlist() {
+    @Test func `Info.plist's keys create a configuration, and missing keys return nil`() {
         let keys = ["PushTokenRegistryURL": "https://push.example.com", "PushTokenRegistryKey": "prc_key"]
         let configuration = LiveActivityRegistry.Configuration(infoDictionary: keys)
         #expect(configuration?.service.absoluteString == "https://push.example.com")
@@ -188,7 +180,7 @@ import Testing
         #expect(LiveActivityRegistry.Configuration(infoDictionary: ["PushTokenRegistryKey": "prc_key"]) == nil)
     }
 
-    @Test func `C18: after a reinstall the former installation is logged out first`() async {
+    @Test func `C18: after a reinstall the client logs the former installation out first`() async {
         let phone = TestPhone(storage: TestStorage(nil))
         phone.registry.report(.token("aa"))
         let first = await phone.answer(.ours(204))
@@ -201,13 +193,13 @@ import Testing
         #expect(await next.answer().path == "PUT /activities/a-1")
     }
 
-    @Test func `A first install logs nothing out`() async {
+    @Test func `A first install sends no log-out`() async {
         let phone = TestPhone(storage: TestStorage(nil), installationIDs: TestInstallationIDStore())
         phone.registry.report(.token("aa"))
         #expect(await phone.answer().path == "PUT /activities/a-1")
     }
 
-    @Test func `Flush sends what waits for its pause, and returns once nothing waits`() async {
+    @Test func `Flush sends pausing reports and returns once no report waits`() async {
         let phone = TestPhone()
         phone.registry.report(.token("aa"))
         await phone.transport.next().fail()
@@ -252,7 +244,7 @@ import Testing
     }
 
     @Test(arguments: [["XCODE_RUNNING_FOR_PREVIEWS": "1"], ["XCTestConfigurationFilePath": "/tmp/x"]])
-    func `In previews and hosted tests nothing is sent, unless the app asks for it`(variables: [String: String]) async {
+    func `Previews and hosted tests send nothing unless the app enables it`(variables: [String: String]) async {
         let transport = TestTransport()
         var configuration = LiveActivityRegistry.Configuration.test(transport: transport)
         (configuration.variables, configuration.runsInTests) = (variables, false)
@@ -269,7 +261,7 @@ import Testing
         #expect(await transport.next().path == "PUT /activities/a-1")
     }
 
-    @Test func `The log names what happened, with fingerprints and no token`() async {
+    @Test func `The log contains events with fingerprints and without tokens`() async {
         let phone = TestPhone(isLogged: true)
         phone.registry.report(.token("00ff"))
         await phone.answer()

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C9 against R0: what the outbox leaves out changes nothing of a sender's view.
+/// C9, R0: the outbox leaves reports out without a change of the sender's view.
 @Suite(.timeLimit(.minutes(1))) struct CoalescingHistoryTests {
-    /// Random numbers that a seed repeats (SplitMix64).
+    /// SplitMix64: random numbers that a seed repeats.
     private struct Seeded: RandomNumberGenerator {
         var state: UInt64
 
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `2000 random lives look the same to a sender, whether all of it was sent or what the outbox kept`() {
+    @Test func `In 2000 random lives, the outbox's reports give senders the same view as all reports`() {
         for seed in 0..<2000 as Range<UInt64> {
             var random = Seeded(state: seed)
             var outbox = Outbox()

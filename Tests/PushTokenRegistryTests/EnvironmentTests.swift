@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C16: said, else the Simulator, else the provisioning profile, else production.
+/// C16: the app's choice, then the Simulator, the provisioning profile, and production.
 @Suite struct EnvironmentTests {
     private static func list(_ environment: String?) -> String {
         let entitlement = environment.map { "<key>aps-environment</key>\n\t\t<string>\($0)</string>" } ?? ""
@@ -23,7 +23,7 @@ import Testing
             """
     }
 
-    /// A message with a header before, and a certificate with all bytes after: as codesign makes them.
+    /// A profile as codesign makes it: a header, the property list, and a certificate with all byte values.
     private static func profile(_ environment: String?) -> Data {
         let content = Data(list(environment).utf8)
         let length = [UInt8(0x82), UInt8(content.count >> 8), UInt8(content.count & 255)]
@@ -31,12 +31,12 @@ import Testing
     }
 
     @Test(arguments: [("development", APNSEnvironment.sandbox), ("production", .production)])
-    func `The profile's entitlement decides`(entitlement: String, environment: APNSEnvironment) {
+    func `The profile's entitlement decides the environment`(entitlement: String, environment: APNSEnvironment) {
         let profile = Self.profile(entitlement)
         #expect(APNSEnvironment.detected(chosen: nil, isSimulator: false, profile: profile) == environment)
     }
 
-    @Test func `A profile without the entitlement, or that cannot be read, names no environment`() {
+    @Test func `A profile that is unreadable or lacks the entitlement means production`() {
         let profiles = [
             Self.profile(nil), Self.profile("staging"), Data(), Data("<plist>".utf8), Data("</plist><plist>".utf8),
         ]
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("Every cut of a profile is read without a fault") func cutProfiles() {
+    @Test func `Every truncated profile is read without a crash`() {
         let profile = Self.profile("development")
         for length in stride(from: 0, to: profile.count, by: 7) {
             let cut = APNSEnvironment.detected(chosen: nil, isSimulator: false, profile: profile.prefix(length))
@@ -53,12 +53,12 @@ import Testing
         }
     }
 
-    @Test("No profile is the App Store or TestFlight: production") func noProfile() {
+    @Test func `A missing profile means production, as from the App Store and TestFlight`() {
         #expect(APNSEnvironment.detected(chosen: nil, isSimulator: false, profile: nil) == .production)
         #expect(APNSEnvironment.ofThisApp(chosen: nil) == .production)
     }
 
-    @Test("The developer's word goes before all, and the Simulator before the profile") func order() {
+    @Test func `The developer's choice overrides the Simulator, and the Simulator overrides the profile`() {
         let profile = Self.profile("production")
         #expect(APNSEnvironment.detected(chosen: nil, isSimulator: true, profile: profile) == .sandbox)
         #expect(APNSEnvironment.detected(chosen: .production, isSimulator: true, profile: nil) == .production)

@@ -9,14 +9,14 @@ import Testing
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("reports-\(UUID().uuidString)")
     private var file: URL { folder.appendingPathComponent("inner/reports.json") }
 
-    @Test func `A file contains what was written, and does not exist before`() {
+    @Test func `The first write creates the file, and a read returns its content`() {
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(FileStorage(file: file).read() == .none)
         #expect(FileStorage(file: file).write(Data("one".utf8)))
         #expect(FileStorage(file: file).read() == .bytes(Data("one".utf8)))
     }
 
-    @Test func `An unreadable file is not a missing file`() throws {
+    @Test func `An unreadable file does not count as missing`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
         #expect(FileStorage(file: file).read() == .unreadable)
@@ -25,7 +25,7 @@ import Testing
         #expect(FileStorage(file: plain.appendingPathComponent("reports.json")).read() == .unreadable)
     }
 
-    @Test func `A file that is set aside keeps its content under another name`() throws {
+    @Test func `Setting a file aside keeps its content under another name`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let storage = FileStorage(file: file)
         for text in ["first", "second"] {

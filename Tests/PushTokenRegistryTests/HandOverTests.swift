@@ -4,9 +4,9 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C19: what the system is given, so that it sends while the app sleeps.
+/// C19: the requests that the system sends while the app sleeps.
 @Suite(.timeLimit(.minutes(1))) struct HandOverTests {
-    @Test("Ends go first, then the newest, and no more than fifty") func mostImportantFirst() {
+    @Test func `The system gets at most 50 reports, ends first, then the newest`() {
         let played = PlayedOutbox()
         for number in 1...60 { played.add(.token("aa", of: "a-\(number)"), at: Double(number)) }
         played.add(.end("a-99"), at: 0)
@@ -18,11 +18,10 @@ import Testing
     }
 
     @Test(
-        "What was refused, or is to pause, waits for the app",
         arguments: [.problem(401, "unauthenticated"), .problem(403, "forbidden"), .retryLater(after: .seconds(40))]
             as [ResponseClass]
     )
-    func refused(responseClass: ResponseClass) {
+    func `Refused and pausing reports wait for the app`(responseClass: ResponseClass) {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(responseClass)
@@ -31,7 +30,7 @@ import Testing
         #expect(played.outbox.uploadsInBackground.map(\.subject) == [.activity("a-2")])
     }
 
-    @Test("What nobody answered goes, and what is under way") func unanswered() {
+    @Test func `Unanswered reports and reports under way go to the system`() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(.none)
@@ -40,7 +39,7 @@ import Testing
         #expect(played.outbox.uploadsInBackground.count == 1)
     }
 
-    @Test("Nothing goes that a waiting log-out must precede, but ends") func afterALogOut() {
+    @Test func `Of the reports that follow a waiting log-out, only ends go to the system`() {
         let played = PlayedOutbox()
         played.add(.logOut, at: 1, by: .user("u-7"))
         played.add(.installation(aliases: ["userId": ["u-8"]], metadata: nil), at: 2, by: .user("u-8"))
@@ -49,7 +48,7 @@ import Testing
         #expect(played.outbox.uploadsInBackground.map(\.subject) == [.end(ofActivity: "a-9"), .logOut])
     }
 
-    @Test("The system is given the same bytes, under the credential of each report") func sameBytes() async throws {
+    @Test func `The system gets the same bytes, with the credential of each report`() async throws {
         let phone = TestPhone()
         phone.registry.report(.token("aa"))
         let first = await phone.transport.next()
@@ -68,21 +67,21 @@ import Testing
         #expect(given[2].fields["Authorization"] == "Bearer prc_key")
     }
 
-    @Test("It stays until the registry answers the app, and is not given twice") func staysInTheOutbox() async {
+    @Test func `A submitted report stays in the outbox, and the system gets it once`() async {
         let phone = TestPhone()
-        phone.transport.goesOffline()
+        phone.transport.setOffline()
         phone.registry.report(.token("aa"))
         await phone.registry.submitBackgroundUploads()
         await phone.registry.submitBackgroundUploads()
         #expect(phone.transport.submitted.map(\.count) == [1])
-        phone.transport.goesOffline(false)
+        phone.transport.setOffline(false)
         let relaunched = phone.relaunched()
         #expect(await relaunched.answer()["token"] == "aa")
     }
 
-    @Test("In the foreground the app takes back what it gave") func takenBack() async {
+    @Test func `In the foreground the app cancels its background uploads`() async {
         let phone = TestPhone()
-        phone.transport.goesOffline()
+        phone.transport.setOffline()
         phone.registry.report(.token("aa"))
         await phone.registry.submitBackgroundUploads()
         phone.registry.retryNow()
@@ -91,11 +90,11 @@ import Testing
         #expect(phone.transport.submitted.map(\.count) == [1, 0, 1])
     }
 
-    @Test("What is observed after a hand-over is later, though the clock was set back and the app was dead")
-    func laterThanHandedOver() async throws {
+    @Test
+    func `Observations after a submission are later, even if the clock goes back before a relaunch`() async throws {
         let phone = TestPhone()
         phone.clock.set(ahead: 100)
-        // Its own request waits for the answer to the sign-in.
+        // The token waits for the response to the sign-in.
         phone.registry.signIn(userID: "u-7") { "jwt" }
         _ = await phone.transport.next()
         phone.registry.report(.token("aa"))
@@ -105,7 +104,7 @@ import Testing
         #expect(state.clock.floor >= given)
     }
 
-    @Test("Nothing is handed over before the phone was unlocked, or without a report") func nothing() async {
+    @Test func `The system gets no request without reports or before the first unlock`() async {
         let phone = TestPhone()
         await phone.registry.submitBackgroundUploads()
         let locked = TestStorage()

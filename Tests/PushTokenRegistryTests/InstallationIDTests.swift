@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C17: one id for each install, made once, and never while the keychain is locked.
+/// C17: one id for each install, made once, and not while the keychain is locked.
 @Suite struct InstallationIDTests {
     @Test func `An id is 128 random bits in hex, made once`() {
         let store = TestInstallationIDStore()
@@ -23,11 +23,11 @@ import Testing
         #expect(store.kept == 0)
     }
 
-    @Test func `An id that cannot be kept is not used`() {
+    @Test func `An id that the keychain cannot store is not used`() {
         #expect(TestInstallationIDStore(canKeep: false).current(random: { 1 }).id == nil)
     }
 
-    @Test func `Of two ids that are made at once both processes use the first`() {
+    @Test func `Two processes that make an id at once both use the first`() {
         let store = TestInstallationIDStore(rival: "made-first")
         #expect(store.current(random: { 1 }).id == "made-first")
     }

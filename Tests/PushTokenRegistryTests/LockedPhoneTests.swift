@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C10, C17: iOS starts the app before the first unlock, and nothing can be read.
+/// C10, C17: before the first unlock neither file nor keychain is readable.
 @Suite(.timeLimit(.minutes(1))) struct LockedPhoneTests {
     private static func waiting(_ report: Report, at seconds: Double) -> Data {
         var state = StoredState()
@@ -14,8 +14,7 @@ import Testing
         return state.bytes
     }
 
-    @Test("A file that cannot be read is not an empty one: it stays, and is joined with what came meanwhile")
-    func unreadableIsNotEmpty() async throws {
+    @Test func `An unreadable file stays and is merged with later reports once it is readable`() async throws {
         let storage = TestStorage(Self.waiting(.token("aa", of: "before"), at: -60))
         let bytes = storage.bytes
         storage.lock()
@@ -30,11 +29,11 @@ import Testing
         #expect(storage.entries.count == 2)
     }
 
-    @Test func `A file that could be read at first, and not when it was to be written, costs nothing`() async {
+    @Test func `A file that becomes unreadable after its first read loses no report`() async {
         let storage = TestStorage(Self.waiting(.token("aa", of: "before"), at: -60))
         let phone = TestPhone(storage: storage)
         await phone.registry.drain()
-        phone.transport.goesOffline()
+        phone.transport.setOffline()
         storage.lock()
         phone.registry.report(.token("bb", of: "meanwhile"))
         await phone.registry.drain()
@@ -45,7 +44,7 @@ import Testing
         #expect(storage.entries.map(\.subject) == names)
     }
 
-    @Test func `What was observed while the phone was locked has its time, and is later than all before`() async {
+    @Test func `An observation on a locked phone keeps its time and replaces an earlier one`() async {
         let storage = TestStorage(Self.waiting(.token("aa"), at: -60))
         storage.lock()
         let phone = TestPhone(storage: storage)
@@ -60,8 +59,7 @@ import Testing
         #expect(call.observedAt == .at(10))
     }
 
-    @Test("Without the keychain nothing is sent and no id made; afterwards all goes out under the one that there is")
-    func lockedKeychain() async {
+    @Test func `A locked keychain delays all requests, which later use the stored id`() async {
         let installationIDs = TestInstallationIDStore("the-id")
         installationIDs.lock()
         let phone = TestPhone(installationIDs: installationIDs)
@@ -73,7 +71,7 @@ import Testing
         #expect(await phone.transport.next().request.fields["X-Installation-Id"] == "the-id")
     }
 
-    @Test func `At most 500 reports are held for an unlock, and what is given up is told`() async {
+    @Test func `Before an unlock the client holds at most 500 reports and emits the dropped ones`() async {
         let storage = TestStorage()
         storage.lock()
         let phone = TestPhone(storage: storage)
@@ -86,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: ["{", "", #"{"version": 2}"#])
-    func `A file that is not ours is kept aside and told, and never overwritten`(text: String) async {
+    func `An unknown file is renamed with an event and never overwritten`(text: String) async {
         let phone = TestPhone(storage: TestStorage(Data(text.utf8)), isStarted: false)
         var events = phone.registry.events.makeAsyncIterator()
         phone.registry.activate()

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C15: later each time, and right by the registry's clock.
+/// C15: observation times increase and follow the registry's clock.
 @Suite struct ObservationClockTests {
-    @Test func `Each observation is later than the one before, when the clock stands or goes back too`() {
+    @Test func `Each observation is later than the previous one, even if the clock stops or goes back`() {
         var clock = ObservationClock()
         let times = [10.0, 10, 3, 10.0005, 11].map { clock.observe(.at($0)) }
         #expect(times == times.sorted())
@@ -13,15 +13,14 @@ import Testing
         #expect(times.last == .at(11))
     }
 
-    @Test("The order holds over a relaunch with a clock that was set back") func keptOverLaunches() throws {
+    @Test func `Observations stay in order after a relaunch with a clock that was set back`() throws {
         var state = StoredState()
         let before = state.clock.observe(.at(100))
         var relaunched = try #require(StoredState(state.bytes))
         #expect(relaunched.clock.observe(.at(200, ahead: -5000, boot: "boot-2")) > before)
     }
 
-    @Test("A clock that is ahead is corrected by the registry's, from then on", arguments: [3600.0, -3600])
-    func corrected(ahead: Double) {
+    @Test(arguments: [3600.0, -3600]) func `The registry's time corrects a wrong clock`(ahead: Double) {
         var clock = ObservationClock()
         _ = clock.observe(.at(0, ahead: ahead))
         #expect(clock.correct(by: .at(10), at: .at(10, ahead: ahead), elapsed: .zero) == .seconds(-ahead))
@@ -29,14 +28,14 @@ import Testing
         #expect(clock.observe(.at(20, ahead: ahead)) == .at(20))
     }
 
-    @Test("A slow answer and the whole seconds of Date correct nothing") func smallDifferences() {
+    @Test func `Slow responses and the whole seconds of Date correct nothing`() {
         var clock = ObservationClock()
         #expect(clock.correct(by: .at(0), at: .at(30), elapsed: .seconds(29)) == nil)
         #expect(clock.correct(by: .at(29), at: .at(30), elapsed: .zero) == nil)
         #expect(clock.offset == .zero)
     }
 
-    @Test func `A clock that is set is found by the monotonic one; one that the registry confirmed goes on unmoved`() {
+    @Test func `The monotonic clock reveals a set wall clock, and a confirmed clock continues unchanged`() {
         var clock = ObservationClock()
         #expect(clock.notice(.at(0)) == nil)
         #expect(clock.correct(by: .at(0), at: .at(0), elapsed: .zero) == nil)
@@ -44,19 +43,19 @@ import Testing
         #expect(clock.observe(.at(60, ahead: -7200)) == .at(60))
     }
 
-    @Test("A jump of a clock that nobody confirmed moves what was not sent") func jumpsOfAnUnconfirmedClock() {
+    @Test func `A jump of an unconfirmed clock moves the times of unsent reports`() {
         var clock = ObservationClock()
         #expect(clock.notice(.at(0, ahead: -50_000)) == nil)
         #expect(clock.notice(.at(60)) == .seconds(50_000))
     }
 
-    @Test("Without a name of the start no clock is taken for set: it may be another start") func noNameOfTheStart() {
+    @Test func `Without a boot name no jump is detected, because the device may have restarted`() {
         var clock = ObservationClock()
         _ = clock.notice(.at(0, boot: ""))
         #expect(clock.notice(.at(60, ahead: 50_000, boot: "")) == nil)
     }
 
-    @Test("A night asleep and a restart of the phone are no jump") func noJumps() {
+    @Test func `Sleep and a restart of the phone do not count as jumps`() {
         var clock = ObservationClock()
         _ = clock.notice(.at(0))
         #expect(clock.notice(.at(30_000)) == nil)
@@ -64,7 +63,7 @@ import Testing
         #expect(clock.notice(restarted) == nil)
     }
 
-    @Test func `After a clock was ahead, and is right again, no time stays in the future`() {
+    @Test func `After the correction of a clock that was ahead, no time stays in the future`() {
         var clock = ObservationClock()
         let early = clock.observe(.at(0, ahead: 86_400))
         clock.sends(early)
@@ -74,7 +73,7 @@ import Testing
         #expect(clock.observe(.at(400)) == .at(400), "nothing 5 minutes ahead was ever accepted")
     }
 
-    @Test("Of times far ahead none was accepted, but those that were answered") func timesFarAhead() {
+    @Test func `Times far ahead count as refused unless they were answered`() {
         var clock = ObservationClock()
         clock.sends(.at(10))
         clock.wasAnswered(.at(10))
@@ -83,7 +82,7 @@ import Testing
         #expect(clock.floor == .at(10))
     }
 
-    @Test func `Of times that went out and were not answered, those may have been accepted that were not far ahead`() {
+    @Test func `Unanswered times count as possibly accepted unless they were far ahead`() {
         var clock = ObservationClock()
         clock.sends(.at(10))
         clock.wasAnswered(.at(10))
@@ -93,7 +92,7 @@ import Testing
         #expect(clock.floor == .at(100))
     }
 
-    @Test("What may have been accepted is never overtaken backwards") func nothingSentIsOvertaken() {
+    @Test func `New observations stay later than times that may have been accepted`() {
         var clock = ObservationClock()
         clock.sends(clock.observe(.at(0, ahead: 200)))
         _ = clock.correct(by: .at(1), at: .at(1, ahead: 200), elapsed: .zero)
@@ -101,7 +100,7 @@ import Testing
         #expect(clock.observe(.at(2, ahead: 200)) == Timestamp.at(200).next)
     }
 
-    @Test("C21: a try that did not leave the phone fixes no time") func didNotSend() {
+    @Test func `C21: an attempt that did not leave the phone fixes no time`() {
         var clock = ObservationClock()
         clock.sends(.at(1))
         clock.sends(.at(2))
@@ -110,8 +109,7 @@ import Testing
         #expect(clock.floor == .at(1))
     }
 
-    @Test("C21: a time of which an earlier try may have arrived stays fixed, over launches too")
-    func earlierTryMayHaveArrived() throws {
+    @Test func `C21: a time that an earlier attempt may have delivered stays fixed, across launches too`() throws {
         var clock = ObservationClock()
         clock.sends(.at(1))
         var state = StoredState()
@@ -124,7 +122,7 @@ import Testing
         #expect(clock.floor == .at(1))
     }
 
-    @Test("C21: a refused time is moved with its start, by all corrections since it went out") func refusedTimes() {
+    @Test func `C21: all corrections since the request move a refused time and its start`() {
         let played = PlayedOutbox()
         var registration = ActivityRegistration(activityID: "a-1", token: PushToken(hex: "aa"))
         registration.startedAt = .at(5)
@@ -139,8 +137,7 @@ import Testing
         #expect(played.outbox.entries.first?.report.registration?.startedAt == .at(90_005))
     }
 
-    @Test("C21: the start that a merged registration takes from an earlier one is by the corrected clock")
-    func mergedStarts() {
+    @Test func `C21: a merged registration takes its start from the corrected earlier time`() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 10)
         _ = played.outbox.move(by: .seconds(90_000), after: .at(10), until: .at(90_010))
@@ -149,8 +146,7 @@ import Testing
         #expect(played.outbox.entries.first?.report.registration?.startedAt == .at(90_010))
     }
 
-    @Test("Moving keeps the order of reports, leaves those that may have been accepted, and ends at the present")
-    func movingKeepsTheOrder() {
+    @Test func `Moving times keeps the order, skips possibly accepted reports and stops at the present`() {
         let played = PlayedOutbox()
         played.add(.token("aa", of: "a-1"), at: 10)
         played.add(.token("bb", of: "a-2"), at: 20)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C13: each kind of answer has one consequence, and none of them is another key's.
+/// C13: each kind of response has one consequence, which affects its own entry only.
 @Suite struct OutboxAnswerTests {
     private static func refused(_ code: String, isKept: Bool, _ name: LiveActivityRegistry.Subject = .activity("a-1"))
         -> Outbox.Effect
@@ -11,7 +11,7 @@ import Testing
         .emit(.refused(name, code: .init(rawValue: code), detail: "Because.", isKept: isKept))
     }
 
-    @Test("An accepted report is settled and told") func acceptedIsSettled() {
+    @Test func `An accepted report leaves the outbox and emits an event`() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(.accepted)
@@ -23,7 +23,7 @@ import Testing
         (409, "superseded"), (410, "activity-ended"), (410, "activity-expired"), (422, "invalid-request"),
         (413, "body-too-large"),
     ])
-    func `A refusal that nothing will change is settled and told`(status: Int, code: String) {
+    func `A final refusal removes the report and emits an event`(status: Int, code: String) {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(status, code))
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [(403, "forbidden"), (404, "unknown-app"), (401, "unauthenticated")])
-    func `403, 404 and 401 to the key are told once and tried hourly for a day`(status: Int, code: String) throws {
+    func `Reports with 403, 404, or 401 to the key are retried hourly for a day`(status: Int, code: String) throws {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0)
         var tries = 0
@@ -49,15 +49,14 @@ import Testing
     }
 
     @Test(arguments: [(401, "unauthenticated"), (403, "alias-not-allowed"), (404, "unknown-app"), (409, "superseded")])
-    func `A refusal of one key blocks no other`(status: Int, code: String) throws {
+    func `A refused report blocks no report of another subject`(status: Int, code: String) throws {
         let played = PlayedOutbox()
         for index in 0..<5 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
         played.answer(try #require(played.send()), .problem(status, code))
         #expect(played.sent().map(\.subject) == (1..<5).map { .activity("a-\($0)") })
     }
 
-    @Test("401 to the publishable key in the place of one who signed out is kept for a day, and asks for no credential")
-    func unauthenticatedForOneWhoIsGone() throws {
+    @Test func `401 to the key in place of a signed-out user keeps the report and renews no credential`() throws {
         let played = PlayedOutbox()
         played.add(.end(), at: 0, by: .user("u-7"))
         played.answer(try #require(played.send()), .problem(401, "unauthenticated"), authority: .installation)
@@ -65,7 +64,7 @@ import Testing
         #expect(played.pause == 3600)
     }
 
-    @Test("401 asks for a new credential, and keeps the report") func unauthenticated() throws {
+    @Test func `401 requests a new credential and keeps the report`() throws {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0, by: .user("u-7"))
         played.answerAll(.problem(401, "unauthenticated"))
@@ -75,7 +74,7 @@ import Testing
         #expect(played.sent().count == 1)
     }
 
-    @Test("A new credential that is refused too waits, whatever it is renewed to") func wrongCredentialsAreNoLoop() {
+    @Test func `After a second 401 the report pauses even if the credential is renewed`() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0, by: .user("u-7"))
         for _ in 0..<2 {
@@ -85,7 +84,7 @@ import Testing
         #expect(played.pause == 2)
     }
 
-    @Test("Without a credential an owner's reports wait, and others go") func missingCredential() throws {
+    @Test func `Without a credential the owner's reports wait, and the others are sent`() throws {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0, by: .user("u-7"))
         played.add(.token("bb", of: "a-2"), at: 1)
@@ -96,7 +95,7 @@ import Testing
         #expect(played.sent().map(\.owner) == [.user("u-7")])
     }
 
-    @Test("An expired activity that runs here is observed anew, once") func expiredButRunning() {
+    @Test func `An expired activity that runs here is observed again, once`() {
         let played = PlayedOutbox()
         played.running = ["a-1"]
         played.add(.token("aa"), at: 1)
@@ -112,7 +111,7 @@ import Testing
         #expect(played.effects.last == Self.refused("activity-expired", isKept: false), "the second time it is settled")
     }
 
-    @Test("An ended activity is not observed anew though it is still listed") func endedIsFinal() {
+    @Test func `An ended activity is not observed again, even if it is still listed`() {
         let played = PlayedOutbox()
         played.running = ["a-1"]
         played.add(.token("aa"), at: 1)
@@ -121,7 +120,7 @@ import Testing
         #expect(played.outbox.entries.isEmpty)
     }
 
-    @Test func `A clock that is ahead is corrected and the report sent again at once, and then with pauses`() {
+    @Test func `After 422 clock-skew the report is sent again at once, then with pauses, then dropped`() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(422, "clock-skew"))
@@ -135,8 +134,7 @@ import Testing
         #expect(played.outbox.entries.isEmpty, "it does not help")
     }
 
-    @Test("C21: a running activity that only a wrong clock took for over is not observed anew, but sent again, once")
-    func expiredByAWrongClock() {
+    @Test func `C21: a 410 that a wrong clock caused repeats the report of a running activity`() {
         let played = PlayedOutbox()
         played.running = ["a-1"]
         played.isCorrected = true
@@ -146,7 +144,7 @@ import Testing
         #expect(played.sent().count == 1)
     }
 
-    @Test("C21: a sign-in precedes the rest, however long the phone was offline") func offlineForLong() {
+    @Test func `C21: a sign-in precedes other reports, even after a long time offline`() {
         let played = PlayedOutbox()
         played.isSent = false
         played.add(.installation(aliases: [:], metadata: nil), at: 1, by: .user("u-7"))
@@ -158,7 +156,7 @@ import Testing
         #expect(played.sent().map(\.subject) == [.installation])
     }
 
-    @Test("C21: a clock that is put right each time is no loop") func expiredTwice() {
+    @Test func `C21: a clock that is corrected each time causes no loop`() {
         let played = PlayedOutbox()
         played.isCorrected = true
         played.add(.token("aa"), at: 1)
@@ -167,7 +165,7 @@ import Testing
         #expect(played.outbox.entries.isEmpty)
     }
 
-    /// A report that was tried in vain so often that its next try would have been its last one.
+    /// A report after five requests without a response.
     private static func silent(by owner: Owner = .installation) -> PlayedOutbox {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1, by: owner)
@@ -179,28 +177,27 @@ import Testing
         return played
     }
 
-    @Test("A phone that was offline has its clock corrected as one that was not: its report is sent again at once")
-    func clockSkewAfterSilence() {
+    @Test func `After a time offline, 422 clock-skew still repeats the report at once`() {
         let played = Self.silent()
         played.answerAll(.problem(422, "clock-skew"))
         #expect(played.effects.isEmpty)
         #expect(played.sent().count == 1)
     }
 
-    @Test func `A credential that is refused after silence is told, and its renewal ends the pause, once`() {
+    @Test func `A refused credential after silence emits an event, and one renewal ends the pause`() {
         let played = Self.silent(by: .user("u-7"))
         played.answerAll(.problem(401, "unauthenticated"))
-        let told = Self.refused("unauthenticated", isKept: true)
-        #expect(played.effects == [.renewCredential(.user("u-7")), told])
+        let refused = Self.refused("unauthenticated", isKept: true)
+        #expect(played.effects == [.renewCredential(.user("u-7")), refused])
         #expect(played.pause == 1, "the first pause after a refusal, however long the silence was")
         played.outbox.credentialWasRenewed(for: .user("u-7"))
         played.answerAll(.problem(401, "unauthenticated"))
-        #expect(played.effects == [.renewCredential(.user("u-7")), told, .renewCredential(.user("u-7"))])
+        #expect(played.effects == [.renewCredential(.user("u-7")), refused, .renewCredential(.user("u-7"))])
         played.outbox.credentialWasRenewed(for: .user("u-7"))
         #expect(played.pause == 2)
     }
 
-    @Test("A clock that was refused says nothing of the credential, nor the other way round") func refusalsApart() {
+    @Test func `Refusals of the clock and of the credential are counted separately`() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1, by: .user("u-7"))
         for _ in 0..<2 { played.answerAll(.problem(422, "clock-skew")) }
@@ -212,7 +209,7 @@ import Testing
         #expect(played.outbox.entries.count == 1)
     }
 
-    @Test("Once the installation is the user's, their refused reports are tried again") func takenOver() throws {
+    @Test func `An accepted sign-in retries the user's refused reports`() throws {
         let played = PlayedOutbox()
         played.add(.start("aa"), at: 1, by: .user("u-7"))
         played.answerAll(.problem(403, "not-yours"))

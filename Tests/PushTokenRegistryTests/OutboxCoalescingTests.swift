@@ -3,10 +3,10 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C9: a key has one entry, which says all that its reports said.
+/// C9: a subject has one entry with the content of all its reports.
 @Suite struct OutboxCoalescingTests {
-    @Test("Of two tokens of one activity the one that was observed later is sent", arguments: [[1.0, 2], [2, 1]])
-    func theLaterTokenIsSent(times: [Double]) throws {
+    @Test(arguments: [[1.0, 2], [2, 1]])
+    func `Only the token with the later observation is sent`(times: [Double]) throws {
         let played = PlayedOutbox()
         played.add(.token(times[0] == 1 ? "aa" : "bb"), at: times[0])
         played.add(.token(times[1] == 1 ? "aa" : "bb"), at: times[1])
@@ -16,7 +16,7 @@ import Testing
         #expect(try #require(sent.first).observedAt == .at(2))
     }
 
-    @Test("Activities, types and owners have entries of their own") func keysAreApart() {
+    @Test func `Activities, types and owners have separate entries`() {
         let played = PlayedOutbox()
         played.add(.token("aa", of: "a-1"), at: 1)
         played.add(.token("bb", of: "a-2"), at: 1)
@@ -27,7 +27,7 @@ import Testing
         #expect(played.outbox.entries.count == 6)
     }
 
-    @Test func `The entry of two registrations keeps the facts of the first and the start of the earlier`() throws {
+    @Test func `Merged registrations keep the first facts and the earlier start`() throws {
         var first = ActivityRegistration(activityID: "a-1", token: PushToken(hex: "aa"))
         (first.attributesType, first.frequentPushesEnabled, first.aliases) = ("Delivery", true, ["team": ["x"]])
         var second = ActivityRegistration(activityID: "a-1", token: PushToken(hex: "bb"))
@@ -42,8 +42,8 @@ import Testing
         #expect(merged.startedAt == .at(1), "the registry takes the first observation for the start")
     }
 
-    @Test("A schedule stays while it lies ahead, and becomes the start once it has passed", arguments: [5.0, 20])
-    func schedules(second: Double) throws {
+    @Test(arguments: [5.0, 20])
+    func `A future schedule is kept, and a past schedule becomes the start`(second: Double) throws {
         var scheduled = ActivityRegistration(activityID: "a-1", token: PushToken(hex: "aa"))
         scheduled.startsAt = .at(10)
         let played = PlayedOutbox()
@@ -54,13 +54,13 @@ import Testing
         #expect(merged.startedAt == (second < 10 ? .at(1) : .at(10)))
     }
 
-    @Test("A start token that is taken back and given again is sent once, as it is now") func startTokens() {
+    @Test func `A start token that changes several times is sent once, with its last value`() {
         let played = PlayedOutbox()
         for (index, token) in ["aa", nil, "bb", nil].enumerated() { played.add(.start(token), at: Double(index)) }
         #expect(played.sent().map(\.report) == [.start(nil)])
     }
 
-    @Test("At most 500 wait; the oldest that is no end is given up, and told") func theOutboxIsBounded() {
+    @Test func `Beyond 500 entries the oldest, except ends, are dropped with an event`() {
         let played = PlayedOutbox()
         played.add(.end("ended"), at: 0)
         for index in 1...505 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
@@ -69,7 +69,7 @@ import Testing
         #expect(played.events == (1...6).map { .dropped(.activity("a-\($0)"), .outboxFull) })
     }
 
-    @Test func `A log-out replaces a waiting registration by the end of its activity, with an id of its own`() {
+    @Test func `A log-out replaces a waiting registration with an end that has its own id`() {
         let played = PlayedOutbox()
         // The first id is odd, and the later ones are even.
         played.add(.start("aa"), at: 0)

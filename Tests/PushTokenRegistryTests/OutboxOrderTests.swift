@@ -3,10 +3,10 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C9, C18: where the order matters although the registry goes by times.
+/// C9, C18: cases in which the order of requests matters.
 @Suite struct OutboxOrderTests {
     @Test(arguments: [1.0, 9])
-    func `An end takes the place of every registration of its activity, whenever it was observed`(time: Double) {
+    func `An end replaces every registration of its activity, earlier or later`(time: Double) {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: time)
         played.add(.token("bb", of: "a-2"), at: 1)
@@ -14,14 +14,14 @@ import Testing
         #expect(Set(played.keys) == [.end(ofActivity: "a-1"), .activity("a-2")])
     }
 
-    @Test("A registration is not taken in while the end of its activity waits") func noRegistrationAfterAnEnd() {
+    @Test func `A registration is dropped while the end of its activity waits`() {
         let played = PlayedOutbox()
         played.add(.end(), at: 5)
         played.add(.token("aa"), at: 9)
         #expect(played.sent().map(\.report) == [.end()])
     }
 
-    @Test("The first end says how the activity ended, and when") func theFirstEndHolds() throws {
+    @Test func `The first end keeps its reason and time`() throws {
         let played = PlayedOutbox()
         played.add(.end(isDismissal: false), at: 1)
         played.add(.end(isDismissal: true), at: 2)
@@ -30,7 +30,7 @@ import Testing
         #expect(entry.observedAt == .at(1))
     }
 
-    @Test("A log-out drops what its user observed by then, but ends") func aLogOutDropsReports() {
+    @Test func `A log-out drops its user's earlier reports except ends`() {
         let played = PlayedOutbox()
         let user = Owner.user("u-7")
         played.add(.token("aa"), at: 1, by: user)
@@ -49,10 +49,7 @@ import Testing
         #expect(played.outbox.entries.last?.observedAt == .at(5))
     }
 
-    @Test(
-        "Activities that the registry has not heard of end at the log-out too, so that the next user gets none of them"
-    )
-    func aLogOutEndsUnheardActivities() {
+    @Test func `A log-out ends activities with waiting registrations, so that the next user gets none`() {
         let played = PlayedOutbox()
         let (user, next) = (Owner.user("u-7"), Owner.user("u-8"))
         played.add(.token("aa", of: "a-1"), at: 1, by: user)
@@ -63,14 +60,14 @@ import Testing
         #expect(played.outbox.entries.allSatisfy { $0.owner == user })
     }
 
-    @Test("Of two log-outs the later counts") func theLaterLogOutCounts() {
+    @Test func `The later of two log-outs replaces the earlier`() {
         let played = PlayedOutbox()
         played.add(.logOut, at: 1)
         played.add(.logOut, at: 5)
         #expect(played.outbox.entries.map(\.observedAt) == [.at(5)])
     }
 
-    @Test func `A log-out goes before what was observed after it, and an end waits for nothing`() throws {
+    @Test func `A log-out precedes later reports, and an end waits for no other report`() throws {
         let played = PlayedOutbox()
         played.add(.logOut, at: 1, by: .user("u-7"))
         played.add(.installation(aliases: [:], metadata: nil), at: 2, by: .user("u-8"))
@@ -82,7 +79,7 @@ import Testing
         #expect(played.sent().map(\.subject) == [.installation], "the user takes the installation over first")
     }
 
-    @Test func `A log-out that is refused, has no credential or is never answered holds nothing up`() throws {
+    @Test func `A log-out that is refused, unanswered or without a credential blocks no other report`() throws {
         for failure in 0..<3 {
             let played = PlayedOutbox()
             played.add(.logOut, at: 1, by: .user("u-7"))
@@ -104,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `An answer to an entry that was replaced meanwhile leaves the later one to be sent`() throws {
+    @Test func `A response to a replaced entry does not remove its replacement`() throws {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         let first = try #require(played.send())
@@ -113,7 +110,7 @@ import Testing
         #expect(played.send()?.report.token == "bb")
     }
 
-    @Test("At most four are under way at once") func fourAtOnce() throws {
+    @Test func `At most four requests are under way at once`() throws {
         let played = PlayedOutbox()
         for index in 0..<6 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
         let first = played.sent()

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C13: pauses of each entry, and of the whole while nobody answers.
+/// C13: pauses of single entries, and of all entries during silence.
 @Suite struct OutboxPauseTests {
-    @Test("Pauses double up to five minutes, and half of each is random") func pausesDouble() {
+    @Test func `Pauses double up to five minutes, and half of each is random`() {
         for (jitter, factor) in [(0.0, 0.5), (1.0, 1.0)] {
             let played = PlayedOutbox()
             played.jitter = jitter
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("Each entry has a pause of its own") func entriesPauseApart() throws {
+    @Test func `Each entry has its own pause`() throws {
         let played = PlayedOutbox()
         played.add(.token("aa", of: "a-1"), at: 0)
         played.add(.token("bb", of: "a-2"), at: 1)
@@ -29,7 +29,7 @@ import Testing
         #expect(played.sent().map(\.subject) == [.activity("a-2")])
     }
 
-    @Test("Retry-After is obeyed, at the foreground too") func retryAfterIsObeyed() {
+    @Test func `Retry-After is obeyed, even at the foreground`() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0)
         played.answerAll(.retryLater(after: .seconds(40)))
@@ -38,8 +38,7 @@ import Testing
         #expect(played.pause == 40)
     }
 
-    @Test
-    func `Retry-After is obeyed though the installation has become the user's, or their credential another`() throws {
+    @Test func `Retry-After is obeyed, even after a sign-in or a renewed credential`() throws {
         let user = Owner.user("u-7")
         let played = PlayedOutbox()
         played.add(.start("aa"), at: 1, by: user)
@@ -59,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [ResponseClass.retryLater(after: nil), .none, .problem(403, "forbidden")])
-    func `At the foreground all other pauses end`(responseClass: ResponseClass) {
+    func `The foreground ends all other pauses`(responseClass: ResponseClass) {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0)
         played.answerAll(responseClass)
@@ -68,7 +67,7 @@ import Testing
         #expect(played.sent().count == 1)
     }
 
-    @Test("While nobody answers one at a time is tried, each in turn") func oneAtATimeInTurn() throws {
+    @Test func `During silence one entry at a time is tried, each in turn`() throws {
         let played = PlayedOutbox()
         for index in 0..<4 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
         played.answer(try #require(played.send()), .none)
@@ -84,7 +83,7 @@ import Testing
         #expect(played.effects == [.emit(.unreachable(since: Timestamp.at(0).date))], "it is told once")
     }
 
-    @Test("The first answer ends the pauses of all that nobody answered") func anAnswerEndsSilence() throws {
+    @Test func `The first response ends the pauses of all unanswered entries`() throws {
         let played = PlayedOutbox()
         for index in 0..<3 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
         for entry in played.sent() { played.answer(entry, .none) }
@@ -93,7 +92,7 @@ import Testing
         #expect(played.sent().count == 2)
     }
 
-    @Test("A report that nobody ever answers delays a new one by nothing") func aPoisonedReportDelaysNoOther() throws {
+    @Test func `A report that is never answered does not delay a new report`() throws {
         let played = PlayedOutbox()
         played.add(.token("aa", of: "poison"), at: 0)
         for _ in 0..<8 {

@@ -2,7 +2,7 @@ import PushTokenRegistryTestSupport
 
 @testable import PushTokenRegistry
 
-/// An outbox whose clock, numbers and answers are the test's.
+/// An outbox with the test's clock, random numbers and responses.
 final class PlayedOutbox {
     var outbox = Outbox()
     var events: [LiveActivityRegistry.Event] = []
@@ -17,7 +17,7 @@ final class PlayedOutbox {
     var uptime: Duration { .seconds(now) }
 
     func add(_ report: Report, at seconds: Double, by owner: Owner = .installation) {
-        // Powers of two, so that no merged entry has the id of another.
+        // Powers of two, so that each merged entry has its own id.
         lastID = lastID == 0 ? 1 : lastID &* 2
         if lastID == 0 { lastID = 3 }
         events += outbox.add(report, observedAt: .at(seconds), owner: owner, id: lastID)
@@ -34,7 +34,7 @@ final class PlayedOutbox {
         return entry
     }
 
-    /// - Parameter authority: the credential that it was sent by; nil is its owner's.
+    /// - Parameter authority: the credential of the request; nil means the owner's.
     func answer(_ entry: OutboxEntry, _ responseClass: ResponseClass, authority: Owner? = nil) {
         let running = running
         let circumstances = Outbox.Circumstances(
@@ -49,10 +49,9 @@ final class PlayedOutbox {
         effects += outbox.settle(entry.id, responseClass, circumstances)
     }
 
-    /// Sends all, and answers all in the same way.
     func answerAll(_ responseClass: ResponseClass) { for entry in sent() { answer(entry, responseClass) } }
 
-    /// How long it waits before the next one goes out; nil when something goes now, or it waits for something else.
+    /// The time until the next entry; nil if one can go now, or if all wait for something else.
     var pause: Double? {
         guard case .wait(let time) = outbox.upcoming(at: uptime) else { return nil }
         return Double((time - uptime).milliseconds) / 1000

@@ -4,7 +4,7 @@
 
     @testable import PushTokenRegistry
 
-    /// A server that sends every caller on to another path of its own, and notes who came.
+    /// A server that redirects each request to another of its paths and records the requests.
     final class RedirectingServer: Sendable {
         let port: UInt16
         private let listener: Int32

@@ -4,7 +4,6 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// The calls of the API, as `openapi.json` has them.
 @Suite struct ReportRequestTests {
     private static func call(_ report: Report, service: String = "https://push.example.com/base/") throws -> (
         String, String?
@@ -22,7 +21,7 @@ import Testing
     private static let time = "2026-09-21T14:13:20.000Z"
     private static let query = "observedAt=2026-09-21T14%3A13%3A20.000Z"
 
-    @Test("Ends and log-outs are deletions with their time in the query") func deletions() throws {
+    @Test func `Ends, removals and log-outs use DELETE with the time in the query`() throws {
         #expect(try Self.call(.end("a")) == ("DELETE /activities/a?\(Self.query)&reason=ended", nil))
         #expect(try Self.call(.end("a", isDismissal: true)).0 == "DELETE /activities/a?\(Self.query)&reason=dismissed")
         #expect(try Self.call(.logOut) == ("DELETE /installations/i%201?\(Self.query)", nil))
@@ -36,7 +35,7 @@ import Testing
         )
     }
 
-    @Test("Tokens are put with their time") func tokens() throws {
+    @Test func `Tokens use PUT with their time`() throws {
         let body = #"{"observedAt":"\#(Self.time)","token":"00ff"}"#
         #expect(try Self.call(.start("00ff")) == ("PUT /installations/i%201/start-tokens/Delivery", body))
         #expect(
@@ -47,7 +46,7 @@ import Testing
         #expect(try Self.call(.token("00ff", of: "é/+")) == ("PUT /activities/%C3%A9%2F%2B", body))
     }
 
-    @Test("A registration has what is known, and leaves out what is not") func registrations() throws {
+    @Test func `A registration contains the known facts and omits the others`() throws {
         var registration = ActivityRegistration(activityID: "a", token: PushToken([1]))
         (registration.startedAt, registration.startsAt) = (.at(-1), .at(60))
         (registration.attributesType, registration.frequentPushesEnabled) = ("Delivery", false)
@@ -58,7 +57,7 @@ import Testing
         #expect(try Self.call(.registration(registration)).1 == "{\(facts)\"observedAt\":\"\(Self.time)\",\(times)")
     }
 
-    @Test("A full state lists activities with their ids, and may be empty") func fullStates() throws {
+    @Test func `A full state lists activities by id and can be empty`() throws {
         let activities = [
             ActivityRegistration(activityID: "a", token: PushToken([1])),
             ActivityRegistration(activityID: "b", token: nil),
@@ -73,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: ["https://a.example", "https://a.example/x", "https://a.example/x/"])
-    func `The service may be anywhere, with a slash at its end or without`(service: String) throws {
+    func `The service URL can have a path and a final slash`(service: String) throws {
         let request = ReportRequest(.logOut, observedAt: .at(0), installation: "i")
         let url = request.url(
             service: try #require(URL(string: service)),

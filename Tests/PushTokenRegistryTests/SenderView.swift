@@ -2,8 +2,7 @@ import PushTokenRegistryTestSupport
 
 @testable import PushTokenRegistry
 
-/// The tokens that a sender would see after some reports, in whatever order they came: the registry's rules R2, R4 and R9
-/// in small.
+/// The tokens that a sender sees after some reports in any order: R2, R4 and R9 in small.
 struct SenderView: Equatable {
     var activityTokens: [String: String] = [:]
     var startTokens: [String: String] = [:]
@@ -20,7 +19,6 @@ struct SenderView: Equatable {
         }
     }
 
-    /// A value with its time; nil was taken back.
     private struct Timed {
         var value: String?
         var time: Timestamp

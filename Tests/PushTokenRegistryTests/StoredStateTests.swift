@@ -26,12 +26,12 @@ import Testing
         return state
     }
 
-    @Test("All of it is read as it was written") func roundTrip() {
+    @Test func `The state is read as it was written`() {
         #expect(Self.state.entries.count == 9)
         #expect(StoredState(Self.state.bytes) == Self.state)
     }
 
-    @Test func `The form has a version, and what is refused for a while is still known afterwards`() throws {
+    @Test func `The file has a version and keeps the time of the first refusal`() throws {
         #expect(String(decoding: Self.state.bytes, as: UTF8.self).contains(#""version":1"#))
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
@@ -46,7 +46,7 @@ import Testing
         #expect(relaunched.outbox.entries.isEmpty, "the day counts from the first refusal, over launches")
     }
 
-    @Test("No cut of it is taken for it") func cutFiles() {
+    @Test func `A truncated file is not read as a state`() {
         let bytes = Self.state.bytes
         for length in stride(from: 0, to: bytes.count, by: 97) { #expect(StoredState(bytes.prefix(length)) == nil) }
     }

@@ -2,7 +2,7 @@ import PushTokenRegistryTestSupport
 
 @testable import PushTokenRegistry
 
-/// A client with all that is around it, which outlives the client as a phone outlives an app.
+/// A client with its surroundings, which outlive the client as a phone outlives an app.
 final class TestPhone: Sendable {
     let storage: TestStorage
     let installationIDs: TestInstallationIDStore
@@ -39,7 +39,6 @@ final class TestPhone: Sendable {
         return call
     }
 
-    /// Whether nothing is under way, nor goes now.
     func isQuiet() async -> Bool {
         await registry.drain()
         return await registry.outbox.underWay.isEmpty

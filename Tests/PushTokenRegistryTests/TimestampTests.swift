@@ -16,7 +16,7 @@ import Testing
         #expect(Timestamp(text: text)?.milliseconds == milliseconds)
     }
 
-    @Test("No millisecond of a second is lost or rounded away") func everyMillisecond() {
+    @Test func `Every millisecond of a second survives a round trip`() {
         for milliseconds in Int64(1_795_249_800_000)..<1_795_249_801_000 {
             let time = Timestamp(milliseconds: milliseconds)
             #expect(time.text.hasSuffix(String(format: ":00.%03dZ", Int(milliseconds % 1000))))
@@ -24,22 +24,22 @@ import Testing
         }
     }
 
-    @Test func `Fractions of any length are read, and cut to milliseconds`() {
+    @Test func `Fractions of any length are read and truncated to milliseconds`() {
         #expect(Timestamp(text: "1970-01-01T00:00:01Z")?.milliseconds == 1000)
         #expect(Timestamp(text: "1970-01-01T00:00:01.5Z")?.milliseconds == 1500)
         #expect(Timestamp(text: "1970-01-01T00:00:01.123456Z")?.milliseconds == 1123)
     }
 
     @Test(arguments: ["", "now", "2026-13-01T00:00:00Z", "2026-11-21", "2026-11-21T08:30:00+01:00"])
-    func `Text that is no time is none`(text: String) { #expect(Timestamp(text: text) == nil) }
+    func `Invalid text is not read as a time`(text: String) { #expect(Timestamp(text: text) == nil) }
 
-    @Test("The Date of an answer is read") func httpDates() {
+    @Test func `The Date of a response is read`() {
         #expect(Timestamp(httpDate: "Sat, 21 Nov 2026 08:30:00 GMT")?.text == "2026-11-21T08:30:00.000Z")
         #expect(Timestamp(httpDate: "Sat, 21 Foo 2026 08:30:00 GMT") == nil)
         #expect(Timestamp(httpDate: "yesterday") == nil)
     }
 
-    @Test("A date is cut to the millisecond, and one beyond all years stays a time") func dates() {
+    @Test func `A date is truncated to milliseconds and clamped to the years 1970 to 9999`() {
         #expect(Timestamp(Date(timeIntervalSince1970: 1.2345)).milliseconds == 1234)
         #expect(Timestamp(.distantPast).text == "1970-01-01T00:00:00.000Z")
         #expect(Timestamp(.distantFuture).text.hasPrefix("4001-"))

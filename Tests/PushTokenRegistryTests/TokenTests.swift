@@ -10,24 +10,22 @@ import Testing
     private static let hex = (0..<80).map { String($0, radix: 16) }.map { $0.count == 1 ? "0\($0)" : $0 }.joined()
 
     #if canImport(CryptoKit)
-        @Test(
-            "A token prints as the first four bytes of its SHA-256, whatever its length",
-            arguments: [
-                (0, "e3b0c442"), (3, "9834876d"), (55, "9f4390f8"), (56, "b35439a4"), (64, "ffe054fe"),
-                (119, "31eba51c"),
-            ]
-        ) func aTokenPrintsAsItsFingerprint(count: Int, expected: String) {
+        @Test(arguments: [
+            (0, "e3b0c442"), (3, "9834876d"), (55, "9f4390f8"), (56, "b35439a4"), (64, "ffe054fe"),
+            (119, "31eba51c"),
+        ])
+        func `A token of any length prints as the first four bytes of its SHA-256`(count: Int, expected: String) {
             let token = PushToken([UInt8](repeating: UInt8(ascii: "a"), count: count))
             #expect(token.description == "token \(expected)")
         }
     #endif
 
-    @Test("Tokens travel as lower-case hex of any length") func hexadecimal() {
+    @Test func `Tokens are sent as lower-case hex`() {
         #expect(PushToken([0, 15, 255]).hexadecimal == "000fff")
         #expect(Self.token.hexadecimal == Self.hex)
     }
 
-    @Test func `No description, interpolation or dump of anything that holds a token shows it`() {
+    @Test func `Descriptions, interpolations and dumps never show a token`() {
         let registration = ActivityRegistration(activityID: "a-1", token: Self.token)
         let reports: [Report] = [
             .registration(registration), .startToken(attributesType: "T", Self.token),
@@ -48,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `A stored token is read as it was, and one that is none is refused by a sentence without it`() throws {
+    @Test func `A stored token is read unchanged, and the error for a malformed token does not show it`() throws {
         #expect(try JSONDecoder().decode(PushToken.self, from: JSONEncoder().encode(Self.token)) == Self.token)
         let malformed = Data(#"{"bytes": "?secret?"}"#.utf8)
         let error = #expect(throws: DecodingError.self) { try JSONDecoder().decode(PushToken.self, from: malformed) }

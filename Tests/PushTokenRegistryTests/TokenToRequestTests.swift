@@ -4,9 +4,8 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// The time from a token to its request, with a true file and the device's clocks.
 @Suite(.timeLimit(.minutes(5))) struct TokenToRequestTests {
-    @Test("A token waits for nothing but its file before its request is made") func delay() async throws {
+    @Test func `A token waits only for the file before its request is sent`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         let transport = InstantTransport()
@@ -35,7 +34,6 @@ import Testing
     }
 }
 
-/// A transport that answers at once, and says when it was asked.
 private struct InstantTransport: Sendable {
     private let times: AsyncStream<ContinuousClock.Instant>
     private let continuation: AsyncStream<ContinuousClock.Instant>.Continuation

@@ -8,9 +8,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// C19: a session that leaves nothing behind.
 @Suite struct TransportTests {
-    @Test("The session has no cache, no cookies and no stored credentials") func nothingIsKept() {
+    @Test func `The session has no cache, no cookies and no stored credentials`() {
         let configuration = HTTPTransport.configuration(5)
         #expect(configuration.urlCache == nil)
         #expect(configuration.httpCookieStorage == nil)
@@ -20,7 +19,7 @@ import Testing
         #expect(configuration.timeoutIntervalForRequest == 5)
     }
 
-    @Test func `Without a connection the request did not leave the phone`() async throws {
+    @Test func `A request without a connection counts as not sent`() async throws {
         let url = try #require(URL(string: "http://127.0.0.1:1/installations/i-1"))
         guard case .notSent = await HTTPTransport.urlSession(timeout: 5).send(URLRequest(url: url)) else {
             Issue.record("it was sent")
@@ -29,7 +28,7 @@ import Testing
     }
 
     #if canImport(Glibc)
-        @Test("A redirect is not followed: it is an answer, and none of ours") func redirects() async throws {
+        @Test func `A redirect is not followed and does not count as the registry's response`() async throws {
             let server = RedirectingServer()
             defer { server.stop() }
             let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/v1"))
@@ -45,7 +44,7 @@ import Testing
         }
     #endif
 
-    @Test("Header fields are found in whatever case") func fieldsInAnyCase() {
+    @Test func `Header fields are found regardless of case`() {
         let answer = TransportResponse(status: 200, fields: ["request-ID": "r"], body: Data())
         #expect(answer["Request-Id"] == "r")
         #expect(answer["Date"] == nil)

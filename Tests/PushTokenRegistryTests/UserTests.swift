@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C14, C18: each user's reports go out under their own credential, and a log-out takes them along.
+/// C14, C18: reports use their user's credential, and a log-out drops the user's reports.
 @Suite(.timeLimit(.minutes(1))) struct UserTests {
     private static func signedIn(_ phone: TestPhone, as user: String = "u-7") async {
         phone.registry.signIn(userID: user) { "jwt of \(user)" }
@@ -14,8 +14,7 @@ import Testing
         await phone.quietly()
     }
 
-    @Test("A sign-in registers the installation under the user's name, and what follows goes by their JWT")
-    func signIn() async {
+    @Test func `A sign-in registers the installation for the user, and later reports use the user's JWT`() async {
         let phone = TestPhone()
         phone.registry.signIn(userID: "u-7") { "jwt of u-7" }
         phone.registry.report(.token("aa"))
@@ -27,7 +26,7 @@ import Testing
         #expect(phone.registry.status.userID == "u-7")
     }
 
-    @Test("A sign-out is true once the registry has confirmed it") func confirmedSignOut() async {
+    @Test func `A sign-out returns true once the registry confirms it`() async {
         let phone = TestPhone()
         await Self.signedIn(phone)
         async let isConfirmed = phone.registry.signOut()
@@ -38,7 +37,7 @@ import Testing
         #expect(phone.registry.status.userID == nil)
     }
 
-    @Test("A sign-out returns false after five seconds without an answer, and goes on") func lateSignOut() async {
+    @Test func `A sign-out without a response returns false after 5 seconds and continues`() async {
         let phone = TestPhone()
         await Self.signedIn(phone)
         async let isConfirmed = phone.registry.signOut()
@@ -52,7 +51,7 @@ import Testing
         #expect(await phone.answer(.ours(204)).path == "DELETE /installations/i-1")
     }
 
-    @Test("A sign-out before start returns after five seconds, and is not forgotten") func signOutBeforeStart() async {
+    @Test func `A sign-out before activation returns after 5 seconds and is sent later`() async {
         let phone = TestPhone(isStarted: false)
         async let isConfirmed = phone.registry.signOut()
         await phone.until(.seconds(1005))
@@ -62,17 +61,17 @@ import Testing
         #expect(await phone.answer(.ours(204)).path == "DELETE /installations/i-1")
     }
 
-    @Test("Of a user who signed out nothing but ends and the log-out goes out") func onlyEndsAfterSignOut() async {
+    @Test func `After a sign-out, only the user's ends and the log-out are sent`() async {
         let phone = TestPhone()
         await Self.signedIn(phone)
-        phone.transport.goesOffline()
+        phone.transport.setOffline()
         phone.registry.report(.start("aa"))
         phone.registry.report(.end("a-1"))
         await phone.quietly()
         async let isConfirmed = phone.registry.signOut()
         while phone.registry.status.userID != nil { await pause() }
         await phone.quietly()
-        phone.transport.goesOffline(false)
+        phone.transport.setOffline(false)
         phone.registry.retryNow()
         var paths: Set<String> = []
         while paths.count < 2 { paths.insert(await phone.answer(.ours(204)).path) }
@@ -82,10 +81,10 @@ import Testing
         #expect(phone.storage.entries.isEmpty)
     }
 
-    @Test("Nothing of a user goes out under another's JWT, nor under the key") func reportsKeepTheirCredential() async {
+    @Test func `A user's reports are sent with that user's JWT only`() async {
         let phone = TestPhone()
         await Self.signedIn(phone)
-        phone.transport.goesOffline()
+        phone.transport.setOffline()
         phone.registry.report(.token("aa"))
         await phone.quietly()
         let next = phone.relaunched()
@@ -99,15 +98,15 @@ import Testing
         for call in await next.transport.next(2) { #expect(call.credential == "new jwt") }
     }
 
-    @Test func `The next user comes after the log-out of the one before, who is not named any more`() async {
+    @Test func `The next sign-in logs the former user out with their own JWT and reports the tokens again`() async {
         let phone = TestPhone()
         await Self.signedIn(phone)
         phone.registry.register(deviceToken: Data([1]))
         await phone.answer()
-        phone.transport.goesOffline()
+        phone.transport.setOffline()
         phone.registry.report(.token("aa"))
         await phone.quietly()
-        phone.transport.goesOffline(false)
+        phone.transport.setOffline(false)
         phone.registry.signIn(userID: "u-8") { "jwt of u-8" }
         var calls: [String: String] = [:]
         while calls.count < 4 {
@@ -123,8 +122,7 @@ import Testing
         )
     }
 
-    @Test("The next user's installation has the start tokens of the one before; one that was taken back stays so")
-    func startTokensOfTheNextUser() async {
+    @Test func `The next user keeps the installation's start tokens, and a removed token stays removed`() async {
         let phone = TestPhone()
         await Self.signedIn(phone)
         phone.registry.report(.start("aa"))
@@ -143,9 +141,9 @@ import Testing
         #expect(phone.storage.entries.isEmpty)
     }
 
-    /// The next user may have taken the installation over before the log-out came.
+    /// The next user may have taken the installation over before the log-out arrives.
     @Test(arguments: [nil, (401, "unauthenticated"), (403, "not-yours")])
-    func `A log-out by a useless JWT goes out in the installation's name`(refusal: (status: Int, code: String)?) async {
+    func `Without a valid JWT a log-out is sent with the publishable key`(refusal: (status: Int, code: String)?) async {
         let phone = TestPhone()
         let credentials = LockedValue<[String]>(refusal == nil ? ["jwt-1"] : ["jwt-1", "jwt-1"])
         phone.registry.signIn(userID: "u-7") { credentials.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
@@ -158,10 +156,7 @@ import Testing
         #expect(await isConfirmed)
     }
 
-    @Test
-    func `Woken without a session, the publishable key reports the installation's own records after three seconds`()
-        async
-    {
+    @Test func `After 3 seconds without a session, the publishable key reports the installation's records`() async {
         let phone = TestPhone()
         await Self.signedIn(phone)
         let woken = phone.relaunched()
@@ -176,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: [(401, "unauthenticated"), (403, "alias-not-allowed")])
-    func `A record that the publishable key may not report waits for the user, and blocks no other`(
+    func `A record that the publishable key may not report waits for the user and blocks no other`(
         status: Int,
         code: String
     ) async {
@@ -197,7 +192,7 @@ import Testing
         #expect(call.credential == "jwt")
     }
 
-    @Test func `A source that throws has no JWT now, and the error is logged`() async {
+    @Test func `An error of the credential source is logged and counts as a missing JWT`() async {
         struct Failure: Error {}
         let log = LockedValue<[String]>([])
         var configuration = LiveActivityRegistry.Configuration.test()
@@ -209,7 +204,7 @@ import Testing
         #expect(registry.status.waiting == 1)
     }
 
-    @Test("A source without a JWT is asked again after half a minute") func sourcesAreAskedAgain() async {
+    @Test func `A source without a JWT is called again after 30 seconds`() async {
         let phone = TestPhone()
         let isAsked = LockedValue(false)
         phone.registry.signIn(userID: "u-7") {
@@ -229,7 +224,6 @@ extension TestPhone {
         while await !isQuiet() { await pause() }
     }
 
-    /// Waits until the client waits for a time.
     func until(_ uptime: Duration) async {
         while clock.nextWaking != uptime { await pause() }
     }

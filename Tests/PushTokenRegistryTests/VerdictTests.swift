@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C12: only the registry's own answer settles a report.
+/// C12: only the registry's own response settles a report.
 @Suite struct VerdictTests {
     private static func answer(_ status: Int, _ fields: [String: String], _ body: String) -> ResponseClass {
         ResponseClass(TransportResponse(status: status, fields: fields, body: Data(body.utf8)))
@@ -14,7 +14,7 @@ import Testing
         (204, ""), (200, #"{"activityId": "a", "outcome": "rotated"}"#), (201, #"{"installation": "ab"}"#),
         (200, #"{"results": [], "ended": []}"#),
     ])
-    func `The registry's answers are taken`(status: Int, body: String) {
+    func `The registry's success responses are accepted`(status: Int, body: String) {
         #expect(Self.answer(status, ["request-id": "r"], body) == .accepted)
     }
 
@@ -27,19 +27,18 @@ import Testing
         (404, [:], #"{"code": "unknown-app", "detail": ""}"#), (410, ["Request-Id": "r"], #"{"error": "gone"}"#),
         (511, [:], ""), (502, [:], "<html>Bad Gateway</html>"),
     ])
-    func `A captive portal, a proxy and a redirect are no answer`(status: Int, fields: [String: String], body: String) {
+    func `Portals, proxies and redirects count as no response`(status: Int, fields: [String: String], body: String) {
         #expect(Self.answer(status, fields, body) == .none)
     }
 
-    @Test("A problem with a code is the registry's, with its sentence and its clock") func problems() {
+    @Test func `A problem with a code keeps its detail and server time`() {
         let body =
             #"{"code": "clock-skew", "status": 422, "detail": "Ahead.", "serverTime": "2026-11-21T08:30:00.412Z"}"#
         let problem = Problem(code: "clock-skew", detail: "Ahead.", serverTime: "2026-11-21T08:30:00.412Z")
         #expect(Self.answer(422, ["Request-Id": "r"], body) == .refused(status: 422, problem))
     }
 
-    @Test("408, 429 and 5xx are to be repeated, after Retry-After", arguments: [408, 429, 500, 502, 503])
-    func repeated(status: Int) {
+    @Test(arguments: [408, 429, 500, 502, 503]) func `408, 429 and 5xx are retried after Retry-After`(status: Int) {
         #expect(Self.answer(status, ["Retry-After": "7"], "") == .retryLater(after: .seconds(7)))
         #expect(Self.answer(status, ["Request-Id": "r"], #"{"code": "unavailable"}"#) == .retryLater(after: nil))
         for nonsense in ["-1", "soon", "Sat, 21 Nov 2026 08:30:00 GMT", "99999999999"] {
@@ -48,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("Only the registry's answers tell its clock") func serverClock() throws {
+    @Test func `Only the registry's responses give the server time`() throws {
         let date = ["Date": "Sat, 21 Nov 2026 08:30:00 GMT"]
         let time = try #require(Timestamp(text: "2026-11-21T08:30:00Z"))
         let registered = TransportResponse.ours(204, fields: date)

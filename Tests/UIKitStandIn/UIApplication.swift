@@ -1,9 +1,9 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The names are Apple's, and so is their documentation.
+// Apple documents these names.
 
 import Foundation
 
-/// As much of UIKit's application as the client uses, for tests on Linux. Apple's documentation is its model.
+/// The part of `UIApplication` that the client uses, for tests on Linux, after Apple's documentation.
 @MainActor public final class UIApplication {
     public static let shared = UIApplication()
 
@@ -31,7 +31,7 @@ import Foundation
     /// Set by tests.
     public var isProtectedDataAvailable = true
 
-    /// Called with the number of background tasks whenever it changes; set by tests.
+    /// Called with the number of background tasks after each change; set by tests.
     public var backgroundTasksChanged: (@MainActor (Int) -> Void)?
     private var backgroundTasks: [Int: @MainActor @Sendable () -> Void] = [:]
     private var lastBackgroundTask = 0
@@ -45,13 +45,12 @@ import Foundation
         return UIBackgroundTaskIdentifier(rawValue: lastBackgroundTask)
     }
 
-    /// One that has ended, or never begun, is left alone, as UIKit does.
+    /// Like UIKit, ignores a task that has ended or never begun.
     public func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) {
         guard backgroundTasks.removeValue(forKey: identifier.rawValue) != nil else { return }
         backgroundTasksChanged?(backgroundTasks.count)
     }
 
-    /// The time of all background tasks is over.
     public func expireBackgroundTasks() { for handler in backgroundTasks.values { handler() } }
 }
 

@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// The names are Apple's, and so is their documentation.
+// Apple documents these names.
 
 import Foundation
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The one of Apple's two push services that the app's tokens belong to. A token does not contain it.
+/// Apple's push service for the app's tokens. A token does not contain it.
 public enum APNSEnvironment: String, Sendable, Hashable, Codable, CaseIterable {
     /// Builds that are signed for development, and the Simulator.
     case sandbox

@@ -4,7 +4,7 @@ import Foundation
     import os
 #endif
 
-/// Returns the JWT of a signed-in user, or nil if there is none now. An error counts as none, and is logged.
+/// Returns the JWT of a signed-in user, or nil without one. An error counts as nil and is logged.
 public typealias CredentialSource = @Sendable () async throws -> String?
 
 extension LiveActivityRegistry {

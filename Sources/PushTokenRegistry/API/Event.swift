@@ -31,7 +31,7 @@ extension LiveActivityRegistry {
         }
     }
 
-    /// The reason for which a report was given up.
+    /// The reason for dropping a report.
     public enum DropReason: Sendable, Hashable {
         /// More than 500 reports waited, and this one was the oldest.
         case outboxFull
@@ -57,7 +57,7 @@ extension LiveActivityRegistry {
         case logOut
     }
 
-    /// The `code` of a problem that the registry responded with. `ErrorCodes` in its guides explains all of them.
+    /// The `code` of a problem that the registry responded with. `ErrorCodes` in its guides explains all codes.
     public struct ProblemCode: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible
     {
         /// The code as the registry sends it, such as `not-yours`.
@@ -98,7 +98,7 @@ extension LiveActivityRegistry {
     public struct Status: Sendable, Hashable {
         /// The number of reports that wait for a response.
         public internal(set) var waiting = 0
-        /// The time at which the oldest of them was observed.
+        /// The observation time of the oldest waiting report.
         public internal(set) var waitingSince: Date?
         /// The time since which the registry has not responded; nil while it does.
         public internal(set) var unreachableSince: Date?

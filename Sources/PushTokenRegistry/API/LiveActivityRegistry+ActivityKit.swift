@@ -32,8 +32,8 @@ extension LiveActivityRegistry {
         /// registry.follow(DeliveryAttributes.self, id: \.orderID)
         /// ```
         ///
-        /// Follow each type of the app before ``activate()``. In an app whose declarations are isolated to the main actor by default the
-        /// attributes are declared `nonisolated`.
+        /// Follow each type of the app before ``activate()``. If the app's declarations are isolated to the main actor by default,
+        /// declare the attributes `nonisolated`.
         ///
         /// - Parameters:
         ///   - pushType: how the app requests activities of this type.

@@ -11,7 +11,7 @@ import Foundation
 /// registry.signIn(userID: "u-7") { try await session.jwt() }
 /// ```
 ///
-/// Calls that are not `async` return at once. A file keeps what they report until the registry responds, across launches.
+/// Calls that are not `async` return at once. A file keeps their reports until the registry responds, across launches.
 public actor LiveActivityRegistry {
     package nonisolated let configuration: Configuration
     nonisolated let mutations: AsyncStream<Mutation>.Continuation
@@ -116,8 +116,8 @@ extension LiveActivityRegistry {
     ///
     /// - Parameters:
     ///   - userID: the `sub` of the user's JWT.
-    ///   - credential: returns a valid JWT, or nil if there is none now. It is called before each request, and again after the
-    ///     registry refused a JWT. It has to return within seconds, because reports wait for it.
+    ///   - credential: returns a valid JWT, or nil without one. It is called before each request, and again after the registry
+    ///     refused a JWT. It has to return within seconds, because reports wait for it.
     public nonisolated func signIn(userID: String, credential: @escaping CredentialSource) {
         let (now, running) = (configuration.clock.now(), runningActivities())
         mutations.yield(Mutation(needsFile: true) { $0.signIn(userID, credential, ending: running, now) })

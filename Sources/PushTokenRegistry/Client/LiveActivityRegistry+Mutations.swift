@@ -11,7 +11,7 @@ extension LiveActivityRegistry {
         mutations.yield(Mutation(apply: body))
     }
 
-    /// Reports what was observed now, or at a time taken before.
+    /// Reports an observation of now, or of an earlier time.
     package nonisolated func report(_ report: Report, at time: DeviceTime? = nil) {
         let time = time ?? configuration.clock.now()
         mutations.yield(Mutation(needsFile: true, report: report) { $0.add(report, time) })
@@ -35,7 +35,7 @@ extension LiveActivityRegistry {
         setAlarm()
     }
 
-    /// Without the file there is no clock: the mutation keeps its device time until then.
+    /// The file contains the clock, so the mutation keeps its device time until then.
     private func deferUntilUnlocked(_ mutation: Mutation) {
         deferred.append(mutation)
         guard deferred.count > Outbox.limit, let index = deferred.firstIndex(where: { $0.report != nil }) else {
@@ -81,7 +81,7 @@ extension LiveActivityRegistry {
         }
     }
 
-    /// Moves what was not sent if the wall clock was set.
+    /// Moves the times of unsent reports if the wall clock was set.
     func notice(_ time: DeviceTime) {
         if let shift = clock.notice(time) { move(by: shift, time) }
     }

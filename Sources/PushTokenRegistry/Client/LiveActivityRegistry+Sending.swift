@@ -50,8 +50,8 @@ extension LiveActivityRegistry {
         }
     }
 
-    /// A closure that makes an entry's request with a credential that is valid now (C14), or returns nil while there is none; nil
-    /// if no source exists.
+    /// A closure that makes an entry's request with a valid credential (C14). It returns nil while its source has none.
+    /// The closure is nil if no source exists.
     private func delivery(of entry: OutboxEntry, _ id: String) -> (@Sendable () async -> Delivery?)? {
         let (configuration, environment) = (configuration, environment)
         let (source, keyServes) = (source(of: entry.owner), keyServes(entry))
@@ -77,8 +77,8 @@ extension LiveActivityRegistry {
         }
     }
 
-    /// Whether the publishable key may stand in for a user's JWT: for ends and log-outs of a user who signed out, and for the
-    /// installation's own records if iOS woke the app without its session.
+    /// Whether the publishable key may replace a user's JWT: for ends and log-outs of a user who signed out, and for
+    /// the installation's own records if iOS woke the app without its session.
     private func keyServes(_ entry: OutboxEntry) -> Bool {
         guard case .user(let user) = entry.owner else { return false }
         if entry.owner != owner { return entry.report.isFinal }
@@ -119,7 +119,7 @@ extension LiveActivityRegistry {
         var (shift, isNotAccepted) = (Duration?.none, false)
         switch result {
         case .response(let response):
-            // The registry's time says nothing of a jump since the clock was last read.
+            // The registry's time does not show a jump since the clock was last read.
             notice(now)
             shift = response.serverTime(responseClass).flatMap { clock.correct(by: $0, at: now, elapsed: elapsed) }
             if responseClass.tookTheTime { clock.wasAnswered(time) }
@@ -138,7 +138,7 @@ extension LiveActivityRegistry {
         case .emit(let event): emit(event, delivery.entry.report)
         case .renewCredential(let owner): renewCredential(of: owner, delivery)
         case .reobserve(let registration, let owner):
-            // After a sign-out nobody owns it, and the log-out has ended it.
+            // After a sign-out the activity has no owner, and the log-out has ended it.
             if owner == self.owner { add(.registration(registration), now, isReobservation: true) }
         }
     }
@@ -189,15 +189,16 @@ extension LiveActivityRegistry {
         }
     }
 
-    /// Gives what waits to the system, which sends it while the app sleeps or is dead (C19).
+    /// Gives the waiting reports to the system, which sends them while the app sleeps or is dead (C19).
     ///
-    /// It settles nothing: the client sends the same again when the app runs, and the registry recognizes it by its time.
+    /// It settles nothing: the client sends the same again when the app runs, and the registry recognizes it by its
+    /// time.
     package func submitBackgroundUploads() async {
         await drain()
         let entries = outbox.uploadsInBackground
         guard activatedAt != nil, let installationID, entries.map(\.id) != submitted else { return }
         submitted = entries.map(\.id)
-        // The registry may accept these times, whatever becomes of the clock.
+        // The registry may accept these times, even if the clock is corrected later.
         for entry in entries { clock.sends(entry.observedAt) }
         isBehind = true
         save()

@@ -15,8 +15,8 @@ extension LiveActivityRegistry {
         outbox.credentialCame(for: .user(user))
     }
 
-    /// The log-out ends what the registry knows of. An activity without a token is ended here, because its first token would make
-    /// it the next user's (C14).
+    /// The log-out ends the activities that the registry knows. An activity without a token is ended here, because its
+    /// first token would make it the next user's (C14).
     func logOut(ending running: [any SystemActivity], _ time: DeviceTime) {
         for activity in running { add(.end(activityID: activity.id, isDismissal: false), time) }
         add(.logOut, time)
@@ -27,7 +27,7 @@ extension LiveActivityRegistry {
 
     /// The pause before a source that had no credential is asked again.
     private static let credentialPause = Duration.seconds(30)
-    /// The app has this long after `activate()` to sign its user in before the key stands in for them.
+    /// The app has this long after `activate()` to sign its user in before the key replaces the JWT.
     private static let sessionGrace = Duration.seconds(3)
 
     var graceEnd: Duration { (activatedAt ?? .zero) + Self.sessionGrace }
@@ -50,7 +50,7 @@ extension LiveActivityRegistry {
     func renewCredential(of owner: Owner, _ delivery: Delivery) {
         guard case .user(let user) = owner, delivery.authority == owner, let source = sources[user] else { return }
         if owner != self.owner {
-            // The last JWT of a user who signed out is no longer valid: the installation reports the rest.
+            // The registry refused the last JWT of a signed-out user: the installation reports the rest.
             sources[user] = nil
             outbox.credentialCame(for: owner)
             return

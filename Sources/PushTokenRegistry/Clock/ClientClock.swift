@@ -17,7 +17,7 @@ package struct SystemClock: ClientClock {
 
     package func sleep(until uptime: Duration) async { try? await Task.sleep(for: uptime - Self.uptime) }
 
-    /// Continues while the device sleeps, so that a night is no jump of the wall clock.
+    /// Continues while the device sleeps, so that a night does not look like a jump of the wall clock.
     private static var uptime: Duration {
         var time = timespec()
         #if canImport(Darwin)

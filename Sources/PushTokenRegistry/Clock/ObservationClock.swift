@@ -1,4 +1,5 @@
-/// The clock of observations (C15): each time is later than the one before, across launches too, and right by the registry's clock.
+/// The clock of observations (C15). Each time is later than the previous one, across launches too, and follows the registry's
+/// clock.
 ///
 /// It reads no clock itself: each method gets the device's time.
 package struct ObservationClock: Sendable, Hashable, Codable {
@@ -10,7 +11,7 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     package private(set) var latest = Timestamp.distantPast
     /// The greatest time that the registry may have accepted.
     package private(set) var floor = Timestamp.distantPast
-    /// The greatest time to which it has responded.
+    /// The greatest time that the registry has responded to.
     private var answered = Timestamp.distantPast
     /// Later times that were sent, in order. Each may have been accepted, or is refused because the clock was ahead.
     private var sent: [Timestamp] = []
@@ -25,7 +26,7 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     static let tolerance = Duration.seconds(5)
     /// The registry refuses all that lies further ahead (R3), so nothing later was ever accepted.
     static let mostAhead = Duration.seconds(300)
-    /// The same limit as the outbox.
+    /// Equal to the limit of the outbox.
     private static let mostSent = Outbox.limit
 
     package init() {}
@@ -78,7 +79,7 @@ package struct ObservationClock: Sendable, Hashable, Codable {
         return shift
     }
 
-    /// A report with this time is sent: later observations must be later than it, whatever becomes of the clock.
+    /// A report with this time is sent: later observations must have later times, even if the clock is corrected.
     package mutating func sends(_ time: Timestamp) {
         if time > answered, !sent.contains(time) { triedOnce.insert(time) } else { triedOnce.remove(time) }
         floor = max(floor, time)

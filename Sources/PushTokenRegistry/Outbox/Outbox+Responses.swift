@@ -1,5 +1,5 @@
 extension Outbox {
-    /// A consequence of a response, for the caller to carry out.
+    /// A consequence of a response, which the caller carries out.
     package enum Effect: Sendable, Equatable {
         case emit(LiveActivityRegistry.Event)
         /// The credential was refused: get a new one (C13).
@@ -32,7 +32,8 @@ extension Outbox {
         var effects = note(isAnswered: response != .none, now)
         // If it was replaced while it was under way, the replacement is still to be sent.
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return effects }
-        // Before the first contact a sign-in would otherwise lose its precedence over entries whose times its response corrects (C21).
+        // Before the first contact a sign-in would otherwise lose its precedence over the entries that its response
+        // corrects (C21).
         if now.isSent { entries[index].tries.count += 1 }
         entries[index].tries.isAsked = false
         entries[index].tries.isUnanswered = response == .none
@@ -45,7 +46,7 @@ extension Outbox {
         return effects
     }
 
-    /// Silence concerns the network, so it has a pause of its own beside those of the entries.
+    /// Silence concerns the network, so its pause is separate from the entries' pauses.
     private mutating func note(isAnswered: Bool, _ now: Circumstances) -> [Effect] {
         guard !isAnswered else {
             guard silence != nil else { return [] }

@@ -1,8 +1,8 @@
 /// The reports that wait for a response: a value without I/O, clock and randomness (C9).
 ///
-/// An owner has at most one entry per subject. Each method returns what its caller must do or emit.
+/// An owner has at most one entry per subject. Each method returns the actions and events for its caller.
 package struct Outbox: Sendable {
-    /// The most entries. Beyond it the oldest that is no end is dropped, because the next full state repeats it.
+    /// The most entries. Beyond it the oldest entry, except ends, is dropped, because the next full state repeats it.
     package static let limit = 500
     package static let mostUnderWay = 4
 
@@ -37,7 +37,7 @@ package struct Outbox: Sendable {
     ) -> [LiveActivityRegistry.Event] {
         var entry = OutboxEntry(id: id, report: report, observedAt: observedAt, owner: owner)
         entry.isReobservation = isReobservation
-        // A new report is tried at once, whatever became of the others.
+        // A new report is tried at once, even during silence.
         silence?.notBefore = .zero
         return insert(entry)
     }

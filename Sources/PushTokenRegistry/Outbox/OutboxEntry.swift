@@ -1,4 +1,4 @@
-/// The credential under which a report was made: it goes out under that one, or not at all (C14).
+/// The credential of a report. The report is sent with this credential or not at all (C14).
 package enum Owner: Sendable, Hashable, Codable {
     /// The publishable key, while no user is signed in.
     case installation
@@ -34,7 +34,7 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
     struct Tries: Sendable, Hashable {
         /// Requests that may have left the phone.
         var count = 0
-        /// Refusals by status. Silence is not one, because it says nothing about a credential or a clock.
+        /// Refusals by status. Silence does not count, because it is unrelated to credentials and clocks.
         var refusals: [Int: Int] = [:]
         /// By the monotonic clock.
         var notBefore = Duration.zero
@@ -50,8 +50,8 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
 extension OutboxEntry {
     /// Whether it makes another entry unnecessary.
     ///
-    /// An end replaces every registration of its activity, because an end is final whatever the times are (R4). A log-out replaces
-    /// all that its user observed by then, except ends, which contain how an activity ended (C18).
+    /// An end replaces every registration of its activity, because an end is final, independent of times (R4). A
+    /// log-out replaces all that its user observed by then, except ends, which contain how an activity ended (C18).
     func absorbs(_ other: OutboxEntry) -> Bool {
         switch (report, other.report) {
         case (.end(let ended, _), .registration(let registration)): ended == registration.activityID
@@ -62,7 +62,8 @@ extension OutboxEntry {
 
     /// The end of a registered activity, in place of its registration, if a log-out absorbs it.
     ///
-    /// The log-out ends what the registry knows. It must not learn of this activity when its token changes, under the next user.
+    /// The log-out ends the activities that the registry knows. It must not learn of this activity when its token
+    /// changes, under the next user.
     func end(by other: OutboxEntry) -> OutboxEntry? {
         guard other.report == .logOut, case .registration(let activity) = report else { return nil }
         let end = Report.end(activityID: activity.activityID, isDismissal: false)

@@ -108,7 +108,7 @@ package struct ActivityRegistration: Sendable, Hashable, Codable {
         merged.aliases = aliases ?? earlier.aliases
         merged.attributesType = earlier.attributesType ?? attributesType
         merged.frequentPushesEnabled = earlier.frequentPushesEnabled ?? frequentPushesEnabled
-        // A schedule in the past is none (R5).
+        // A schedule in the past does not count (R5).
         merged.startsAt = earlier.startsAt.flatMap { $0 > times.earlier ? $0 : nil } ?? startsAt
         var starts = [earlier.startedAt ?? times.earlier, startedAt ?? times.later]
         // The registry ignores a schedule that has passed: it becomes the start.

@@ -4,7 +4,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// A report as a call of the API: the same bytes each time, for one report observed at one time.
+/// A report as a call of the API. One report observed at one time always has the same bytes.
 struct ReportRequest {
     let method: String
     /// Below `/v1/apps/{bundleId}/{environment}/`, not yet percent-encoded.

@@ -21,8 +21,8 @@ package enum StoredInstallationID: Sendable, Hashable {
 }
 
 extension InstallationIDStore {
-    /// The id of this install, made if there is none; nil while the store is locked, because a second id would be another
-    /// installation (C17).
+    /// The id of this install, made if the store is empty; nil while the store is locked, because a second id would be
+    /// another installation (C17).
     ///
     /// - Parameter random: returns 64 random bits.
     package func current(random: () -> UInt64) -> (id: String?, isFormer: Bool) {

@@ -7,7 +7,7 @@ package protocol StateStorage: Sendable {
     ///
     /// - Returns: whether it was written.
     func write(_ bytes: Data) -> Bool
-    /// Renames the content, for a person to look at.
+    /// Renames the content, so that a person can read it.
     func setAside()
 }
 

@@ -71,7 +71,7 @@ extension HTTPTransport {
         return configuration
     }
 
-    /// The errors of a request for which no connection was made.
+    /// The errors of requests without a connection.
     private static let withoutConnection: Set<URLError.Code> = [
         .notConnectedToInternet, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .internationalRoamingOff,
         .dataNotAllowed, .callIsActive,
@@ -127,11 +127,11 @@ private final class NoRedirects: NSObject, URLSessionTaskDelegate {
 }
 
 #if os(iOS)
-    /// The background session, whose requests the system sends while the app sleeps or is dead (C19). The client does not read its
-    /// responses.
+    /// The background session. The system sends its requests while the app sleeps or is dead (C19). The client does not
+    /// read the responses.
     ///
-    /// An app has one, because two sessions must not share an identifier. Such a session follows redirects without asking, so it gets
-    /// HTTPS requests only: nothing between the phone and the registry can redirect those.
+    /// An app has one, because two sessions must not share an identifier. Such a session follows redirects without
+    /// asking, so it gets HTTPS requests only: nothing between the phone and the registry can redirect those.
     private enum BackgroundUploads {
         private static let session: URLSession = {
             let name = "\(Bundle.main.bundleIdentifier ?? "").push-token-registry"

@@ -141,7 +141,8 @@
     }
 
     extension AsyncStream where Element: Sendable {
-        /// A stream of another sequence's elements, whose iterator is made before this returns, so that no element is missed.
+        /// A stream of another sequence's elements. The iterator is made before this returns, so that no element is
+        /// missed.
         static func subscribed<Source: AsyncSequence>(
             to source: sending Source,
             _ transform: @escaping @Sendable (Source.Element) -> Element

@@ -1,6 +1,6 @@
 import Foundation
 
-/// All activities that this process has seen, and what it has reported of each: a value without I/O.
+/// All activities that this process has seen, with their reported facts: a value without I/O.
 package struct ActivityLedger: Sendable {
     private var lines: [String: Line] = [:]
     private var ownEnds: Set<String> = []
@@ -109,8 +109,8 @@ package struct ActivityLedger: Sendable {
         return phase == .dismissed && !isOther ? .dismissal : .end
     }
 
-    /// Shown activities whose `liveactivityId` a newer one has, which has got its token (C8). Without a token the newer one could not
-    /// be updated.
+    /// Shown activities with the `liveactivityId` of a newer activity with a token (C8). Without a token the newer one
+    /// could not be updated.
     package func duplicates() -> [String] {
         let shown = lines.filter { id, line in
             line.phase.isShown && line.liveactivityID != nil && !ownEnds.contains(id)

@@ -79,7 +79,7 @@ package enum ActivityPhase: Sendable, Hashable {
     var isShown: Bool { self == .active || self == .stale }
 }
 
-/// The way in which a type's activities receive updates, as in the `pushType` of ActivityKit's request.
+/// How a type's activities receive updates, as in the `pushType` of ActivityKit's request.
 public enum FollowedPushType: String, Sendable, Hashable, Codable {
     /// Each activity has a token of its own.
     case token

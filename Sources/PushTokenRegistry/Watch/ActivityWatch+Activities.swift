@@ -49,7 +49,7 @@ extension ActivityWatch {
         read(activity)
     }
 
-    /// The properties may know what the streams have not delivered, or never deliver (C2).
+    /// The properties may contain changes that the streams deliver later or never (C2).
     private func read(_ activity: any SystemActivity) {
         changed(to: activity.phase, activity.id)
         if let token = activity.token { found(token, ofActivity: activity.id) }

@@ -8,7 +8,7 @@ struct Wake: Sendable {
 }
 
 extension ActivityWatch {
-    /// Shorter than the 30 s after which iOS kills an app.
+    /// iOS kills an app after 30 s.
     package static let longestWake = Duration.seconds(25)
 
     /// The state of the app changed.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Receives what the watch observed: the client, which may be gone.
+/// Receives the watch's observations: the client, which may be gone.
 package struct ReportSink: Sendable {
     package let report: @Sendable (Report, DeviceTime) -> Void
     package let retryNow: @Sendable () -> Void
@@ -34,7 +34,7 @@ package struct ReportSink: Sendable {
     }
 }
 
-/// Watches a phone: subscribes to all streams of the followed types and reports what follows from them.
+/// Watches a phone: subscribes to all streams of the followed types and reports the results.
 ///
 /// Each turn of the actor reads and reports without a suspension, so that reports are in the order of the observations.
 package actor ActivityWatch {

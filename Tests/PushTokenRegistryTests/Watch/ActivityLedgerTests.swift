@@ -2,7 +2,7 @@ import Foundation
 import PushTokenRegistry
 import Testing
 
-/// C2, C5, C6, C8: the decisions about activities, as a value.
+/// C2, C5, C6, C8: decisions about activities.
 @Suite struct ActivityLedgerTests {
     private static let token = Data("aa".utf8)
 
@@ -12,7 +12,7 @@ import Testing
         return ledger
     }
 
-    @Test("C2: an activity is new once, and a token too") func once() {
+    @Test func `C2: an activity is new once, and a repeated token is skipped`() {
         let ledger = Self.ledger()
         #expect(ledger.see("a-1", liveactivityID: "order-1", phase: .active, generation: 2) == .isKnown)
         #expect(ledger.takes(Self.token, of: "a-1"))
@@ -22,7 +22,7 @@ import Testing
         #expect(!ledger.takes(Self.token, of: "unseen"))
     }
 
-    @Test("C5: what is over has no token to tell, nor another end") func firstSeenOver() {
+    @Test func `C5: an activity that is over reports no token and no second end`() {
         let ledger = PlayedLedger()
         #expect(ledger.see("a-1", liveactivityID: nil, phase: .ended, generation: 1) == .isOver)
         #expect(!ledger.takes(Self.token, of: "a-1"))
@@ -31,7 +31,7 @@ import Testing
         #expect(!ledger.takes(Self.token, of: "a-1"), "over is final")
     }
 
-    @Test("C6: the first state that is an end decides, and nothing follows it") func firstEndDecides() {
+    @Test func `C6: the first final state decides, and nothing follows it`() {
         let ledger = Self.ledger()
         #expect(ledger.end(by: .stale, of: "a-1") == nil)
         #expect(ledger.end(by: .ended, of: "a-1") == .end)
@@ -39,14 +39,14 @@ import Testing
         #expect(!ledger.takes(Self.token, of: "a-1"))
     }
 
-    @Test("C6: a dismissal is the user's, unless the app was about to end it") func dismissal() {
+    @Test func `C6: a dismissal counts as the user's unless the app announced the end`() {
         let (ledger, other) = (Self.ledger(), Self.ledger())
         #expect(ledger.end(by: .dismissed, of: "a-1") == .dismissal)
         other.endsHere("a-1")
         #expect(other.end(by: .dismissed, of: "a-1") == .end)
     }
 
-    @Test("C8: of three the newest stays; one that ends by the app's hand is not ended again") func threeOfOneName() {
+    @Test func `C8: the newest of three stays, and an activity that the app ends is not ended again`() {
         let ledger = Self.ledger()
         for number in 2...3 {
             _ = ledger.see("a-\(number)", liveactivityID: "order-1", phase: .stale, generation: number)
@@ -61,7 +61,7 @@ import Testing
     }
 }
 
-/// A ledger whose answers a test may expect in one line.
+/// A class, so that `#expect` can call the ledger's mutating methods.
 private final class PlayedLedger {
     private var ledger = ActivityLedger()
 

@@ -3,51 +3,51 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C19: the background task that keeps the app awake, and the rest that the system sends.
+/// C19: the background task, and the reports that the system sends.
 @Suite(.timeLimit(.minutes(1))) struct BackgroundTests {
     private func released(_ watched: WatchedPhone) async {
         while watched.phone.backgroundTasks > 0 { await pause() }
         #expect(watched.uploads.withLock { $0 } >= 1)
     }
 
-    /// The task would have ended by now.
+    /// Leaves the task enough time to end.
     private func expectHeld(_ watched: WatchedPhone) async {
         for _ in 0..<200 { await Task.yield() }
         #expect(watched.phone.backgroundTasks > 0)
     }
 
-    @Test func `With nothing to wait for the background task ends at once`() async {
+    @Test func `The background task ends at once if no token or report is pending`() async {
         let watched = await WatchedPhone.settled()
-        watched.phone.goesToBackground()
+        watched.phone.enterBackground()
         await released(watched)
     }
 
-    @Test func `The user starts an activity and locks the phone: the task is held until its first token`() async {
+    @Test func `The background task lasts until a new activity has its first token`() async {
         let watched = await WatchedPhone.settled()
         let activity = FakeActivity("a-1")
-        watched.type.begins(activity)
+        watched.type.begin(activity)
         while activity.tokenStreams.listeners == 0 { await pause() }
-        watched.phone.goesToBackground()
+        watched.phone.enterBackground()
         await expectHeld(watched)
-        activity.gets("aa")
+        activity.deliverToken("aa")
         #expect(await watched.next().report.registered == "a-1 aa")
         await released(watched)
     }
 
-    @Test func `The task is held until the outbox is idle`() async {
+    @Test func `The background task lasts until the outbox is idle`() async {
         let watched = await WatchedPhone.settled()
         watched.isIdle.withLock { $0 = false }
-        watched.phone.goesToBackground()
+        watched.phone.enterBackground()
         await expectHeld(watched)
         watched.isIdle.withLock { $0 = true }
         watched.watch.reportsSettled()
         await released(watched)
     }
 
-    @Test func `The task ends after 25 seconds, and the system gets the rest`() async {
+    @Test func `The background task ends after 25 seconds, and the system gets the waiting reports`() async {
         let watched = await WatchedPhone.settled()
-        watched.type.begins(FakeActivity("a-1"))
-        watched.phone.goesToBackground()
+        watched.type.begin(FakeActivity("a-1"))
+        watched.phone.enterBackground()
         while watched.clock.sleepers(for: .seconds(25)) == 0 { await pause() }
         watched.clock.advance(by: 24)
         await expectHeld(watched)
@@ -55,37 +55,37 @@ import Testing
         await released(watched)
     }
 
-    @Test func `A start push wakes the app: one task is held from the activity without a token`() async {
+    @Test func `After a start push, one background task lasts until all activities have tokens`() async {
         let watched = await WatchedPhone.settled()
-        watched.phone.goesToBackground()
+        watched.phone.enterBackground()
         await released(watched)
         let activities = [FakeActivity("a-1", "order-1"), FakeActivity("a-2", "order-2")]
-        for activity in activities { watched.type.begins(activity) }
+        for activity in activities { watched.type.begin(activity) }
         while watched.phone.backgroundTasks == 0 { await pause() }
         await expectHeld(watched)
-        activities[0].gets("aa")
+        activities[0].deliverToken("aa")
         #expect(await watched.next().report.registered == "a-1 aa")
         await expectHeld(watched)
-        activities[1].gets("bb")
+        activities[1].deliverToken("bb")
         await released(watched)
     }
 
-    @Test func `Activities without a token by design hold no task`() async {
+    @Test func `Activities without a token by design do not extend the background task`() async {
         let watched = await WatchedPhone.settled()
         let match = FakeType("Match")
         var type = match.followed
         type.pushType = .channel
         watched.watch.follow(type)
-        match.begins(FakeActivity("m-1"))
-        watched.phone.goesToBackground()
+        match.begin(FakeActivity("m-1"))
+        watched.phone.enterBackground()
         await released(watched)
     }
 
-    @Test func `In the foreground no task begins`() async {
+    @Test func `In the foreground no background task begins`() async {
         let watched = await WatchedPhone.settled()
-        watched.type.begins(FakeActivity("a-1"))
+        watched.type.begin(FakeActivity("a-1"))
         watched.watch.reportsGoOut()
-        watched.phone.comesToForeground()
+        watched.phone.enterForeground()
         while !(await watched.next().report.isFullState) {}
         #expect(watched.phone.backgroundTasks + watched.phone.endedTasks == 0)
     }

@@ -3,62 +3,61 @@ import PushTokenRegistryTestSupport
 import PushTokenRegistry
 import Testing
 
-/// C7: a list of all that runs dismisses what it lacks, so it is told only when it can be believed.
+/// C7: a list dismisses activities that it lacks, so it is reported only when it is reliable.
 @Suite(.timeLimit(.minutes(1))) struct FullStateTests {
-    @Test func `C7: the list is told a second after the launch, for it is empty at first`() async {
+    @Test func `C7: the list is reported a second after the launch, because it is empty at first`() async {
         let watched = WatchedPhone.launched()
-        watched.phone.comesToForeground()
+        watched.phone.enterForeground()
         watched.clock.advance(by: 0.9)
-        watched.phone.comesToForeground()
-        watched.type.says(startToken: "s1")
+        watched.phone.enterForeground()
+        watched.type.streamStartToken("s1")
         #expect(await watched.next().report.startToken == "s1")
-        watched.type.lists(FakeActivity("a-1", token: "aa"))
+        watched.type.addToList(FakeActivity("a-1", token: "aa"))
         watched.clock.advance(by: 0.1)
-        let told = await watched.next()
-        #expect(told.report.listed == ["a-1"])
-        #expect(told.seconds == 1)
+        let observed = await watched.next()
+        #expect(observed.report.listed == ["a-1"])
+        #expect(observed.seconds == 1)
     }
 
-    @Test("C7: nothing is listed while the phone is locked, and all is once it is unlocked") func lockedPhone() async {
+    @Test func `C7: the list is reported after the unlock, not while the phone is locked`() async {
         let (phone, type) = (FakePhone(), FakeType())
         phone.lock()
         let watched = WatchedPhone.launched(type, phone: phone)
         watched.clock.advance(by: 1)
-        type.keeps(startToken: "s1")
+        type.setStartToken("s1")
         watched.clock.advance(by: 1)
         #expect(await watched.next().report.startToken == "s1")
-        type.lists(FakeActivity("a-1", token: "aa"))
+        type.addToList(FakeActivity("a-1", token: "aa"))
         phone.unlock()
         #expect(await watched.next().report.listed == ["a-1"])
     }
 
-    @Test("C7: it is told at each foreground") func atTheForeground() async {
+    @Test func `C7: the list is reported at each foreground`() async {
         let watched = await WatchedPhone.settled()
-        watched.type.lists(FakeActivity("a-1"))
+        watched.type.addToList(FakeActivity("a-1"))
         for _ in 0..<2 {
-            watched.phone.comesToForeground()
+            watched.phone.enterForeground()
             #expect(await watched.next().report.listed == ["a-1"])
         }
     }
 
-    @Test("C7: pending, active and stale ones are listed, without their tokens; ended and dismissed ones are not")
-    func phases() async {
+    @Test func `C7: the list contains pending, active and stale activities only, without tokens`() async {
         let type = FakeType()
         let phases: [ActivityPhase] = [.pending, .active, .stale, .ended, .dismissed]
-        for phase in phases { type.lists(FakeActivity("\(phase)", phase: phase, token: "aa")) }
+        for phase in phases { type.addToList(FakeActivity("\(phase)", phase: phase, token: "aa")) }
         let watched = WatchedPhone.launched(type)
         watched.clock.advance(by: 1)
-        var told = await watched.next()
-        while !told.report.isFullState { told = await watched.next() }
-        #expect(told.report.listed == ["active", "pending", "stale"])
-        guard case .fullState(let activities) = told.report else { return }
+        var observed = await watched.next()
+        while !observed.report.isFullState { observed = await watched.next() }
+        #expect(observed.report.listed == ["active", "pending", "stale"])
+        guard case .fullState(let activities) = observed.report else { return }
         #expect(activities.allSatisfy { $0.token == nil && $0.attributesType == "Delivery" })
     }
 
-    @Test func `An activity without a token by design is listed as such`() async {
+    @Test func `The list marks activities that have no token by design`() async {
         let watched = await WatchedPhone.settled()
         let match = FakeType("Match")
-        match.lists(FakeActivity("m-1"))
+        match.addToList(FakeActivity("m-1"))
         var type = match.followed
         type.pushType = .channel
         watched.watch.follow(type)
@@ -70,39 +69,39 @@ import Testing
         #expect(activities.map(\.pushType) == [.channel])
     }
 
-    @Test("C7: its time is that before the list was read") func timeBeforeTheList() async {
+    @Test func `C7: the time of the list is taken before the list is read`() async {
         let watched = await WatchedPhone.settled()
         let before = Double((watched.clock.now().wall - .at(0)).milliseconds) / 1000
         watched.type.whileListing { watched.clock.advance(by: 5) }
-        watched.phone.comesToForeground()
-        let told = await watched.next()
+        watched.phone.enterForeground()
+        let observed = await watched.next()
         watched.type.whileListing(nil)
-        #expect(told.report.isFullState)
-        #expect(told.seconds == before)
+        #expect(observed.report.isFullState)
+        #expect(observed.seconds == before)
     }
 
-    @Test("C7: all followed types are in one list") func allTypes() async {
+    @Test func `C7: one list contains all followed types`() async {
         let watched = await WatchedPhone.settled()
         let match = FakeType("Match")
-        match.lists(FakeActivity("m-1"))
-        watched.type.lists(FakeActivity("a-1"))
+        match.addToList(FakeActivity("m-1"))
+        watched.type.addToList(FakeActivity("a-1"))
         watched.watch.follow(match.followed)
         watched.clock.advance(by: 1)
         #expect(await watched.next().report.listed == ["a-1", "m-1"])
     }
 
-    @Test("C7: one that the stream has shown and the list lacks is not dismissed") func laggingList() async {
+    @Test func `C7: an activity from the stream stays listed even if ActivityKit's list lacks it`() async {
         let watched = await WatchedPhone.settled()
         let activity = FakeActivity("a-1", token: "aa")
         watched.type.newStreams.send(activity)
         #expect(await watched.next().report.registered == "a-1 aa")
-        watched.phone.comesToForeground()
+        watched.phone.enterForeground()
         #expect(await watched.next().report.listed == ["a-1"])
     }
 
-    @Test func `A swipe while the app was dead is seen at the next launch, as one that is no longer listed`() async {
+    @Test func `After a swipe while the app is dead, the next launch reports a list without the activity`() async {
         let (watched, _) = await EndTests.running()
-        watched.type.unlists("a-1")
+        watched.type.removeFromList("a-1")
         let next = watched.relaunched()
         next.clock.advance(by: 1)
         #expect(await next.next().report.listed == [])

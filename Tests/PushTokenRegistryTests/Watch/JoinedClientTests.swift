@@ -3,13 +3,12 @@ import PushTokenRegistryTestSupport
 import PushTokenRegistry
 import Testing
 
-/// The watch and the client together, up to the requests.
 @Suite(.timeLimit(.minutes(1))) struct JoinedClientTests {
-    @Test func `C3: a start token that went silently stale is found when something else goes out`() async {
+    @Test func `C3: a start token that changed silently is reported with the next report`() async {
         let app = App()
         app.start()
         await app.settle()
-        app.type.keeps(startToken: "s1")
+        app.type.setStartToken("s1")
         app.registry.register(deviceToken: Data([1]))
         let calls = await app.transport.next(2)
         #expect(
@@ -19,13 +18,12 @@ import Testing
         )
     }
 
-    @Test(
-        "C13: a running activity that the registry takes for expired is observed anew, a scheduled one too",
-        arguments: [ActivityPhase.active, .pending]
-    )
-    func observedAnew(phase: ActivityPhase) async {
+    @Test(arguments: [ActivityPhase.active, .pending])
+    func `C13: a running or scheduled activity with 410 activity-expired is observed again`(phase: ActivityPhase)
+        async
+    {
         let app = App()
-        app.type.lists(FakeActivity("a-1", phase: phase, token: "aa"))
+        app.type.addToList(FakeActivity("a-1", phase: phase, token: "aa"))
         app.start()
         let call = await app.transport.next()
         app.clock.advance(by: 0.5)
@@ -36,13 +34,12 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `A log-out ends the activities on the screen, scheduled ones too, unless that is turned off`(isOn: Bool) async
-    {
+    func `A log-out ends shown and scheduled activities, unless the app turns that off`(isOn: Bool) async {
         let app = App { $0.endsActivitiesOnSignOut = isOn }
         app.start()
         await app.settle()
         let activities = [FakeActivity("a-1", "o-1", token: "aa"), FakeActivity("a-2", "o-2", phase: .pending)]
-        for activity in activities { app.type.begins(activity) }
+        for activity in activities { app.type.begin(activity) }
         await app.transport.next().answer(.registered)
         while activities[1].phaseStreams.listeners == 0 { await pause() }
         async let isConfirmed = app.registry.signOut()
@@ -68,7 +65,7 @@ import Testing
         app.registry.signIn(userID: "u-7") { "jwt" }
         await app.transport.next().answer(.ours(200, #"{"installation": "ab"}"#))
         let activity = FakeActivity("a-1", token: "aa")
-        app.type.begins(activity)
+        app.type.begin(activity)
         await app.transport.next().answer(.registered)
         app.registry.signIn(userID: "u-7") { "jwt" }
         await app.transport.next().answer(.ours(200, #"{"installation": "ab"}"#))
@@ -77,36 +74,34 @@ import Testing
         while activity.phase != .dismissed { await pause() }
     }
 
-    @Test func `The state of an activity's registration begins with the current one and ends with the activity`() async
-    {
+    @Test func `The stream of registration states starts with the current state and ends with the activity`() async {
         let app = App()
         app.start()
         await app.settle()
         let activity = FakeActivity("a-1")
-        app.type.begins(activity)
+        app.type.begin(activity)
         var states = app.registry.registration(of: "a-1").makeAsyncIterator()
         #expect(await states.next() == .waitingForToken)
         while activity.tokenStreams.listeners == 0 { await pause() }
-        activity.gets("aa")
+        activity.deliverToken("aa")
         #expect(await states.next() == .pending)
         await app.transport.next().answer(.problem(403, "alias-not-allowed"))
         #expect(await states.next() == .refused(.aliasNotAllowed))
-        activity.gets("bb")
+        activity.deliverToken("bb")
         #expect(await states.next() == .pending)
         await app.transport.next().answer(.registered)
         #expect(await states.next() == .registered)
         var late = app.registry.registration(of: "a-1").makeAsyncIterator()
         #expect(await late.next() == .registered)
-        activity.changes(to: .ended)
+        activity.change(to: .ended)
         #expect(await states.next() == .ended)
         #expect(await states.next() == nil)
     }
 
-    @Test("Info.plist's keys make the shared client, and their absence none") func infoPlist() {
+    @Test func `Without keys in Info.plist the shared client is nil`() {
         #expect(LiveActivityRegistry.shared == nil)
     }
 
-    /// An app with the client, on a simulated phone.
     private struct App {
         let phone = FakePhone()
         let type = FakeType()
@@ -125,7 +120,7 @@ import Testing
             registry.activate()
         }
 
-        /// The first list is told, and all is answered.
+        /// Returns once the first list is reported and all reports are answered.
         func settle() async {
             clock.advance(by: 10)
             await transport.next().answer(.ours(200, #"{"results": []}"#))

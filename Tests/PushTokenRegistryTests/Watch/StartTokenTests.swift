@@ -3,61 +3,61 @@ import PushTokenRegistryTestSupport
 import PushTokenRegistry
 import Testing
 
-/// C3, C4: start tokens go silently stale, and users take them back.
+/// C3, C4: start tokens become stale silently, and users remove them.
 @Suite(.timeLimit(.minutes(1))) struct StartTokenTests {
     private static func phone(with token: String) -> FakeType {
         let type = FakeType()
-        type.keeps(startToken: token)
+        type.setStartToken(token)
         return type
     }
 
-    @Test("C3: the start token is read at launch, though no stream says it") func atLaunch() async {
+    @Test func `C3: the start token is read at launch, even if no stream delivers it`() async {
         let watched = WatchedPhone.launched(Self.phone(with: "s1"))
-        let told = await watched.next()
-        #expect(told.report == .startToken(attributesType: "Delivery", PushToken(Data("s1".utf8))))
+        let observed = await watched.next()
+        #expect(observed.report == .startToken(attributesType: "Delivery", PushToken(Data("s1".utf8))))
     }
 
-    @Test("C3: the stream's start token is told, once for the same value") func byTheStream() async {
+    @Test func `C3: each new start token of the stream is reported once`() async {
         let watched = WatchedPhone.launched(Self.phone(with: "s1"))
         #expect(await watched.next().report.startToken == "s1")
-        watched.type.says(startToken: "s1")
-        watched.type.says(startToken: "s2")
+        watched.type.streamStartToken("s1")
+        watched.type.streamStartToken("s2")
         #expect(await watched.next().report.startToken == "s2")
     }
 
-    @Test("C3: it is read again 2 seconds after the launch") func afterTwoSeconds() async {
+    @Test func `C3: the start token is read again 2 seconds after the launch`() async {
         let watched = WatchedPhone.launched()
         watched.clock.advance(by: 1)
         #expect(await watched.next().report.listed == [])
-        watched.type.keeps(startToken: "late")
+        watched.type.setStartToken("late")
         watched.clock.advance(by: 1)
-        let told = await watched.next()
-        #expect(told.report.startToken == "late")
-        #expect(told.seconds == 2)
+        let observed = await watched.next()
+        #expect(observed.report.startToken == "late")
+        #expect(observed.seconds == 2)
     }
 
-    @Test("C3: it is read again at each foreground") func atTheForeground() async {
+    @Test func `C3: the start token is read again at each foreground`() async {
         let watched = await WatchedPhone.settled()
-        watched.type.keeps(startToken: "s1")
-        watched.phone.comesToForeground()
+        watched.type.setStartToken("s1")
+        watched.phone.enterForeground()
         #expect(await watched.next().report.startToken == "s1")
         #expect(await watched.next().report.listed == [])
-        watched.type.keeps(startToken: "s2")
-        watched.phone.comesToForeground()
+        watched.type.setStartToken("s2")
+        watched.phone.enterForeground()
         #expect(await watched.next().report.startToken == "s2")
     }
 
-    @Test("C3: it is read again when reports go out") func beforeUploads() async {
+    @Test func `C3: the start token is read again when reports are sent`() async {
         let watched = await WatchedPhone.settled()
-        watched.type.keeps(startToken: "s1")
+        watched.type.setStartToken("s1")
         watched.watch.reportsGoOut()
         #expect(await watched.next().report.startToken == "s1")
     }
 
-    @Test("C3: the same start token is confirmed after 24 hours, and not before") func confirmedDaily() async {
+    @Test func `C3: an unchanged start token is confirmed after 24 hours, not earlier`() async {
         let watched = await WatchedPhone.settled(Self.phone(with: "s1"), tokens: 1)
         watched.clock.advance(by: 86_000)
-        watched.phone.comesToForeground()
+        watched.phone.enterForeground()
         #expect(await watched.next().report.listed == [])
         watched.clock.advance(by: 400)
         #expect(await watched.next().report.startToken == "s1")
@@ -65,49 +65,47 @@ import Testing
         #expect(await watched.next().report.startToken == "s1")
     }
 
-    @Test("C4: activities switched off take the start tokens of all followed types back, and on again tell them")
-    func switchedOffAndOn() async {
+    @Test func `C4: switching activities off removes the start tokens, and switching on reports them again`() async {
         let watched = await WatchedPhone.settled(Self.phone(with: "s1"), tokens: 1)
-        watched.phone.switches(on: false)
+        watched.phone.setSwitch(on: false)
         #expect(await watched.next().report == .startToken(attributesType: "Delivery", nil))
-        watched.type.says(startToken: "s2")
-        watched.phone.switches(on: true)
+        watched.type.streamStartToken("s2")
+        watched.phone.setSwitch(on: true)
         #expect(await watched.next().report.startToken == "s1")
     }
 
-    @Test("C4: a switch that was moved while no app ran is seen at launch, and told once") func offAtLaunch() async {
+    @Test func `C4: a switch that moved while no app ran is noticed at launch and reported once`() async {
         let phone = FakePhone()
-        phone.keepsSwitch(on: false)
+        phone.setSwitchSilently(on: false)
         let watched = WatchedPhone.launched(Self.phone(with: "s1"), phone: phone)
         #expect(await watched.next().report.startToken == "-")
         watched.clock.advance(by: 1)
         #expect(await watched.next().report.listed == [])
-        phone.comesToForeground()
+        phone.enterForeground()
         #expect(await watched.next().report.listed == [])
-        phone.switches(on: true)
+        phone.setSwitch(on: true)
         #expect(await watched.next().report.startToken == "s1")
     }
 
-    @Test func `The widgets' token is read at launch and at each foreground, and removed once no widget is left`() async
-    {
+    @Test func `The widget token is read at launch and each foreground, and removed with the last widget`() async {
         let phone = FakePhone()
-        phone.gets(widgetToken: Data("w1".utf8))
+        phone.setWidgetToken(Data("w1".utf8))
         let watched = WatchedPhone.launched(phone: phone)
         #expect(await watched.next().report == .installationToken(.widget, PushToken(Data("w1".utf8))))
         watched.clock.advance(by: 10)
         #expect(await watched.next().report.listed == [])
-        phone.comesToForeground()
+        phone.enterForeground()
         #expect(await watched.next().report.listed == [])
-        phone.gets(widgetToken: nil)
-        phone.comesToForeground()
+        phone.setWidgetToken(nil)
+        phone.enterForeground()
         #expect(await watched.next().report.listed == [])
         #expect(await watched.next().report == .installationToken(.widget, nil))
     }
 
-    @Test("C4: a switch that the stream says nothing of is seen at the foreground") func offByTheProperty() async {
+    @Test func `C4: a switch that the stream does not deliver is noticed at the foreground`() async {
         let watched = await WatchedPhone.settled(Self.phone(with: "s1"), tokens: 1)
-        watched.phone.keepsSwitch(on: false)
-        watched.phone.comesToForeground()
+        watched.phone.setSwitchSilently(on: false)
+        watched.phone.enterForeground()
         #expect(await watched.next().report.startToken == "-")
     }
 }

@@ -1,31 +1,30 @@
 import PushTokenRegistryTestSupport
 import PushTokenRegistry
 
-/// A simulated phone with an app on it that watches, and that tells the test.
+/// A simulated phone with a watching app that passes its reports to the test.
 final class WatchedPhone: Sendable {
     let phone: FakePhone
     let type: FakeType
     let clock: TestClock
     let watch: ActivityWatch
-    /// How often the rest was given to the system.
     let uploads = LockedValue(0)
     let isIdle = LockedValue(true)
-    private let told = AsyncStream.makeStream(of: Told.self)
-    private let iterator: ToldIterator
+    private let reports = AsyncStream.makeStream(of: TimedReport.self)
+    private let iterator: ReportIterator
 
-    /// A report that was told, and when it was observed, in seconds since the test began.
-    struct Told: Sendable, Equatable {
+    /// A report with the time of its observation, in seconds since the test began.
+    struct TimedReport: Sendable, Equatable {
         let report: Report
         let seconds: Double
     }
 
     init(phone: FakePhone = FakePhone(), type: FakeType = FakeType(), clock: TestClock = TestClock()) {
         (self.phone, self.type, self.clock) = (phone, type, clock)
-        let continuation = told.continuation
+        let continuation = reports.continuation
         let sink = ReportSink(
             report: { report, time in
                 let seconds = Double((time.wall - .at(0)).milliseconds) / 1000
-                continuation.yield(Told(report: report, seconds: seconds))
+                continuation.yield(TimedReport(report: report, seconds: seconds))
             },
             retryNow: {},
             isIdle: { [isIdle] _ in isIdle.withLock { $0 } },
@@ -33,19 +32,18 @@ final class WatchedPhone: Sendable {
         )
         watch = ActivityWatch(system: phone, clock: clock, sink: sink)
         watch.follow(type.followed)
-        iterator = ToldIterator(told.stream)
+        iterator = ReportIterator(reports.stream)
     }
 
-    /// An app that was just launched on a phone.
     static func launched(_ type: FakeType = FakeType(), phone: FakePhone = FakePhone()) -> WatchedPhone {
         let watched = WatchedPhone(phone: phone, type: type)
         watched.watch.start()
         return watched
     }
 
-    /// An app that was launched long ago: its first list was told.
+    /// An app that has reported its first list.
     ///
-    /// - Parameter count: how many tokens the phone has at launch. They are told before the clock goes on.
+    /// - Parameter count: the number of tokens at launch, which are reported before the clock advances.
     static func settled(_ type: FakeType = FakeType(), tokens count: Int = 0) async -> WatchedPhone {
         let watched = launched(type)
         for _ in 0..<count { _ = await watched.next() }
@@ -54,7 +52,6 @@ final class WatchedPhone: Sendable {
         return watched
     }
 
-    /// The app is killed, and launched again.
     func relaunched() -> WatchedPhone {
         type.appDies()
         phone.appDies()
@@ -63,24 +60,22 @@ final class WatchedPhone: Sendable {
         return watched
     }
 
-    /// Returns once the watch has handled all transitions so far: the next one is a foreground.
+    /// Returns once the watch has handled all transitions. Adds a foreground.
     func settleTransitions() async {
-        phone.comesToForeground()
+        phone.enterForeground()
         while !(await next().report.isFullState) {}
     }
 
-    /// The next thing that is told.
-    func next() async -> Told { await iterator.next() }
+    func next() async -> TimedReport { await iterator.next() }
 }
 
-/// One reader of a stream.
-private actor ToldIterator {
-    private let stream: AsyncStream<WatchedPhone.Told>
+private actor ReportIterator {
+    private let stream: AsyncStream<WatchedPhone.TimedReport>
 
-    init(_ stream: AsyncStream<WatchedPhone.Told>) { self.stream = stream }
+    init(_ stream: AsyncStream<WatchedPhone.TimedReport>) { self.stream = stream }
 
-    func next() async -> WatchedPhone.Told {
-        for await told in stream { return told }
+    func next() async -> WatchedPhone.TimedReport {
+        for await report in stream { return report }
         fatalError("waited in vain")
     }
 }
@@ -88,19 +83,17 @@ private actor ToldIterator {
 extension Report {
     var isFullState: Bool { subject == .fullState }
 
-    /// The ids of a full state.
     var listed: [String]? {
         guard case .fullState(let activities) = self else { return nil }
         return activities.map(\.activityID)
     }
 
-    /// A registration's id and token as text.
     var registered: String? {
         guard case .registration(let registration) = self, let token = registration.token else { return nil }
         return "\(registration.activityID) \(String(decoding: token.bytes, as: UTF8.self))"
     }
 
-    /// A start token as text, `-` when it is taken back.
+    /// A start token as text; `-` if it is removed.
     var startToken: String? {
         guard case .startToken(_, let token) = self else { return nil }
         return token.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "-"

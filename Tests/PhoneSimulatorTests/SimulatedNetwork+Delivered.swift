@@ -2,12 +2,10 @@ import Foundation
 import PushTokenRegistry
 import PushTokenRegistryTestSupport
 
-/// The requests that the service was given.
 extension SimulatedNetwork {
-    /// The names of all installations that spoke.
     var installations: Set<String> { Set(delivered.compactMap { $0.fields["X-Installation-Id"] }) }
 
-    /// How many requests there were whose path ends so.
+    /// The number of requests with this end of the path.
     func delivered(to path: String) -> Int { delivered.filter { $0.url.path.hasSuffix("/\(path)") }.count }
 
     func hasRegistered(_ activity: String) -> Bool {
@@ -20,7 +18,7 @@ extension SimulatedNetwork {
         return Set(items.joined().filter { $0.name == "reason" }.compactMap(\.value))
     }
 
-    /// Under whose names an activity was spoken of: the `sub` of a JWT, or `key`.
+    /// The owners of requests about an activity: the `sub` of a JWT, or `key`.
     func authorities(of activity: String) -> Set<String> {
         let requests = delivered.filter { $0.url.path.hasSuffix("/activities/\(activity)") }
         return Set(requests.map { Issuer.subject(of: $0.fields["Authorization"] ?? "") ?? "key" })
