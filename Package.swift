@@ -31,7 +31,7 @@ let package = Package(
         .library(name: "PushTokenRegistry", targets: ["PushTokenRegistry"]),
     ],
     traits: [
-        .trait(name: "Server", description: "The service. Apps depend on this package with `traits: []` and resolve nothing else."),
+        .trait(name: "Server", description: "The service. Apps depend on this package with `traits: []`."),
         .default(enabledTraits: ["Server"]),
     ],
     dependencies: [

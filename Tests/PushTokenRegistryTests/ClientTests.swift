@@ -284,4 +284,19 @@ import Testing
         #expect(agent?.hasPrefix("push-token-registry-client/1.0.0 (iOS ") == true)
         #expect(agent?.hasSuffix("; com.example.food)") == true)
     }
+
+    @Test func `A widget token that a former launch reported is removed once no widget is left`() async {
+        let phone = TestPhone()
+        phone.registry.report(.installationToken(.widget, nil))
+        phone.registry.report(.installationToken(.widget, PushToken([1, 2])))
+        #expect(await phone.answer().path == "PUT /installations/i-1/tokens/widget", "nothing is removed before")
+        await phone.quietly()
+        let next = phone.relaunched()
+        next.registry.report(.installationToken(.widget, nil))
+        #expect(await next.answer(.ours(204)).path == "DELETE /installations/i-1/tokens/widget")
+        await next.quietly()
+        next.registry.report(.installationToken(.widget, nil))
+        next.registry.report(.token("aa"))
+        #expect(await next.answer().path == "PUT /activities/a-1")
+    }
 }

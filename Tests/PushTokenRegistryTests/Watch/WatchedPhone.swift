@@ -21,8 +21,17 @@ final class WatchedPhone: Sendable {
     init(phone: FakePhone = FakePhone(), type: FakeType = FakeType(), clock: TestClock = TestClock()) {
         (self.phone, self.type, self.clock) = (phone, type, clock)
         let continuation = reports.continuation
+        let hasWidgetToken = LockedValue(false)
         let sink = ReportSink(
             report: { report, time in
+                if case .installationToken(.widget, let token) = report {
+                    // A phone without widgets reports that at each launch, and the client drops it.
+                    let isNews = hasWidgetToken.withLock { hasToken in
+                        defer { hasToken = token != nil }
+                        return hasToken || token != nil
+                    }
+                    guard isNews else { return }
+                }
                 let seconds = Double((time.wall - .at(0)).milliseconds) / 1000
                 continuation.yield(TimedReport(report: report, seconds: seconds))
             },
