@@ -102,6 +102,45 @@ import Testing
         }
     }
 
+    private static let signIn = [
+        "PUSHREG_OIDC_ISSUER": "https://login.example.com", "PUSHREG_OIDC_CLIENT_ID": "console",
+        "PUSHREG_OIDC_CLIENT_SECRET": "hunter2-0123456789abcdef",
+        "PUSHREG_OIDC_ROLES": "admin:com.example.food=CN=Push; auditor:com.example.food=all: of us;",
+        "PUSHREG_PUBLIC_URL": "https://push.example.com/",
+    ]
+
+    @Test(arguments: [
+        ("PUSHREG_OIDC_ISSUER", "login.example.com", "--oidc-issuer must be an https URL"),
+        ("PUSHREG_OIDC_ISSUER", "http://login.example.com", "--oidc-issuer must be an https URL"),
+        ("PUSHREG_OIDC_ISSUER", "https://login.example.com/?a=b", "--oidc-issuer must be an https URL"),
+        ("PUSHREG_OIDC_CLIENT_SECRET", "hunter2", "--oidc-client-secret must have at least 20 characters."),
+        ("PUSHREG_OIDC_ROLES", "root:com.example.food=all", "--oidc-roles must list 1 to 200 rules such as admin:"),
+        ("PUSHREG_OIDC_ROLES", "admin:com.example.food", "--oidc-roles must list"),
+        ("PUSHREG_OIDC_ROLES", "admin:com/example=all", "--oidc-roles must list"),
+        ("PUSHREG_OIDC_ROLES", ";", "--oidc-roles must"),
+        ("PUSHREG_PUBLIC_URL", "https://push.example.com/console", "--public-url must be an origin with TLS"),
+        ("PUSHREG_PUBLIC_URL", "http://push.example.com", "--public-url must be an origin with TLS"),
+        ("PUSHREG_PUBLIC_URL", "", "go together: give all of them, or none."),
+        ("PUSHREG_OIDC_CLIENT_SECRET", "", "go together: give all of them, or none."),
+        ("PUSHREG_OIDC_ISSUER", "http://127.0.0.1:5556/dex", ""), ("PUSHREG_PUBLIC_URL", "http://localhost:8080", ""),
+        ("PUSHREG_OIDC_CLAIM", "roles", ""),
+    ])
+    func `Settings of the sign-in belong together`(_ variable: String, _ value: String, _ sentence: String) async throws
+    {
+        let environment = Self.signIn.merging([variable: value]) { $1 }
+        let outcome = try await Program.run(["config", "print", "--json"], environment: environment)
+        #expect(outcome.status == (sentence.isEmpty ? 0 : 64), "\(outcome.words)")
+        #expect(sentence.isEmpty || outcome.words.contains(sentence), "\(outcome.words)")
+        #expect(!outcome.results.contains("hunter2") && !outcome.words.contains("hunter2"))
+        let isMasked = outcome.results.contains(#""setting":"oidcClientSecret","value":"***""#)
+        #expect(isMasked || value.isEmpty, "\(outcome.results)")
+    }
+
+    @Test func `A public URL alone is no sign-in`() async throws {
+        let environment = ["PUSHREG_PUBLIC_URL": "https://push.example.com"]
+        #expect(try await Program.run(["config", "print"], environment: environment).status == 0)
+    }
+
     @Test(arguments: [
         (#"{"port": "80"}"#, #""port" in PATH must be a whole number."#),
         (#"{"port": 80.5}"#, #""port" in PATH must be a whole number."#),

@@ -55,6 +55,22 @@ import Testing
         await cluster.remove()
     }
 
+    @Test func `An identity provider that is away is found, also without a database`() async throws {
+        try await TestProvider.run { provider in
+            let flags = [
+                "doctor", "--embedded", "/nowhere/at-all", "--oidc-issuer", provider.issuer, "--oidc-client-id",
+                "console",
+                "--oidc-client-secret", TestProvider.clientSecret, "--oidc-roles", "admin:com.example.food=all",
+                "--public-url", "https://push.example.com",
+            ]
+            #expect(try await !Program.run(flags).results.contains("nobody signs in"))
+            provider.change { $0.document = ["issuer": "https://other.example"] }
+            let outcome = try await Program.run(flags)
+            #expect(outcome.results.contains("states another issuer"), "\(outcome.results)")
+            #expect(outcome.results.contains("Set --oidc-issuer to the provider's issuer"))
+        }
+    }
+
     @Test func `A directory without a database is not changed`() async throws {
         let outcome = try await Program.run(["doctor", "--embedded", "/nowhere/at-all"])
         #expect(outcome.status == 69 && outcome.results.contains("There is no database in /nowhere/at-all"))

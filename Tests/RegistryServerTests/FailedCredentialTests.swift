@@ -64,7 +64,7 @@ import Testing
         try await Self.run(ManualClock().clock) { server in
             let admin = try await ConsoleBrowser.signedIn(server, as: .admin)
             func cookie(_ key: APIKey) -> HTTPFields {
-                let session = ConsoleSession(of: key.id, at: Date())
+                let session = ConsoleSession(of: key.id.rawValue, at: Date())
                 return [.cookie: "__Host-pushreg-console=\(session.sealed(by: key.secretDigest))"]
             }
             for _ in 0..<3 {

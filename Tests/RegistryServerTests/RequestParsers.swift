@@ -99,7 +99,7 @@ extension ParserFuzzTests {
     private static let otherDigest = [UInt8](repeating: 2, count: 32)
     private static let session: String = {
         let now = Date(timeIntervalSince1970: 1_800_000_000)
-        return ConsoleSession(of: APIKey(random: .admin).id, at: now).sealed(by: digest)
+        return ConsoleSession(of: APIKey(random: .admin).id.rawValue, at: now).sealed(by: digest)
     }()
 
     /// Text that people type is read apart, and no secret in it is shown again.

@@ -12,6 +12,8 @@ package struct ServerConfiguration: Sendable {
     package var insecureNoAuth: Bool
     /// Allows issuers' keys from loopback, private and link-local addresses, and over http.
     package var allowsInternalJWKS = false
+    /// Sign-in to the console with an identity provider; nil for keys only.
+    package var signIn: SignInSettings?
     /// Per key or signed-in user. Nil for no limit. A publishable key has this limit per network and per installation,
     /// and ten times as much in total.
     package var keyRate: RateLimit? = RateLimit(rate: 5000)

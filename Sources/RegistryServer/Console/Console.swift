@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Logging
 import RegistryCore
 import RegistryStore
 
@@ -11,12 +12,17 @@ struct Console: Sendable {
     let sweepInterval: Duration
     let recent = RecentCounts()
     let issuers: IssuerJournal
+    /// Nil if people sign in with keys only.
+    let provider: IdentityProvider?
+    let logger: Logger
     private let servesTLS: Bool
     private let addresses: ClientAddress
     /// The nonce of form tokens without a sign-in.
     let insecureNonce = ConsoleSession.makeNonce()
 
-    init(configuration: ServerConfiguration, sweeps: SweepJournal) {
+    init(configuration: ServerConfiguration, sweeps: SweepJournal, clock: ServiceClock, logger: Logger) {
+        self.logger = logger
+        provider = configuration.signIn.map { IdentityProvider($0, clock: clock, logger: logger) }
         settings = configuration.settingsInForce
         version = configuration.version
         issuers = configuration.issuers

@@ -29,7 +29,9 @@ struct ConsoleCall: Sendable {
 }
 
 struct ConsoleVisit: Sendable {
-    let principal: Principal
+    var principal = Principal.anonymous
+    /// The roles of a person, each in an app. A key has none.
+    var grants: [SignInSettings.Rule] = []
     var session: ConsoleSession?
     /// The digest that signs the session's next cookie.
     var digest: [UInt8] = []

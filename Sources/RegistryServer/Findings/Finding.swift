@@ -26,6 +26,7 @@ package struct Finding: Sendable, Hashable {
         case transactionPooler = "transaction-pooler"
         case schemaNotPermitted = "schema-not-permitted"
         case issuerKeys = "issuer-keys"
+        case consoleSignIn = "console-sign-in"
 
         package var stopsService: Bool {
             switch self {

@@ -8,7 +8,7 @@ extension RegistryResponder {
     func servePage(_ page: Route.Page, _ located: RoutedRequest, _ request: Request) async throws -> Response {
         let start = ContinuousClock.now
         let network = network(of: request)
-        let visit = try await findVisit(request, network)
+        let visit = try await findVisit(request, located, network)
         if located.match.route.access != .everyone, visit.principal.role == nil { return .signIn(toward: request.head) }
         let admission = try await admission(of: visit.principal, to: located, request.fields, from: network)
         var count = try count(admission)
@@ -40,28 +40,40 @@ extension RegistryResponder {
         return form
     }
 
-    private func findVisit(_ request: Request, _ network: CallerNetwork?) async throws -> ConsoleVisit {
+    /// Identifies the caller by the cookie. A person may have a role in several apps; the role in the path's app counts.
+    private func findVisit(
+        _ request: Request,
+        _ located: RoutedRequest,
+        _ network: CallerNetwork?
+    ) async throws -> ConsoleVisit {
         let isSecure = console.isSecure(request.fields, from: request.peer)
         guard !access.authenticator.insecureNoAuth else {
             let token = FormToken.make(from: console.insecureNonce)
             return ConsoleVisit(principal: .insecure, isSecure: isSecure, formToken: token)
         }
         let text = ConsoleCookie(purpose: .session, isSecure: isSecure).value(in: request.fields)
-        guard let claim = text.flatMap(ConsoleSession.Claim.init), claim.session.isValid(at: access.clock.date()),
-            let key = try await findKey(of: claim, from: network)
-        else { return ConsoleVisit(principal: .anonymous, isSecure: isSecure, formToken: nil) }
-        return ConsoleVisit(
-            principal: Principal(key.record),
-            session: claim.session,
-            digest: key.digest,
-            isSecure: isSecure,
-            formToken: claim.session.formToken
-        )
+        let anonymous = ConsoleVisit(isSecure: isSecure, formToken: nil)
+        guard let claim = text.flatMap(ConsoleSession.Claim.init), claim.session.isValid(at: access.clock.date())
+        else { return anonymous }
+        let session = claim.session
+        var visit = ConsoleVisit(session: session, isSecure: isSecure, formToken: session.formToken)
+        if let key = try await findKey(of: claim, from: network) {
+            (visit.principal, visit.digest) = (Principal(key.record), key.digest)
+        } else if let settings = console.provider?.settings, claim.isProved(by: settings.sealingKey) {
+            let (name, grants) = settings.person(of: session.holder)
+            let grant = grants.first { $0.app.rawValue == located.match.parameters["bundleId"] } ?? grants[0]
+            (visit.grants, visit.digest) = (grants, settings.sealingKey)
+            visit.principal = Principal(role: grant.role, who: name, app: grant.app)
+        } else {
+            return anonymous
+        }
+        return visit
     }
 
     private func findKey(of claim: ConsoleSession.Claim, from network: CallerNetwork?) async throws -> StoredKey? {
+        guard let id = try? APIKeyID(claim.session.holder) else { return nil }
         do {
-            return try await access.authenticator.validKey(claim.session.keyID, from: network) {
+            return try await access.authenticator.validKey(id, from: network) {
                 claim.isProved(by: $0.digest)
             }
         } catch let problem as Problem where problem.code == .unauthenticated {

@@ -49,7 +49,7 @@ struct RegistryResponder: Sendable {
         addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         bodies = BodyReader(configuration.limits)
         self.logger = logger
-        console = Console(configuration: configuration, sweeps: sweeps)
+        console = Console(configuration: configuration, sweeps: sweeps, clock: clock, logger: logger)
     }
 
     /// Nil if the connection was lost and no response is possible.

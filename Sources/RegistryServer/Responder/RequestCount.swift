@@ -52,5 +52,7 @@ extension RegistryResponder {
 }
 
 extension Admission {
-    fileprivate var isCounted: Bool { route.access != .everyone || route.body == .form }
+    fileprivate var isCounted: Bool {
+        route.access != .everyone || route.body == .form || route.template == ConsoleLink.callback
+    }
 }

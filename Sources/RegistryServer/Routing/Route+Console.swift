@@ -9,6 +9,8 @@ extension Route {
             .page(.get, ConsoleLink.home, for: .appReads) { try await $0.showApps() },
             .page(.get, ConsoleLink.signIn, for: .everyone) { $0.showSignIn() },
             .page(.post, ConsoleLink.signIn, for: .everyone, body: .form) { try await $0.signIn() },
+            .page(.post, ConsoleLink.provider, for: .everyone, body: .form) { try await $0.beginSignIn() },
+            .page(.get, ConsoleLink.callback, for: .everyone) { try await $0.finishSignIn() },
             .page(.post, ConsoleLink.signOut, for: .everyone, body: .form) { try $0.signOut() },
             .page(.get, "/console/assets/{version}/{name}", for: .everyone) { try $0.showAsset() },
         ]

@@ -8,7 +8,8 @@ struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Says what is wrong with this installation, and what to do about it.",
         discussion: """
-            It looks at the settings in force, at Postgres and at the jwksUrl of each app, and changes nothing. It finds all \
+            It looks at the settings in force, at Postgres, at the jwksUrl of each app and at the identity provider of the \
+            console, and changes nothing. It finds all \
             that stops serve but a port in use. Give it the settings that serve has. \
             It exits with 0 when nothing is wrong, with 69 or 77 when Postgres cannot be asked, else with 1.
             """
@@ -30,6 +31,7 @@ struct Doctor: AsyncParsableCommand {
         } catch {
             findings.append(Finding(.tlsFiles, error.sentence, remedy: "Give readable files that belong together."))
         }
+        if let signIn = settings.server.signIn { findings += [await .aboutSignIn(signIn)].compactMap(\.self) }
         do {
             findings += try await database.withDatabase(.look) { try await Self.examine($0, settings) }
         } catch let error where SharedSessions.caused(error) {

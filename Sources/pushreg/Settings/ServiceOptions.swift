@@ -21,6 +21,12 @@ struct ServiceOptions: ParsableArguments {
     @Option(help: .of(.sweepInterval, "duration")) var sweepInterval: String?
     @Option(help: .of(.logLevel, "level"), completion: .list(Logger.Level.allCases.map(\.rawValue)))
     var logLevel: String?
+    @Option(help: .of(.publicUrl, "url")) var publicUrl: String?
+    @Option(help: .of(.oidcIssuer, "url")) var oidcIssuer: String?
+    @Option(help: .of(.oidcClientId, "id")) var oidcClientId: String?
+    @Option(help: .of(.oidcClientSecret, "secret")) var oidcClientSecret: String?
+    @Option(help: .of(.oidcClaim, "name")) var oidcClaim: String?
+    @Option(help: .of(.oidcRoles, "rules")) var oidcRoles: String?
 
     var flags: [Setting: JSONValue] {
         let flags: [Setting: JSONValue?] = [
@@ -34,6 +40,10 @@ struct ServiceOptions: ParsableArguments {
             .maxConnections: maxConnections.map(JSONValue.integer),
             .requestTimeout: requestTimeout.map(JSONValue.string),
             .sweepInterval: sweepInterval.map(JSONValue.string), .logLevel: logLevel.map(JSONValue.string),
+            .publicUrl: publicUrl.map(JSONValue.string), .oidcIssuer: oidcIssuer.map(JSONValue.string),
+            .oidcClientId: oidcClientId.map(JSONValue.string),
+            .oidcClientSecret: oidcClientSecret.map(JSONValue.string), .oidcClaim: oidcClaim.map(JSONValue.string),
+            .oidcRoles: oidcRoles.map(JSONValue.string),
         ]
         return flags.compactMapValues(\.self)
     }

@@ -37,6 +37,7 @@ struct ServiceSettings: Sendable {
         let pauses = Duration.seconds(1) ... .seconds(86_400)
         server.sweepInterval = try sources.duration(.sweepInterval, in: pauses, such: "PT1M") ?? server.sweepInterval
         server.settingsInForce = try sources.inForce()
+        server.signIn = try signIn(sources)
         // Without authentication every caller has all rights, so other machines must not reach the port.
         guard !server.insecureNoAuth || server.listensOnLoopback else {
             throw CommandFailure(
@@ -64,6 +65,30 @@ struct ServiceSettings: Sendable {
         case (nil, nil): return nil
         case (let certificate?, let key?): return (certificate, key)
         default: throw CommandFailure(.usage, "--tls-cert and --tls-key go together: give both, or neither.")
+        }
+    }
+
+    private static func signIn(_ sources: SettingSources) throws(CommandFailure) -> SignInSettings? {
+        let needed = [Setting.oidcIssuer, .oidcClientId, .oidcClientSecret, .oidcRoles, .publicUrl]
+        let found = try needed.map { setting throws(CommandFailure) in try sources.text(setting) }
+        let (values, claim) = (found.compactMap(\.self), try sources.text(.oidcClaim) ?? "groups")
+        // A public URL alone is no sign-in yet.
+        guard values != [found[4]] && !values.isEmpty else { return nil }
+        guard values.count == needed.count else {
+            let flags = needed.map(\.flag).joined(separator: ", ")
+            throw CommandFailure(.usage, "\(flags) go together: give all of them, or none.")
+        }
+        do throws(JSONFaultReason) {
+            return try SignInSettings(
+                issuer: values[0],
+                clientID: values[1],
+                clientSecret: Secret(values[2]),
+                claim: claim,
+                rules: values[3],
+                publicURL: values[4]
+            )
+        } catch {
+            throw CommandFailure(.usage, error.detail)
         }
     }
 

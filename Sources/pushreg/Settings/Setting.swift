@@ -7,7 +7,7 @@ import RegistryCore
 enum Setting: String, CaseIterable, Sendable {
     case embedded, databaseUrl, unsafeDurability, planCacheMode, migrate, host, port, adminPort, tlsCert, tlsKey
     case insecureNoAuth, allowInternalJwks, keyRate, addressRate, trustedProxies, maxConnections, requestTimeout
-    case sweepInterval, logLevel
+    case sweepInterval, logLevel, publicUrl, oidcIssuer, oidcClientId, oidcClientSecret, oidcClaim, oidcRoles
     /// `config` names the config file and `url` the service of `demo`. The config file cannot contain them.
     case config, url
 
@@ -61,6 +61,7 @@ enum Setting: String, CaseIterable, Sendable {
         case .requestTimeout: "PT5S"
         case .sweepInterval: "PT1M"
         case .logLevel: "info"
+        case .oidcClaim: "groups"
         default: nil
         }
     }
@@ -127,6 +128,12 @@ extension Setting {
             "The pause between two sweeps (expiry written down, old records deleted), as an ISO 8601 duration"
         case .logLevel:
             "The least severe events that are logged: trace, debug, info, notice, warning, error or critical"
+        case .publicUrl: "The origin at which browsers reach the console, such as https://push.example.com"
+        case .oidcIssuer: "Lets people sign in to the console with this issuer's identity provider (OpenID Connect)"
+        case .oidcClientId: "The client id that the identity provider gave the console"
+        case .oidcClientSecret: "The client's secret. Give it by the variable: others on the machine can read flags"
+        case .oidcClaim: "The claim of the ID token that decides about roles: a text, or an array of texts"
+        case .oidcRoles: "Roles by the claim's value: admin:com.example.food=Admins; auditor:com.example.food=Staff"
         case .config: "A JSON file of settings, an object with keys such as \"port\" and \"databaseUrl\""
         case .url: "The service to play with, such as http://127.0.0.1:8080"
         }

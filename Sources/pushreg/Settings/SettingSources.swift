@@ -41,6 +41,7 @@ struct FoundSetting: Sendable {
 
     /// The value with passwords masked.
     var shown: JSONValue {
+        if setting == .oidcClientSecret { return "***" }
         guard setting == .databaseUrl, let text else { return value }
         return .string(ConnectionString.masked(text))
     }

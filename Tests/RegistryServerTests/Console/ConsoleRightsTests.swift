@@ -12,6 +12,7 @@ import Testing
     /// The pages, spelled out a second time, with the roles that may see them. A route that is not here fails the test.
     private static let table: [(String, [Role])] = [
         ("GET /console", [.auditor, .admin, .root]), ("GET /console/sign-in", []), ("POST /console/sign-in", []),
+        ("POST /console/sign-in/provider", []), ("GET /console/sign-in/callback", []),
         ("POST /console/sign-out", []), ("GET /console/assets/{version}/{name}", []),
         ("GET …", [.auditor, .admin, .root]), ("GET …/search", [.auditor, .admin, .root]),
         ("GET …/activities/{activityId}", [.auditor, .admin, .root]),

@@ -124,7 +124,7 @@ import Testing
                 forged.append([parts[0], parts[1], time, time, parts[4], parts[5]].joined(separator: "."))
             }
             // Signed by a key's bearer for another key.
-            let session = ConsoleSession(of: admin.key.id, at: Date())
+            let session = ConsoleSession(of: admin.key.id.rawValue, at: Date())
             forged.append(session.sealed(by: try await server.key(.auditor).key.secretDigest))
             for text in forged {
                 browser.setCookie(Self.cookie, text)

@@ -69,7 +69,8 @@ struct JWTRequirements: Sendable {
         }
     }
 
-    private static func texts(_ value: JSONValue?) -> [String] {
+    /// One text, or an array of texts only.
+    static func texts(_ value: JSONValue?) -> [String] {
         switch value {
         case .string(let text): return [text]
         case .array(let values):

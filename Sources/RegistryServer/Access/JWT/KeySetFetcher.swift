@@ -24,8 +24,14 @@ struct KeySetFetcher: Sendable {
         }
     }
 
+    /// A form to post, with the value of `Authorization`.
+    typealias Form = (text: Secret, authorization: Secret)
+
     @Sendable
-    func fetch(_ text: String) async throws -> JSONValue {
+    func fetch(_ text: String) async throws -> JSONValue { try await fetch(text, posting: nil) }
+
+    /// - Throws: if the JSON is not available; ``reason(_:)`` has the words.
+    func fetch(_ text: String, posting form: Form?) async throws -> JSONValue {
         let url = try KeySetURL(text, allowsInternal: allowsInternal)
         let address = try await permittedAddress(of: url.host)
         // Connects to the verified address, because a second lookup can give another one.
@@ -34,7 +40,7 @@ struct KeySetFetcher: Sendable {
         configuration.timeout = .init(connect: .seconds(3), read: .seconds(3))
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         do {
-            let keys = try await inTime { try await get(url, client) }
+            let keys = try await inTime { try await exchange(url, form, client) }
             try? await client.shutdown()
             return keys
         } catch {
@@ -56,16 +62,30 @@ struct KeySetFetcher: Sendable {
         }
     }
 
-    private func get(_ url: KeySetURL, _ client: HTTPClient) async throws -> JSONValue {
+    private func exchange(_ url: KeySetURL, _ form: Form?, _ client: HTTPClient) async throws -> JSONValue {
         var request = HTTPClientRequest(url: url.text)
         request.headers.add(name: "Accept", value: "application/jwk-set+json, application/json")
+        if let form {
+            request.method = .POST
+            request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
+            request.headers.add(name: "Authorization", value: form.authorization.revealed)
+            request.body = .bytes(ByteBuffer(string: form.text.revealed))
+        }
         let response = try await client.execute(request, timeout: TimeAmount(deadline))
         guard !(300...399).contains(response.status.code) else {
             throw JSONFaultReason("redirects, which is not followed; use the target's URL")
         }
-        guard response.status == .ok else { throw JSONFaultReason("answers with the status \(response.status.code)") }
         let body = try await response.body.collect(upTo: Self.maximumBytes)
+        guard response.status == .ok else {
+            let word = Self.errorWord((try? JSONParser.parse(body.readableBytesView))?["error"]?.string)
+            throw JSONFaultReason("answers with the status \(response.status.code)\(word)")
+        }
         return try JSONParser.parse(body.readableBytesView)
+    }
+
+    /// An error code of OAuth, to follow a sentence; nothing for other texts, which could be anything.
+    static func errorWord(_ text: String?) -> String {
+        text.flatMap { $0.wholeMatch(of: /[a-z_]{1,40}/) == nil ? nil : " (\($0))" } ?? ""
     }
 
     private func permittedAddress(of host: String) async throws -> IPAddress {

@@ -43,7 +43,7 @@ extension ConsoleCall {
                 key.revokedAt != nil ? "revoked" : !isValid ? "expired" : isExpiring ? "expires soon" : "valid"
             ),
             "tone": .text(!isValid ? "over" : isExpiring ? "warn" : "good"),
-            "isOwn": .flag(key.id == visit.session?.keyID),
+            "isOwn": .flag(key.id.rawValue == visit.session?.holder),
             "revokePath": .text(link.page("keys/\(key.id.rawValue)/revoke")),
         ]
     }

@@ -10,6 +10,7 @@ extension ConsoleCall {
 
     /// The lifetime of the form in seconds.
     private static let formTime = 3600
+    static let tooLate = "The page had lain too long, or cookies are off. Please try once more."
 
     func showSignIn() -> Response {
         guard visit.principal.role == nil else { return .seeOther(ConsoleLink.home) }
@@ -18,13 +19,14 @@ extension ConsoleCall {
 
     /// A cookie ties the form to the browser before a session exists, so that another site cannot sign a user in to its
     /// own account.
-    private func signInPage(next: String?, fault: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
+    func signInPage(next: String?, fault: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
         let nonce = ConsoleSession.makeNonce()
         var response = Response.page(
             "sign-in",
             [
                 "pageTitle": "Sign in", "heading": "Sign in", "formToken": .text(FormToken.make(from: nonce)),
                 "next": .optional(next.flatMap { ConsoleLink.isOwn($0) ? $0 : nil }), "fault": .optional(fault),
+                "provider": .optional(console.provider?.settings.providerName),
             ],
             status: status
         )
@@ -34,10 +36,7 @@ extension ConsoleCall {
 
     func signIn() async throws -> Response {
         let next = field("next")
-        guard hasSignInCookie else {
-            let fault = "The page had lain too long, or cookies are off. Please try once more."
-            return signInPage(next: next, fault: fault, status: .forbidden)
-        }
+        guard hasSignInCookie else { return signInPage(next: next, fault: Self.tooLate, status: .forbidden) }
         guard let key = APIKey(Secret((field("key") ?? "").trimmingCharacters(in: .whitespacesAndNewlines))) else {
             let fault = "That is no whole key: keys have 47 characters and begin with pra_, pru_ or prr_."
             return signInPage(next: next, fault: fault, status: .unauthorized)
@@ -51,7 +50,7 @@ extension ConsoleCall {
             let fault = "This is a \(record.id.role.rawValue) key. The console takes an auditor's or an admin's."
             return signInPage(next: next, fault: fault, status: .forbidden)
         }
-        let session = ConsoleSession(of: record.id, at: now)
+        let session = ConsoleSession(of: record.id.rawValue, at: now)
         let path = next.flatMap { ConsoleLink.isOwn($0) ? $0 : nil } ?? ConsoleLink.home
         var response = Response.seeOther(path).with(session, digest: digest, isSecure: visit.isSecure)
         response.fields.append(signInCookie.removal)
@@ -66,7 +65,7 @@ extension ConsoleCall {
         }
     }
 
-    private var hasSignInCookie: Bool {
+    var hasSignInCookie: Bool {
         guard let given = field(FormToken.field), let nonce = signInCookie.value(in: call.fields) else { return false }
         return ConstantTime.areEqual(given, FormToken.make(from: nonce))
     }

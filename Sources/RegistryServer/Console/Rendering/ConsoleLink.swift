@@ -8,6 +8,8 @@ struct ConsoleLink: Sendable {
     static let home = "/console"
     static let signIn = "/console/sign-in"
     static let signOut = "/console/sign-out"
+    static let provider = "/console/sign-in/provider"
+    static let callback = "/console/sign-in/callback"
 
     init(_ scope: Scope) { self.init(scope.app.bundleID, scope.environment) }
 
@@ -55,5 +57,7 @@ struct ConsoleLink: Sendable {
     /// For an untrusted text: whether it is a path of the console and cannot lead elsewhere.
     static func isOwn(_ path: String) -> Bool {
         isOfConsole(path) && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
+            // Browsers resolve these, so that the path would leave the console.
+            && path.prefix { $0 != "?" }.firstMatch(of: /\/(\.|%2[Ee]){2}(\/|$)/) == nil
     }
 }

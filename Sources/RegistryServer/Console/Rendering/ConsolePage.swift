@@ -89,6 +89,7 @@ extension ConsoleCall {
         [
             "who": .text(principal.who.string), "role": .optional(principal.role?.rawValue),
             "formToken": .optional(visit.formToken), "isSignedIn": .flag(visit.session != nil),
+            "isPerson": .flag(!visit.grants.isEmpty),
             "isInsecure": .flag(principal == .insecure),
         ]
     }

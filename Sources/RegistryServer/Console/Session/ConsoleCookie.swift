@@ -6,6 +6,8 @@ struct ConsoleCookie: Sendable, Hashable {
         case session = "pushreg-console"
         /// Ties the sign-in form to its browser.
         case signIn = "pushreg-sign-in"
+        /// Ties a sign-in with the identity provider to its browser, which sends it on the way back from there, too.
+        case attempt = "pushreg-provider"
     }
 
     let purpose: Purpose
@@ -32,8 +34,8 @@ struct ConsoleCookie: Sendable, Hashable {
         HTTPField(
             name: .setCookie,
             value:
-                "\(name)=\(value); Path=\(isSecure ? "/" : "/console"); Max-Age=\(seconds); HttpOnly; SameSite=Strict"
-                + (isSecure ? "; Secure" : "")
+                "\(name)=\(value); Path=\(isSecure ? "/" : "/console"); Max-Age=\(seconds); HttpOnly; "
+                + "SameSite=\(purpose == .attempt ? "Lax" : "Strict")" + (isSecure ? "; Secure" : "")
         )
     }
 

@@ -5,9 +5,11 @@ import RegistryCore
 /// A signed-in session, stored in a cookie.
 ///
 /// The cookie contains the key's id and a message authentication code, keyed with the stored digest of the key's
-/// secret. All instances can check it without state, and it ends with the key's revocation or expiry.
+/// secret. All instances can check it without state, and it ends with the key's revocation or expiry. A person's cookie
+/// contains their roles, and the settings of the sign-in seal it.
 struct ConsoleSession: Sendable, Hashable {
-    let keyID: APIKeyID
+    /// The key's id, or a person of ``SignInSettings``.
+    let holder: String
     let signedInAt: Date
     /// The last page, accurate to about a minute.
     let seenAt: Date
@@ -20,12 +22,12 @@ struct ConsoleSession: Sendable, Hashable {
     /// The age of `seenAt` at which the cookie is renewed.
     static let renewalInterval: TimeInterval = 60
 
-    init(of keyID: APIKeyID, at now: Date, nonce: String = makeNonce()) {
-        self.init(keyID: keyID, signedInAt: now, seenAt: now, nonce: nonce)
+    init(of holder: String, at now: Date, nonce: String = makeNonce()) {
+        self.init(holder: holder, signedInAt: now, seenAt: now, nonce: nonce)
     }
 
-    private init(keyID: APIKeyID, signedInAt: Date, seenAt: Date, nonce: String) {
-        self.keyID = keyID
+    private init(holder: String, signedInAt: Date, seenAt: Date, nonce: String) {
+        self.holder = holder
         self.signedInAt = Date(timeIntervalSince1970: signedInAt.timeIntervalSince1970.rounded(.down))
         self.seenAt = Date(timeIntervalSince1970: seenAt.timeIntervalSince1970.rounded(.down))
         self.nonce = nonce
@@ -42,7 +44,7 @@ struct ConsoleSession: Sendable, Hashable {
 
     func renewed(at now: Date) -> ConsoleSession? {
         guard now.timeIntervalSince(seenAt) >= Self.renewalInterval else { return nil }
-        return ConsoleSession(keyID: keyID, signedInAt: signedInAt, seenAt: now, nonce: nonce)
+        return ConsoleSession(holder: holder, signedInAt: signedInAt, seenAt: now, nonce: nonce)
     }
 }
 
@@ -54,10 +56,10 @@ extension ConsoleSession {
 
         init?(_ text: String) {
             let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 6, parts[0] == ConsoleSession.version, let keyID = try? APIKeyID(parts[1]),
+            guard parts.count == 6, parts[0] == ConsoleSession.version,
                 let signedInAt = Self.time(parts[2]), let seenAt = Self.time(parts[3]), signedInAt <= seenAt
             else { return nil }
-            session = ConsoleSession(keyID: keyID, signedInAt: signedInAt, seenAt: seenAt, nonce: parts[4])
+            session = ConsoleSession(holder: parts[1], signedInAt: signedInAt, seenAt: seenAt, nonce: parts[4])
             code = parts[5]
         }
 
@@ -72,7 +74,7 @@ extension ConsoleSession {
 
     private var claim: String {
         [
-            Self.version, keyID.rawValue, String(Int64(signedInAt.timeIntervalSince1970)),
+            Self.version, holder, String(Int64(signedInAt.timeIntervalSince1970)),
             String(Int64(seenAt.timeIntervalSince1970)), nonce,
         ].joined(separator: ".")
     }

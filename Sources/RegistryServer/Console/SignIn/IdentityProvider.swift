@@ -1,0 +1,130 @@
+import Crypto
+import Foundation
+import Logging
+import RegistryCore
+
+/// Signs people in with the company's identity provider, by OpenID Connect's authorization code flow with PKCE.
+struct IdentityProvider: Sendable {
+    let settings: SignInSettings
+    private let discovery: ProviderDiscovery
+    private let keys: IssuerKeys
+    private let verifier: JWTVerifier
+    /// The console, as an app with the provider's people as its users.
+    private let app: App
+
+    init(_ settings: SignInSettings, clock: ServiceClock, logger: Logger) {
+        let discovery = ProviderDiscovery(settings)
+        (self.settings, self.discovery) = (settings, discovery)
+        keys = IssuerKeys(clock: clock, logger: logger, fetch: discovery.fetchKeys)
+        verifier = JWTVerifier(keys: keys, clock: clock)
+        let (issuer, audience) = (JSONValue.string(settings.issuer), JSONValue.string(settings.clientID))
+        app = App(
+            id: 0,
+            scopeIDs: ScopeIDs(sandbox: 0, production: 0),
+            bundleID: BundleID(stored: "console"),
+            settings: AppSettings(jwt: ["issuer": issuer, "audience": audience, "jwksUrl": .string(discovery.url)]),
+            createdAt: .distantPast,
+            updatedAt: .distantPast
+        )
+    }
+
+    /// The page of the provider where a sign-in begins.
+    ///
+    /// - Throws: `unavailable`.
+    func address(for attempt: SignInAttempt) async throws(Problem) -> String {
+        let document = try await findDocument()
+        let known = JWTRequirements.texts(document["scopes_supported"])
+        let scopes = ["openid"] + ["profile", "email", "groups"].filter(known.contains)
+        let verifier = Data(attempt.code(for: .verifier, settings).utf8)
+        let query = ConsoleLink.query([
+            ("response_type", "code"), ("client_id", settings.clientID), ("redirect_uri", settings.redirectURI),
+            ("scope", scopes.joined(separator: " ")), ("state", attempt.code(for: .state, settings)),
+            ("nonce", attempt.code(for: .nonce, settings)),
+            ("code_challenge", Base64URL.encode(Array(SHA256.hash(data: verifier)))), ("code_challenge_method", "S256"),
+        ])
+        let address = document["authorization_endpoint"]?.string ?? ""
+        return address + (address.contains("?") ? "&" + query.dropFirst() : query)
+    }
+
+    /// The holder of a session: the person that the provider's answer is about.
+    ///
+    /// - Parameter answer: the parameters with which the provider sent the browser back.
+    /// - Throws: `unauthenticated` for an ID token that is not valid; `forbidden`, `unavailable`.
+    func holder(in answer: Query, of attempt: SignInAttempt) async throws(Problem) -> String {
+        let (document, name) = (try await findDocument(), settings.providerName)
+        let mustNameIssuer = document["authorization_response_iss_parameter_supported"] == true
+        guard answer["iss"].last.map({ $0 == settings.issuer }) ?? !mustNameIssuer else {
+            throw Problem(.forbidden, "The answer is not from \(name). Sign in once more.")
+        }
+        guard let code = answer["code"].last, answer["error"].isEmpty else {
+            let word = KeySetFetcher.errorWord(answer["error"].last)
+            throw Problem(.forbidden, "\(name) did not sign you in\(word). Sign in once more.")
+        }
+        let tokens = try await exchange(code, of: attempt, at: document["token_endpoint"]?.string ?? "")
+        let text = Secret(tokens["id_token"]?.string ?? "")
+        let token = try CompactJWT(text)
+        _ = try await verifier.user(of: token, named: VerifiedTokens.Name(text, of: app.bundleID), app)
+        try check(token.claims, of: attempt)
+        return try holder(of: token.claims)
+    }
+
+    private func findDocument() async throws(Problem) -> JSONValue {
+        let found = await keys.keys(of: app.bundleID, app.settings.jwt ?? [:], .url(discovery.url)) { _ in true }
+        guard found != nil else { throw unavailable(keys.journal.failure(of: app.bundleID)) }
+        return discovery.document
+    }
+
+    private func unavailable(_ reason: String?) -> Problem {
+        let fault = "Sign-in with \(settings.providerName) is not available now\(reason.map { ": \($0)" } ?? "")."
+        return Problem(.unavailable, "\(fault) Try again in a minute, or sign in with a key.")
+    }
+
+    private func exchange(_ code: String, of attempt: SignInAttempt, at url: String) async throws(Problem) -> JSONValue
+    {
+        let form = ConsoleLink.query([
+            ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", settings.redirectURI),
+            ("code_verifier", attempt.code(for: .verifier, settings)),
+        ])
+        // RFC 6749 2.3.1 encodes both before they are joined.
+        let parts = [settings.clientID, settings.clientSecret.revealed].map(ConsoleLink.encoded)
+        let authorization = "Basic " + Data(parts.joined(separator: ":").utf8).base64EncodedString()
+        do {
+            let fields = (text: Secret(String(form.dropFirst())), authorization: Secret(authorization))
+            return try await discovery.fetcher.fetch(url, posting: fields)
+        } catch {
+            throw unavailable("\(url) \(KeySetFetcher.reason(error))")
+        }
+    }
+
+    /// The checks of OpenID Connect Core 3.1.3.7 that the tokens of an app's users do not need.
+    private func check(_ claims: JSONObject, of attempt: SignInAttempt) throws(Problem) {
+        let nonce = attempt.code(for: .nonce, settings)
+        guard let given = claims["nonce"]?.string, ConstantTime.areEqual(given, nonce) else {
+            throw CompactJWT.refusal("Its nonce is not from this sign-in.")
+        }
+        let hasOneAudience = JWTRequirements.texts(claims["aud"]).count == 1
+        guard claims["azp"] == .string(settings.clientID) || (claims["azp"] == nil && hasOneAudience) else {
+            throw CompactJWT.refusal("Its azp is not the client id.")
+        }
+    }
+
+    private func holder(of claims: JSONObject) throws(Problem) -> String {
+        let (claim, provider) = (settings.claim, settings.providerName)
+        guard let value = claims[claim] else {
+            let remedy = "Add it to the client's ID tokens there, or set --oidc-claim to one that they have."
+            throw Problem(.forbidden, "The ID token of \(provider) has no claim \(claim). \(remedy)")
+        }
+        // Elsewhere a person may state the address of another.
+        let isVerified = claims["email_verified"] == true || claims["email_verified"] == "true"
+        guard claim != "email" || isVerified else {
+            throw Problem(.forbidden, "\(provider) does not state that your address is verified.")
+        }
+        // The provider's own id follows the readable name, which may change hands.
+        let readable = (isVerified ? claims["email"] : nil)?.string ?? claims["preferred_username"]?.string
+        let isWord = readable.map { !$0.contains(/\s/) && (try? UTF8Text.subject($0)) != nil } ?? false
+        let name = "console:" + (isWord ? "\(readable ?? "") " : "") + (claims["sub"]?.string ?? "")
+        if let holder = settings.holder(name, JWTRequirements.texts(value)) { return holder }
+        let fault = "You have no role here: --oidc-roles has no value of your claim \(claim)."
+        throw Problem(.forbidden, "\(fault) Ask the operator of the registry for one.")
+    }
+}

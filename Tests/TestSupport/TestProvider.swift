@@ -1,0 +1,225 @@
+import Crypto
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import RegistryCore
+import Synchronization
+
+/// An identity provider made from OpenID Connect Core 1.0, Discovery 1.0 and RFC 7636, which also answers as no honest one would.
+package final class TestProvider: Sendable {
+    package struct Behaviour: Sendable {
+        /// Members of the ID token beside the usual ones; null takes one away.
+        package var claims: JSONObject = ["groups": ["push-admins"]]
+        /// The same for the discovery document.
+        package var document: JSONObject = [:]
+        /// Paths that never get an answer.
+        package var silentPaths: Set<String> = []
+        /// Whether a page asks the person, as in a browser.
+        package var asks = false
+        /// Whether it takes a code without PKCE, as old providers do.
+        package var neglectsPKCE = false
+        package var signsWithAnotherKey = false
+        /// The error with which it sends the browser back.
+        package var error: String?
+    }
+
+    private struct Grant {
+        let query: [String: String]
+        var isUsed = false
+    }
+
+    package static let clientID = "pushreg console"
+    /// With signs that a form encodes.
+    package static let clientSecret = "a+b/c=d:0123456789abcdef"
+
+    package let behaviour = Mutex(Behaviour())
+    package let port: Int
+    private let key = P256.Signing.PrivateKey()
+    private let grants = Mutex<[String: Grant]>([:])
+    private let requests = Mutex<[String]>([])
+    private let server: any Channel
+
+    package var issuer: String { "http://127.0.0.1:\(port)" }
+    /// Method, path and query or form of each request.
+    package var received: [String] { requests.withLock(\.self) }
+
+    private init(_ server: any Channel, port: Int) { (self.server, self.port) = (server, port) }
+
+    package static func run(_ body: (TestProvider) async throws -> Void) async throws {
+        let providers = Mutex<TestProvider?>(nil)
+        let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(
+                        Handler { request, text, authorization in
+                            providers.withLock(\.self)?.answer(request, text, authorization)
+                        }
+                    )
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let provider = TestProvider(server, port: server.localAddress?.port ?? 0)
+        providers.withLock { $0 = provider }
+        do {
+            try await body(provider)
+        } catch {
+            try await server.close()
+            throw error
+        }
+        try await server.close()
+    }
+
+    package func change(_ body: (inout Behaviour) -> Void) { behaviour.withLock { body(&$0) } }
+
+    fileprivate struct Answer {
+        var status = HTTPResponseStatus.ok
+        var fields: HTTPHeaders = ["Content-Type": "application/json", "Connection": "close"]
+        var text = ""
+
+        static func json(_ value: JSONValue, _ status: HTTPResponseStatus = .ok) -> Answer {
+            Answer(status: status, text: value.description)
+        }
+    }
+
+    /// Nil for no answer at all.
+    private func answer(_ head: HTTPRequestHead, _ form: String, _ authorization: String?) -> Answer? {
+        let parts = head.uri.split(separator: "?", maxSplits: 1).map(String.init)
+        let (path, text) = (parts[0], head.method == .POST ? form : parts.dropFirst().first ?? "")
+        requests.withLock { $0.append("\(head.method) \(path) \(text)") }
+        let behaviour = behaviour.withLock(\.self)
+        guard !behaviour.silentPaths.contains(path) else { return nil }
+        switch path {
+        case "/.well-known/openid-configuration": return .json(.object(document(behaviour)))
+        case "/keys": return .json(["keys": [.object(publicKey)]])
+        case "/authorize": return authorize(Self.fields(text), "\(path)?\(text)", behaviour)
+        case "/token": return token(Self.fields(text), authorization, behaviour)
+        default: return .json(["error": "not_found"], .notFound)
+        }
+    }
+
+    private func document(_ behaviour: Behaviour) -> JSONObject {
+        let usual: JSONObject = [
+            "issuer": .string(issuer), "authorization_endpoint": .string(issuer + "/authorize"),
+            "token_endpoint": .string(issuer + "/token"), "jwks_uri": .string(issuer + "/keys"),
+            "response_types_supported": ["code"], "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["ES256"], "scopes_supported": ["openid", "email", "groups"],
+            "code_challenge_methods_supported": ["S256"], "authorization_response_iss_parameter_supported": true,
+        ]
+        return Self.overlaid(usual, by: behaviour.document)
+    }
+
+    private var publicKey: JSONObject {
+        let point = key.publicKey.rawRepresentation
+        return [
+            "kty": "EC", "crv": "P-256", "kid": "1", "use": "sig",
+            "x": .string(Base64URL.encode(Array(point.prefix(32)))),
+            "y": .string(Base64URL.encode(Array(point.suffix(32)))),
+        ]
+    }
+
+    private func authorize(_ query: [String: String], _ target: String, _ behaviour: Behaviour) -> Answer {
+        let hasChallenge = query["code_challenge_method"] == "S256" && query["code_challenge"]?.utf8.count == 43
+        guard query["response_type"] == "code", query["client_id"] == Self.clientID, let back = query["redirect_uri"],
+            query["scope"]?.split(separator: " ").contains("openid") == true,
+            hasChallenge || behaviour.neglectsPKCE
+        else { return .json(["error": "invalid_request"], .badRequest) }
+        if behaviour.asks, query["consent"] == nil {
+            let page = "<!doctype html><link rel=icon href=data:,><a id=yes href='\(target)&consent=1'>Sign in</a>"
+            return Answer(fields: ["Content-Type": "text/html", "Connection": "close"], text: page)
+        }
+        let code = UUID().uuidString
+        grants.withLock { $0[code] = Grant(query: query) }
+        var answer = "\(back)?state=\(Self.encoded(query["state"] ?? ""))&iss=\(Self.encoded(issuer))"
+        answer += behaviour.error.map { "&error=\($0)" } ?? "&code=\(code)"
+        return Answer(status: .found, fields: ["Location": answer, "Connection": "close"])
+    }
+
+    private func token(_ form: [String: String], _ authorization: String?, _ behaviour: Behaviour) -> Answer {
+        let pair = [Self.clientID, Self.clientSecret].map(Self.encoded).joined(separator: ":")
+        guard authorization == "Basic \(Data(pair.utf8).base64EncodedString())" else {
+            return .json(["error": "invalid_client"], .unauthorized)
+        }
+        let grant = grants.withLock { grants in
+            let grant = grants[form["code"] ?? ""]
+            grants[form["code"] ?? ""]?.isUsed = true
+            return grant
+        }
+        guard let grant, !grant.isUsed, form["grant_type"] == "authorization_code",
+            form["redirect_uri"] == grant.query["redirect_uri"],
+            behaviour.neglectsPKCE || Self.challenge(form["code_verifier"] ?? "") == grant.query["code_challenge"]
+        else { return .json(["error": "invalid_grant"], .badRequest) }
+        let token = idToken(nonce: grant.query["nonce"] ?? "", behaviour)
+        return .json(["access_token": "a", "token_type": "Bearer", "id_token": .string(token)])
+    }
+
+    private func idToken(nonce: String, _ behaviour: Behaviour) -> String {
+        let now = Int64(Date().timeIntervalSince1970)
+        let usual: JSONObject = [
+            "iss": .string(issuer), "aud": .string(Self.clientID), "sub": "2481", "email": "jane@example.com",
+            "email_verified": true, "nonce": .string(nonce), "iat": .integer(now), "exp": .integer(now + 300),
+        ]
+        let header: JSONObject = ["alg": "ES256", "kid": "1", "typ": "JWT"]
+        let claims = Self.overlaid(usual, by: behaviour.claims)
+        let text = [header, claims].map { Base64URL.encode(Array("\(JSONValue.object($0))".utf8)) }
+            .joined(separator: ".")
+        let signer = behaviour.signsWithAnotherKey ? P256.Signing.PrivateKey() : key
+        let signature = try! signer.signature(for: Data(text.utf8)).rawRepresentation
+        return "\(text).\(Base64URL.encode(Array(signature)))"
+    }
+
+    package static func challenge(_ verifier: String) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Data(verifier.utf8))))
+    }
+
+    private static func encoded(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["-", ".", "_", "~"])) ?? ""
+    }
+
+    /// The fields of a query or form.
+    package static func fields(_ text: String) -> [String: String] {
+        let pairs = text.split(separator: "&").map {
+            $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        }
+        return Dictionary(
+            pairs.map { pair in
+                let words = pair.map { String($0).removingPercentEncoding ?? "" }
+                return (words[0], words.count > 1 ? words[1] : "")
+            }
+        ) { $1 }
+    }
+
+    private static func overlaid(_ object: JSONObject, by others: JSONObject) -> JSONObject {
+        var all = object
+        for member in others { all[member.key] = member.value.isNull ? nil : member.value }
+        return all
+    }
+}
+
+private final class Handler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let answer: (HTTPRequestHead, String, String?) -> TestProvider.Answer?
+    private var head: HTTPRequestHead?
+    private var body = ""
+
+    init(_ answer: @escaping (HTTPRequestHead, String, String?) -> TestProvider.Answer?) { self.answer = answer }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): self.head = head
+        case .body(let bytes): body += String(buffer: bytes)
+        case .end:
+            guard let head, let answer = answer(head, body, head.headers.first(name: "Authorization")) else { return }
+            var fields = answer.fields
+            fields.add(name: "Content-Length", value: "\(answer.text.utf8.count)")
+            let response = HTTPResponseHead(version: .http1_1, status: answer.status, headers: fields)
+            context.write(wrapOutboundOut(.head(response)), promise: nil)
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.text)))), promise: nil)
+            let channel = context.channel
+            context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in channel.close(promise: nil) }
+        }
+    }
+}
