@@ -136,8 +136,17 @@ SELECT (SELECT count(*) FROM page) AS page_size,
 
 -- name: erasure.delete-tokens
 -- Deletes the few tokens of locked installations. Index: installation_tokens_pkey.
-DELETE FROM installation_tokens r
-WHERE r.scope_id = :scope AND r.installation_hash = ANY(:hashes);
+DELETE FROM installation_tokens d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT r.ctid
+    FROM unnest(:hashes::bytea[]) AS named (hash)
+    CROSS JOIN LATERAL (
+        SELECT its.ctid
+        FROM installation_tokens its
+        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
+        FOR UPDATE
+    ) AS r
+));
 
 -- name: erasure.delete-leases-of-alias
 -- Deletes a page of an alias's leases. Index: start_leases_of_alias.

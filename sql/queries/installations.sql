@@ -109,8 +109,17 @@ ON CONFLICT DO NOTHING;
 
 -- name: installations.delete-leases
 -- Deletes installations' leases. Index: start_leases_pkey.
-DELETE FROM start_leases l
-WHERE l.scope_id = :scope AND l.installation_hash = ANY(:hashes);
+DELETE FROM start_leases d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT l.ctid
+    FROM unnest(:hashes::bytea[]) AS named (hash)
+    CROSS JOIN LATERAL (
+        SELECT its.ctid
+        FROM start_leases its
+        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
+        FOR UPDATE
+    ) AS l
+));
 
 -- name: installations.insert-slot
 INSERT INTO installation_tokens (
