@@ -8,12 +8,12 @@ struct Pushreg: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "pushreg",
-        abstract: "Keeps the push tokens of Live Activities, and hands them to those who send the pushes.",
+        abstract: "Stores the push tokens of Live Activities and gives them to senders of pushes.",
         discussion: """
-            A setting comes from its flag, else from its environment variable, else from the config file, else it has a \
-            default. Data goes to standard output, words and logs to standard error.
+            A setting comes from its flag, its environment variable, the config file or its default, in this order. \
+            Data goes to standard output; messages and logs go to standard error.
 
-            Exit codes: 0 done, 1 failed, 64 used wrongly, 69 something that is needed is not available, 77 not permitted.
+            Exit codes: 0 success, 1 failure, 64 wrong usage, 69 a required service is not available, 77 not permitted.
             """,
         version: version,
         subcommands: [

@@ -1,4 +1,4 @@
-"""Media types that schemathesis does not know by itself, as Tests/Laboratory/fuzz tells them."""
+"""Media types that schemathesis does not support, for Tests/Laboratory/fuzz."""
 
 import json
 
@@ -7,7 +7,7 @@ import schemathesis
 
 @schemathesis.serializer("application/x-ndjson")
 def write_lines(_context, value):
-    """The schema is that of a line; an example is whole lines already."""
+    """The schema describes a line. Examples contain whole lines."""
     if isinstance(value, bytes):
         return value
     return value.encode() if isinstance(value, str) else json.dumps(value).encode() + b"\n"

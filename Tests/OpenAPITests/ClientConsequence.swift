@@ -2,15 +2,16 @@ import RegistryCore
 
 /// The consequence of a refusal for a report of the client for iOS apps, in the words of the guide to the error codes.
 enum ClientConsequence: String, CaseIterable {
-    case dropped = "The report is dropped, and the app is told"
-    case keptForADay = "The report is kept for a day, tried every hour, and then dropped; the app is told of both"
+    case dropped = "The report is dropped, and the app gets an event"
+    case keptForADay =
+        "The report is kept for a day, tried every hour, and then dropped; the app gets an event for both"
     case waitsForCredential =
-        "The user's next JWT is asked for; the report is kept, and tried with pauses; the app is told once"
+        "The user's next JWT is asked for; the report is kept, and tried with pauses; the app gets one event"
     case repeated = "The same bytes are sent again after `Retry-After`, or a pause that doubles up to five minutes"
     case clockCorrected =
         "The clock is corrected by the answer's, and the report sent again with the right time, at most three times"
     case observedAnew =
-        "If the clock was wrong, the same as for `clock-skew`, once. Else an activity that runs here or is scheduled is observed anew, once; any other report is dropped"
+        "If the clock was wrong, the same as for `clock-skew`, once. Else an activity that runs here or is scheduled is observed again, once; any other report is dropped"
 }
 
 extension RegistryCore.Problem.Code {

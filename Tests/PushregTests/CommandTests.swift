@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["serve"], 64, "No database is named"),
+        (["serve"], 64, "No database is given"),
         (["serve", "--port", "http"], 64, "port"),
         (["serve", "--database-url", "host=/nowhere", "--host", "0.0.0.0", "--insecure-no-auth"], 64, "loopback"),
         (["serve", "--database-url", "host=/nowhere"], 69, "not available"),
@@ -34,7 +34,7 @@ import Testing
         (["apps", "create", "no/bundle", "--database-url", "host=/nowhere"], 64, "bundle id"),
         (["apps", "delete", "com.example.food", "--database-url", "host=/nowhere"], 64, "--yes"),
         (["resolve", "com.example.food", "mars", "a", "b", "--database-url", "host=/nowhere"], 64, "sandbox"),
-        (["resolve", "com.example.food", "sandbox", "4", "b", "--database-url", "host=/n"], 64, "KIND must begin"),
+        (["resolve", "com.example.food", "sandbox", "4", "b", "--database-url", "host=/n"], 64, "KIND must be"),
         (["resolve", "com.example.food", "sandbox", "a", "", "--database-url", "host=/no"], 64, "VALUE must not"),
         (["serve", "--embedded", ""], 64, "--embedded must not be empty"),
         (["serve", "--database-url", "host=/nowhere", "--host", ""], 64, "--host must not be empty"),
@@ -43,21 +43,21 @@ import Testing
         (["demo", "--url", "http://127.0.0.1:70000"], 64, "--url"),
         (["keys", "create", "--role", "king", "--app", "a"], 64, "--role must be one of"),
         (["keys", "create", "--role", "sender"], 64, "--app"),
-        (["keys", "create", "--role", "root", "--app", "com.example.food"], 64, "belongs to none"),
+        (["keys", "create", "--role", "root", "--app", "com.example.food"], 64, "Only root keys have no app"),
         (["keys", "create", "--role", "sender", "--app", "a", "--expires-in", "soon"], 64, "--expires-in"),
         (["keys", "revoke", "prc_x"], 64, "the id of an API key"),
         (["purge", "com.example.food", "sandbox"], 64, "--dry-run"),
         (["purge", "com.example.food", "sandbox", "--dry-run", "--reason", "x"], 64, "--reason must be one of"),
-        (["erase", "com.example.food", "sandbox", "--yes"], 64, "Name one of"),
+        (["erase", "com.example.food", "sandbox", "--yes"], 64, "Give one of --alias"),
         (["erase", "com.example.food", "sandbox", "--alias", "a:b"], 64, "--yes"),
         (["audit", "stale", "com.example.food", "sandbox", "--unconfirmed-for", "long"], 64, "--unconfirmed-for"),
         (["audit", "explain", "com.example.food", "mars", "a", "b"], 64, "sandbox or production"),
         (["export", "com.example.food", "sandbox", "--resume"], 64, "--output"),
         (["import", "com.example.food", "mars", "-"], 64, "sandbox or production"),
-        (["doctor"], 64, "No database is named"),
+        (["doctor"], 64, "No database is given"),
         (["doctor", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
         (["doctor", "--database-url", #""postgresql://u:hunter2@db/r?sslmode=require""#], 64, "quotation marks"),
-        (["migrate", "status", "--embedded", "/nowhere/at-all"], 69, "There is no database in /nowhere/at-all"),
+        (["migrate", "status", "--embedded", "/nowhere/at-all"], 69, "/nowhere/at-all has no database"),
         (["apps", "create", "com.example.food", "--name", ""], 64, "--name must"),
         (["apps", "create", "com.example.food", "--activity-lifetime", "P30D"], 64, "-lifetime must be from"),
         (["apps", "create", "com.example.food", "--event-retention", "PT0.01S"], 64, "-retention must be from"),
@@ -147,8 +147,8 @@ import Testing
         (#"{"migrate": 1}"#, #""migrate" in PATH must be true or false."#),
         (#"{"host": 1}"#, #""host" in PATH must be text."#),
         (#"{"port": -1}"#, #""port" in PATH must be between 0 and 65535."#),
-        (#"{"prot": 80}"#, #"The config file PATH holds the unknown key "prot"; known are embedded, databaseUrl"#),
-        ("{\n\"port\": }", "The config file PATH is not JSON: line 2: "), ("[]", "PATH must hold one JSON object."),
+        (#"{"prot": 80}"#, #"The config file PATH has the unknown key "prot". Known keys: embedded, databaseUrl"#),
+        ("{\n\"port\": }", "The config file PATH is not JSON: line 2: "), ("[]", "PATH must be one JSON object."),
     ])
     func `An invalid config file is refused by its path`(_ text: String, _ sentence: String) async throws {
         try await Self.withFile(text) { path in
@@ -348,7 +348,7 @@ import Testing
         let second = try await Program.run(["serve", "--port", "\(service.port)"] + database.flags)
         #expect(second.status == 69, "\(second.words)")
         let place = "127.0.0.1:\(service.port)"
-        #expect(second.words == "pushreg: Cannot listen on \(place): another program does. Choose another --port.\n")
+        #expect(second.words == "pushreg: Cannot listen on \(place): another program uses it. Choose another --port.\n")
         #expect(await service.stop() == 0)
     }
 }

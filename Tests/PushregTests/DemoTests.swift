@@ -11,7 +11,7 @@ import Testing
     @Test func `The demo plays to its end`() async throws {
         let outcome = try await Program.run(["demo", "--quick"])
         #expect(outcome.status == 0, "\(outcome.results) \(outcome.words)")
-        #expect(outcome.results.hasSuffix("All as it should be.\n"))
+        #expect(outcome.results.hasSuffix("All responses are as expected.\n"))
         #expect(outcome.results.contains(#/registrations in [0-9]+\.[0-9]{2} s\n/#), "\(outcome.results)")
         #expect(outcome.results.contains(#/POST \S+/feedback .*"status":410/#), "\(outcome.results)")
     }
@@ -37,7 +37,7 @@ import Testing
 
     /// How a service that answers so many 503 and then 404 is asked, and what the demo says.
     @Test(
-        arguments: [(1, 2, 1, "is there"), (.max, 6, 69, "503 again and again")]
+        arguments: [(1, 2, 1, "the app exists"), (.max, 6, 69, "keeps responding with 503")]
     )
     func `An unavailable service is retried a few times`(
         _ faults: Int,

@@ -29,7 +29,7 @@ import Testing
         #expect(curl.results.contains(#"pushreg_build_info{version="\#(version)","#), "\(curl)")
         let second = try await Program.run(flags + ["--admin-port", String(place.2)])
         #expect(second.status == 69)
-        #expect(second.words.contains("another program does. Choose another --admin-port."))
+        #expect(second.words.contains("another program uses it. Choose another --admin-port."))
         service.send(SIGTERM)
         #expect(await service.end() == 0)
     }

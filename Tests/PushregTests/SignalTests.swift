@@ -78,7 +78,7 @@ import Testing
     @Test(arguments: [("Starting a service", SIGTERM), ("Starting a service", SIGINT), ("1.", SIGTERM), ("5.", SIGINT)])
     func `The demo stops and removes its data`(_ stage: String, _ signal: Int32) async throws {
         let demo = try RunningProgram.start(["demo"])
-        let first = try #require(await demo.line(with: "Postgres of its own"))
+        let first = try #require(await demo.line(with: "a private Postgres"))
         let directory = try #require(first.firstMatch(of: /\/\S*pushreg-demo-\S+/)).output
         if !first.contains(stage) { #expect(await demo.line(with: stage) != nil, "\(demo.text)") }
         if signal == SIGINT { demo.sendToGroup(signal) } else { demo.send(signal) }

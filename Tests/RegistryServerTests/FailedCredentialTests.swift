@@ -143,7 +143,7 @@ import Testing
             // A caller with a good signature is told the rest.
             let late = honest.token(claims: ["exp": 1], at: Date())
             let told = try await server.call(.put, Self.path, ["token": "00"], Self.bearer(late))
-            #expect(told["detail"] == "The JWT is not valid. Its exp is over.")
+            #expect(told["detail"] == "The JWT is not valid. Its exp is in the past.")
         }
     }
 

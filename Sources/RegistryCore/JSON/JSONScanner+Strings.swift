@@ -59,7 +59,7 @@ extension JSONScanner {
             let (scalar, length) = try escapedScalar(at: index, before: end)
             text.append(contentsOf: String(Character(scalar)).utf8)
             return index + length
-        default: throw fault("There is no such escape.", at: index)
+        default: throw fault("The escape is not valid.", at: index)
         }
         return index + 2
     }
@@ -73,11 +73,11 @@ extension JSONScanner {
         if let scalar = Unicode.Scalar(unit) { return (scalar, 6) }
         guard UTF16.isLeadSurrogate(UInt16(unit)), index + 7 < end, bytes[index + 6] == UInt8(ascii: "\\"),
             bytes[index + 7] == UInt8(ascii: "u")
-        else { throw fault("A surrogate in an escape is not one of a pair.", at: index) }
+        else { throw fault("An escaped surrogate must be part of a pair.", at: index) }
         let trail = try codeUnit(at: index + 6, before: end)
         guard UTF16.isTrailSurrogate(UInt16(trail)),
             let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (trail - 0xDC00))
-        else { throw fault("A surrogate in an escape is not one of a pair.", at: index) }
+        else { throw fault("An escaped surrogate must be part of a pair.", at: index) }
         return (scalar, 12)
     }
 

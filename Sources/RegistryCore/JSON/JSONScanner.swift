@@ -17,7 +17,7 @@ struct JSONScanner {
         skipWhitespace()
         let value = try value(depth: 0)
         skipWhitespace()
-        guard position == bytes.count else { throw fault("The text goes on after its JSON value.") }
+        guard position == bytes.count else { throw fault("The text continues after its JSON value.") }
         return value
     }
 
@@ -32,14 +32,14 @@ struct JSONScanner {
         case UInt8(ascii: "t"): return try literal("true", .bool(true))
         case UInt8(ascii: "f"): return try literal("false", .bool(false))
         case UInt8(ascii: "n"): return try literal("null", .null)
-        default: throw fault("There is no JSON value here.")
+        default: throw fault("Expected a JSON value.")
         }
     }
 
     private mutating func countValue() throws(JSONSyntaxError) {
         valuesLeft -= 1
         guard valuesLeft < 0 else { return }
-        var error = fault("The text holds more values than may be.")
+        var error = fault("The text has too many values.")
         error.hasTooManyValues = true
         throw error
     }
@@ -49,15 +49,15 @@ struct JSONScanner {
         var object = JSONObject()
         if take(UInt8(ascii: "}")) { return object }
         while true {
-            guard next == UInt8(ascii: "\"") else { throw fault("There should be a key in quotes here.") }
+            guard next == UInt8(ascii: "\"") else { throw fault("Expected a key in quotes.") }
             let key = try string()
             skipWhitespace()
-            guard take(UInt8(ascii: ":")) else { throw fault("There should be a colon after the key.") }
+            guard take(UInt8(ascii: ":")) else { throw fault("Expected a colon after the key.") }
             skipWhitespace()
             object[key] = try value(depth: depth)
             skipWhitespace()
             if take(UInt8(ascii: "}")) { return object }
-            guard take(UInt8(ascii: ",")) else { throw fault("There should be a comma or the object's end here.") }
+            guard take(UInt8(ascii: ",")) else { throw fault("Expected a comma or the end of the object.") }
             skipWhitespace()
         }
     }
@@ -70,7 +70,7 @@ struct JSONScanner {
             elements.append(try value(depth: depth))
             skipWhitespace()
             if take(UInt8(ascii: "]")) { return elements }
-            guard take(UInt8(ascii: ",")) else { throw fault("There should be a comma or the array's end here.") }
+            guard take(UInt8(ascii: ",")) else { throw fault("Expected a comma or the end of the array.") }
             skipWhitespace()
         }
     }
@@ -84,7 +84,7 @@ struct JSONScanner {
     private mutating func literal(_ word: StaticString, _ value: JSONValue) throws(JSONSyntaxError) -> JSONValue {
         let rest = bytes[position...].prefix(word.utf8CodeUnitCount)
         let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
-        guard rest.elementsEqual(expected) else { throw fault("There is no JSON value here.") }
+        guard rest.elementsEqual(expected) else { throw fault("Expected a JSON value.") }
         position += expected.count
         return value
     }

@@ -86,7 +86,7 @@ package struct APIKeyRequest: Sendable, Hashable {
         let expiresIn = json.optional("expiresIn") { value throws(JSONFaultReason) in
             try Self.expiry(in: Duration.read(value), now)
         }
-        if expiresAt != nil, expiresIn != nil { json.fault("expiresIn", "must not be given beside expiresAt") }
+        if expiresAt != nil, expiresIn != nil { json.fault("expiresIn", "must not be given together with expiresAt") }
         return role.map { APIKeyRequest(role: $0, name: name, expiresAt: expiresAt ?? expiresIn) }
     }
 
@@ -102,10 +102,10 @@ package struct APIKeyRequest: Sendable, Hashable {
     }
 
     private static func expiry(_ time: Date, _ now: Date) throws(JSONFaultReason) -> Date {
-        guard time > now else { throw JSONFaultReason("must lie in the future") }
+        guard time > now else { throw JSONFaultReason("must be in the future") }
         // `Date.distantFuture` is stored as infinity.
         guard time < .distantFuture else {
-            throw JSONFaultReason("must lie before the year 4001; a key without it never expires")
+            throw JSONFaultReason("must be before the year 4001; omit it for a key that never expires")
         }
         return time
     }
@@ -113,7 +113,7 @@ package struct APIKeyRequest: Sendable, Hashable {
     private static func role(_ word: String) throws(JSONFaultReason) -> Role {
         guard let role = Role(rawValue: word), Role.ofApps.contains(role) else {
             let words = Role.ofApps.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-            throw JSONFaultReason("must be one of \(words); root keys are made by pushreg keys create --role root")
+            throw JSONFaultReason("must be one of \(words); create root keys with pushreg keys create --role root")
         }
         return role
     }

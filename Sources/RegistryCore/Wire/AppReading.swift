@@ -20,7 +20,7 @@ extension AppChanges {
     private func checkRetention(_ json: inout JSONReader) {
         guard let tombstoneRetention, let activityLifetime else { return }
         if tombstoneRetention < activityLifetime + .seconds(3600) {
-            json.fault("tombstoneRetention", "must be at least activityLifetime and an hour")
+            json.fault("tombstoneRetention", "must be at least activityLifetime plus one hour")
         }
     }
 
@@ -66,7 +66,7 @@ extension AppChanges {
         let url = json.optionalString("jwksUrl", webURL)
         let keys = json.optional("jwks", keySet)
         if json.faults.isEmpty, (url == nil) == (keys == nil) {
-            json.fault(nil, "must hold either jwksUrl or jwks")
+            json.fault(nil, "must have either jwksUrl or jwks")
         }
         if JSONValue.object(json.object).containsNulCharacter {
             json.fault(nil, "must not contain the character U+0000")

@@ -46,10 +46,10 @@ package struct FullState: Sendable, Hashable {
         var (activities, tokens): (Set<ActivityID>, Set<PushToken>) = ([], [])
         let items = items.map { item in
             guard activities.insert(item.activityID).inserted else {
-                return item.repeating("activityId", "names an activity that the list has before; list each one once")
+                return item.repeating("activityId", "repeats an activity; list each activity once")
             }
             guard let token = item.registration?.token, !tokens.insert(token).inserted else { return item }
-            return item.repeating("token", "is that of an activity listed before; each activity has a token of its own")
+            return item.repeating("token", "repeats the token of another activity; each activity has its own token")
         }
         return FullState(observedAt: observedAt, items: items)
     }

@@ -13,10 +13,10 @@ package enum GorushPost: Sendable, Hashable {
 
         package var detail: String {
             switch self {
-            case .platform: "The push was to another platform than iOS."
+            case .platform: "The push was not for iOS."
             case .type: "It is not about a failed push."
             case .maskedToken: "The token is masked. Set log.hide_token to false in gorush's configuration."
-            case .noError: "There is no error, so it says nothing of the token."
+            case .noError: "It has no error, so it has no information about the token."
             }
         }
     }

@@ -2,7 +2,7 @@ extension Problem {
     package init(faults: [JSONFault]) {
         let number = faults.count == 1 ? "one fault" : "\(faults.count) faults"
         let more = faults.count >= JSONReader.maximumFaults ? " or more" : ""
-        self.init(.invalidRequest, "The request has \(number)\(more); errors says where and what.")
+        self.init(.invalidRequest, "The request has \(number)\(more); errors lists them.")
         errors = faults
     }
 }

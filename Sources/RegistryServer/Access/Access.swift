@@ -44,6 +44,6 @@ struct Access: Sendable, Hashable {
         try checkCredentials(of: principal)
         guard let roles, let role = principal.role, !roles.contains(role) else { return }
         let allowed = Role.allCases.filter(roles.contains).map(\.rawValue).joined(separator: ", ")
-        throw Problem(.forbidden, "The role \(role.rawValue) may not make this call; it takes one of: \(allowed).")
+        throw Problem(.forbidden, "The role \(role.rawValue) may not make this call. Allowed roles: \(allowed).")
     }
 }

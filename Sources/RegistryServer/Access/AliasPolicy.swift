@@ -42,11 +42,11 @@ struct AliasPolicy: Sendable {
             case .any: "anyone"
             case .signedIn: "a signed-in user (with a JWT), or a sender or admin key"
             case .subject:
-                "the signed-in user of that very name (a JWT whose subject equals it), or a sender or admin key"
-            case .backend: "a sender or admin key alone"
+                "the signed-in user with this id (a JWT with this subject), or a sender or admin key"
+            case .backend: "a sender or admin key only"
             }
         return """
-            Aliases of the kind \(kind) may be set by \(who). Send it that way, or have an admin allow more: \
+            Aliases of the kind \(kind) may be set by \(who). Use these credentials, or let an admin change the rule: \
             PUT /v1/apps/{bundleId} with {"aliasRules": {"\(kind)": "…"}}.
             """
     }

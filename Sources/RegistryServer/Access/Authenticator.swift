@@ -104,7 +104,7 @@ struct Authenticator: Sendable {
         guard let host = request.authority, isOnlyHost, LoopbackHost.matches(host) else {
             throw Problem(
                 .misdirectedRequest,
-                "Without authentication only a loopback Host is answered: localhost, 127.0.0.1 or [::1]."
+                "Without authentication, Host must be a loopback name: localhost, 127.0.0.1 or [::1]."
             )
         }
     }

@@ -14,16 +14,16 @@ struct RateLimited: Error {
     }
 
     var problem: Problem {
-        var problem = Problem(.tooManyRequests, "\(reason) Send this one again after Retry-After.")
+        var problem = Problem(.tooManyRequests, "\(reason) Send the request again after Retry-After.")
         problem.retryAfter = quota.retryAfter
         return problem
     }
 
     private var reason: String {
         if let heavyCaller {
-            return "\(quota.limit.burst) heavy calls of \(heavyCaller) are under way, as many as may be at once."
+            return "\(quota.limit.burst) heavy calls of \(heavyCaller) are in progress, which is the maximum."
         }
-        let rate = "More than \(quota.limit.rate) requests a second"
+        let rate = "More than \(quota.limit.rate) requests per second"
         return switch quota.policy {
         case "address": "\(rate) came from this address."
         case "installation": "\(rate) came for this installation."

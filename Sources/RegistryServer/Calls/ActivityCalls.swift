@@ -58,7 +58,7 @@ extension ScopedCall {
         var parameters = ParameterReader(call)
         let id = parameters.path("activityId", ActivityID.init)
         guard let record = try await registry.activity(parameters.checked(id), in: scope) else {
-            throw Problem(.activityNotFound, "No activity of this id is known in this app and environment.")
+            throw Problem(.activityNotFound, "The activity is unknown in this app and environment.")
         }
         var json = JSONWriter(reservingCapacity: 1024)
         record.encode(to: &json, bundleID: scope.app.bundleID, environment: scope.environment)

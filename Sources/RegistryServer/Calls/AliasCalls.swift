@@ -110,7 +110,7 @@ extension ScopedCall {
         let isFirstFault = parameters.faults.isEmpty
         let position = parameters.query("cursor", decode)
         guard isFirstFault, !parameters.faults.isEmpty else { return position }
-        var problem = Problem(.invalidCursor, "The cursor is none that pages of this list gave. Begin without one.")
+        var problem = Problem(.invalidCursor, "The cursor does not belong to this list. Start without a cursor.")
         problem.errors = parameters.faults
         throw problem
     }

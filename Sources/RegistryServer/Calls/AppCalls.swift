@@ -71,7 +71,7 @@ extension Call {
     private func faults(ofKeys set: JSONValue) async -> [JSONFault] {
         guard case .array(let values)? = set["keys"] else { return [] }
         guard (1...VerificationKeySet.maximumCount).contains(values.count) else {
-            let detail = "must hold 1 to \(VerificationKeySet.maximumCount) keys"
+            let detail = "must have 1 to \(VerificationKeySet.maximumCount) keys"
             return [JSONFault(pointer: "/jwt/jwks/keys", detail: detail)]
         }
         var faults: [JSONFault] = []
@@ -81,11 +81,11 @@ extension Call {
             let pointer = "/jwt/jwks/keys/\(index)"
             if let id = key["kid"] { ids[id, default: 0] += 1 }
             if let id = key["kid"], ids[id] == VerificationKeySet.maximumCandidates + 1 {
-                let detail = "is one of more than \(VerificationKeySet.maximumCandidates) keys of its kid"
+                let detail = "is one of more than \(VerificationKeySet.maximumCandidates) keys with its kid"
                 faults.append(JSONFault(pointer: pointer, detail: detail))
             }
             if key["d"] != nil || key["k"] != nil {
-                faults.append(JSONFault(pointer: pointer, detail: "must be a public key; this one is secret"))
+                faults.append(JSONFault(pointer: pointer, detail: "must be a public key, not a secret key"))
             } else if await VerificationKey(key) != nil {
                 fitting += 1
             } else if !VerificationKey.isForOthers(key) {
@@ -95,7 +95,7 @@ extension Call {
             }
         }
         if faults.isEmpty, fitting == 0 {
-            let detail = "must have a key for RS256, ES256 or EdDSA; all of these are for other uses"
+            let detail = "must have a key for RS256, ES256 or EdDSA; all given keys have other uses"
             faults.append(JSONFault(pointer: "/jwt/jwks/keys", detail: detail))
         }
         return faults
@@ -107,7 +107,7 @@ extension Call {
         guard try await registry.app(bundleID)?.settings.jwt?["jwksUrl"] == url else {
             throw Problem(
                 .forbidden,
-                "Only a root key may set jwt.jwksUrl; give the keys themselves as jwt.jwks, or ask root."
+                "Only a root key may set jwt.jwksUrl. Use a root key, or give the keys in jwt.jwks."
             )
         }
     }
@@ -116,7 +116,7 @@ extension Call {
 extension Problem {
     /// Callers without access get it for existing apps, too.
     static var unknownApp: Problem {
-        Problem(.unknownApp, "There is no such app or environment; environments are sandbox and production.")
+        Problem(.unknownApp, "The app or environment does not exist. Environments are sandbox and production.")
     }
 }
 

@@ -82,7 +82,7 @@ extension ScopedCall {
 
     private static func installation(_ text: String) throws(JSONFaultReason) -> InstallationHash {
         guard let bytes = Hexadecimal.decode(text), bytes.count == 32 else {
-            throw JSONFaultReason("must be the 64 hexadecimal digits by which answers name an installation")
+            throw JSONFaultReason("must be an installation from a response: 64 hexadecimal digits")
         }
         return InstallationHash(bytes: bytes)
     }

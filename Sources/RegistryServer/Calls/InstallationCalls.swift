@@ -42,7 +42,7 @@ extension ScopedCall {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
         guard let record = try await registry.installation(parameters.checked(installation), in: scope) else {
-            throw Problem(.installationNotFound, "Nothing was ever said of this installation in this environment.")
+            throw Problem(.installationNotFound, "The installation is unknown in this app and environment.")
         }
         return .json(.ok, record)
     }

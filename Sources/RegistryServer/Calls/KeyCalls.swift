@@ -30,7 +30,7 @@ extension AppCall {
     func revokeKey() async throws -> Response {
         guard let id = try? APIKeyID(call.parameter("keyId")),
             try await call.registry.revokeKey(id, ofApp: app.id, by: call.principal.who)
-        else { throw Problem(.keyNotFound, "The app has no key of this id.") }
+        else { throw Problem(.keyNotFound, "The app has no key with this id.") }
         call.access.keys.forget(id)
         return .noContent
     }

@@ -30,7 +30,7 @@ extension ScopedCall {
         do throws(JSONFaultReason) {
             return try Cursor.decode(text, of: request, in: scope)
         } catch {
-            var problem = Problem(.invalidCursor, "The cursor is none that pages of this plan gave. Begin without one.")
+            var problem = Problem(.invalidCursor, "The cursor does not belong to this plan. Start without a cursor.")
             problem.errors = [JSONFault(pointer: "/cursor", detail: error.detail)]
             throw problem
         }

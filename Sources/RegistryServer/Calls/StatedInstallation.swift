@@ -15,7 +15,7 @@ struct StatedInstallation {
         guard let id else { return }
         let other = InstallationHash(of: id, in: bundleID)
         if let hash, hash != other {
-            parameters.add([JSONFault(pointer: "/\(name)", detail: "differs from what the request says elsewhere")])
+            parameters.add([JSONFault(pointer: "/\(name)", detail: "differs from another value in the request")])
         }
         hash = hash ?? other
     }

@@ -18,7 +18,7 @@ final class FollowerCount: Sendable {
         guard hasRoom else {
             var problem = Problem(
                 .unavailable,
-                "This instance has \(Self.limit) streams of changes, and takes no more. Ask for pages with `wait`, or later."
+                "This instance has \(Self.limit) streams of changes, which is the maximum. Request pages with `wait`, or try again later."
             )
             problem.retryAfter = .seconds(5)
             throw problem

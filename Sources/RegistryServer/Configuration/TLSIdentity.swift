@@ -97,17 +97,17 @@ package final class TLSIdentity: Sendable {
         do throws(Failure) {
             let identity = try Self.read(certificate, key)
             state.withLock { $0.identity = identity }
-            logger.notice("the TLS certificate was read anew")
+            logger.notice("the TLS certificate was reloaded")
             warnIfExpired()
         } catch {
-            logger.error("the TLS certificate changed and cannot be used; the last one stays: \(error)")
+            logger.error("the new TLS certificate cannot be used; the previous certificate stays in use: \(error)")
         }
     }
 
     private func warnIfExpired() {
         let end = state.withLock { $0.identity.chain.first?.notValidAfter } ?? .max
         guard Date(timeIntervalSince1970: TimeInterval(end)) < Date() else { return }
-        logger.warning("the TLS certificate has expired: callers will refuse it")
+        logger.warning("the TLS certificate has expired, so clients refuse it")
     }
 
     private static func versions(_ paths: String...) -> [FileVersion] {
@@ -129,15 +129,15 @@ package final class TLSIdentity: Sendable {
             throw Failure(description: "\(path) cannot be read: \(file.reason).")
         }
         guard let chain = try? NIOSSLCertificate.fromPEMFile(certificate), !chain.isEmpty else {
-            throw Failure(description: "\(certificate) holds no certificates in PEM.")
+            throw Failure(description: "\(certificate) has no certificates in PEM.")
         }
         guard let privateKey = try? NIOSSLPrivateKey(file: key, format: .pem) else {
-            throw Failure(description: "\(key) holds no private key in PEM without a passphrase.")
+            throw Failure(description: "\(key) has no private key in PEM without a passphrase.")
         }
         let identity = Identity(chain: chain, key: privateKey)
         // BoringSSL compares the key with the certificate here.
         guard (try? NIOSSLContext(configuration: identity.configuration)) != nil else {
-            throw Failure(description: "The key in \(key) is not that of the certificate in \(certificate).")
+            throw Failure(description: "The key in \(key) does not match the certificate in \(certificate).")
         }
         return identity
     }

@@ -59,7 +59,7 @@ extension APIDocument {
             Self.range(schema["minProperties"], schema["maxProperties"], " members"),
         ].compactMap(\.self)
         if let pattern = schema["pattern"]?.string { limits.append("matches <code>\(HTML.escape(pattern))</code>") }
-        if let value = schema["default"] { limits.append("\(Self.code(value)) unless given") }
+        if let value = schema["default"] { limits.append("\(Self.code(value)) by default") }
         return limits
     }
 

@@ -6,7 +6,7 @@ extension DocsPage {
         DocsPage(
             path: "/docs/error-codes",
             title: "Error codes",
-            summary: "The meaning of each code of a refusal, and the remedy.",
+            summary: "The meaning and the remedy of each error code.",
             template: "docs-errors",
             fields: ["groups": .rows(groupsOfCodes)],
             contents: Problem.Code.allCases.map { ($0.rawValue, $0.rawValue) }

@@ -18,7 +18,7 @@ extension DocsPage {
         return DocsPage(
             path: "/docs/reference",
             title: "API reference",
-            summary: "All calls, and the rules that they share.",
+            summary: "All calls and their shared rules.",
             template: "docs-reference",
             fields: ["words": .text(Prose.paragraphs(words)), "tags": .rows(tags)],
             contents: document.tags.map { ($0.name, $0.name) } + [("shared-rules", "Shared rules")]
@@ -43,7 +43,7 @@ extension DocsPage {
         DocsPage(
             path: schemasPath,
             title: "Schemas",
-            summary: "The members of requests and answers. Unknown members are ignored; null counts as absent.",
+            summary: "The members of requests and responses. Unknown members are ignored; null counts as absent.",
             template: "docs-schemas",
             fields: ["schemas": .rows(document.schemas.map { section($0) })],
             contents: document.schemas.map { ($0.key, $0.key) }

@@ -13,7 +13,7 @@ enum DocsSite {
     }()
 
     static let missing = render(
-        DocsPage(path: "", title: "No such page", summary: "There is no page at this address.", template: "docs-layout")
+        DocsPage(path: "", title: "No such page", summary: "This address has no page.", template: "docs-layout")
     )
 
     static let assets = PageAssets(below: "/docs/assets", WebAssets.docsFiles)

@@ -19,7 +19,7 @@ extension DatabaseCondition {
         return Finding(
             .postgresVersion,
             "Postgres is version \(version), and the service needs \(Self.leastVersion / 10_000) or later.",
-            remedy: "Upgrade it, with pg_upgrade or by way of a replica."
+            remedy: "Upgrade it with pg_upgrade or a replica."
         )
     }
 
@@ -27,8 +27,8 @@ extension DatabaseCondition {
         guard isReadOnly else { return nil }
         return Finding(
             .postgresReadOnly,
-            "Postgres takes no writes: it is a standby, or default_transaction_read_only is on.",
-            remedy: "Name all hosts in the connection string, with target_session_attrs=read-write."
+            "Postgres does not accept writes: it is a standby, or default_transaction_read_only is on.",
+            remedy: "List all hosts in the connection string, with target_session_attrs=read-write."
         )
     }
 
@@ -39,7 +39,7 @@ extension DatabaseCondition {
         return Finding(
             .clockSkew,
             "Postgres's clock is \(seconds) seconds \(clockSkew < .zero ? "behind" : "ahead of") this machine's.",
-            remedy: "Let both follow NTP (timedatectl status says whether they do)."
+            remedy: "Synchronize both with NTP, and check them with timedatectl status."
         )
     }
 
@@ -47,8 +47,8 @@ extension DatabaseCondition {
         guard Double(connections) >= Self.connectionShare * Double(connectionLimit) else { return nil }
         return Finding(
             .connectionsNearLimit,
-            "\(connections) of the \(connectionLimit) connections that Postgres allows are taken.",
-            remedy: "Lower --max-connections of the instances, close what else is connected, or raise max_connections."
+            "\(connections) of the \(connectionLimit) connections that Postgres allows are in use.",
+            remedy: "Lower --max-connections of the instances, close other connections, or raise max_connections."
         )
     }
 
@@ -63,7 +63,7 @@ extension DatabaseCondition {
             findings.append(
                 Finding(
                     .autovacuumBehind,
-                    "Autovacuum is behind: dead rows lie in \(tables).",
+                    "Autovacuum is behind: dead rows remain in \(tables).",
                     remedy: "Raise autovacuum_vacuum_cost_limit, and look for old transactions in pg_stat_activity."
                 )
             )
@@ -80,7 +80,7 @@ extension Finding {
         self.init(
             .schemaNotPermitted,
             schema.map { "The user \(user) may not create tables in the schema \($0), so pushreg migrate fails." }
-                ?? "The user \(user) may use no schema of search_path, so pushreg migrate fails.",
+                ?? "The user \(user) may not use any schema in search_path, so pushreg migrate fails.",
             remedy: """
                 As the owner of the database: GRANT USAGE, CREATE ON SCHEMA \(schema ?? "public") TO "\(user)"
                 """
@@ -93,7 +93,7 @@ extension Finding {
         self.init(
             .unsafeDurability,
             unsafe.detail,
-            remedy: "Set \(unsafe.setting) to on; the service refuses to work until then."
+            remedy: "Set \(unsafe.setting) to on. Until then, the service refuses to work."
         )
     }
 

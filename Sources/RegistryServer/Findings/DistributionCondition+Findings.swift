@@ -14,7 +14,7 @@ extension DistributionCondition {
         var findings: [Finding] = []
         if !missingTables.isEmpty {
             let tables = missingTables.joined(separator: ", ")
-            let detail = "These tables are not distributed, though others are: \(tables)."
+            let detail = "Some tables are distributed, but these are not: \(tables)."
             findings.append(Finding(.tablesNotDistributed, detail, remedy: remedy))
         }
         if !misplacedTables.isEmpty {
@@ -22,10 +22,10 @@ extension DistributionCondition {
                 Finding(
                     .tablesMisplaced,
                     """
-                    These tables are not where statements look for them: \(misplacedTables.joined(separator: ", ")). \
-                    \(Self.referenceTables) must be reference tables, all others distributed by scope_id beside activities.
+                    These tables are not distributed as statements require: \(misplacedTables.joined(separator: ", ")). \
+                    \(Self.referenceTables) must be reference tables, all others colocated with activities by scope_id.
                     """,
-                    remedy: "Give each to undistribute_table(), and run: pushreg migrate --distribute"
+                    remedy: "Call undistribute_table() for each, and run: pushreg migrate --distribute"
                 )
             )
         }
@@ -36,7 +36,7 @@ extension DistributionCondition {
         guard isDistributed, planCacheMode == "force_generic_plan" else { return nil }
         return Finding(
             .planCacheMode,
-            "plan_cache_mode is force_generic_plan, by which Citus does not see which app a statement is about: calls fail.",
+            "plan_cache_mode is force_generic_plan, so Citus cannot find the app of a statement, and calls fail.",
             remedy: "Leave --plan-cache-mode out, or set it to auto."
         )
     }
@@ -48,8 +48,8 @@ extension DistributionCondition.Worker {
             return [
                 Finding(
                     .workerUnreachable,
-                    "The coordinator does not reach the worker \(name): the apps whose rows it has are not to be had.",
-                    remedy: "Start it, or tell the coordinator its new place with citus_update_node()."
+                    "The coordinator does not reach the worker \(name), so the apps on this worker are unavailable.",
+                    remedy: "Start it, or set its new address with citus_update_node()."
                 )
             ]
         }
@@ -59,7 +59,7 @@ extension DistributionCondition.Worker {
         return [
             Finding(
                 .workerSettings,
-                "Sessions of the service's role on the worker \(name) have \(settings), which is not what the service needs.",
+                "Sessions of the service's role on the worker \(name) have \(settings), but the service needs other values.",
                 remedy: "Run: pushreg migrate --distribute"
             )
         ]

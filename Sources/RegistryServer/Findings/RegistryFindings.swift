@@ -20,7 +20,7 @@ extension Finding {
         self.init(
             .keyExpiring,
             "The \(key.id.role.rawValue) key \(key.id)\(owner) expires at \(RFC3339.format(end)).",
-            remedy: "Make its successor with pushreg keys create, and let its bearer have it before."
+            remedy: "Create a new key with pushreg keys create, and deploy it before this time."
         )
     }
 
@@ -28,8 +28,8 @@ extension Finding {
         self.init(
             .burstGuard,
             """
-            So many \(tripped.kind) tokens of \(scope.app.bundleID) in \(scope.environment.rawValue) were reported as bad \
-            since \(RFC3339.format(tripped.trippedAt)) that none is quarantined for now.
+            Many \(tripped.kind) tokens of \(scope.app.bundleID) in \(scope.environment.rawValue) were reported as bad \
+            since \(RFC3339.format(tripped.trippedAt)), so tokens are not quarantined for now.
             """,
             remedy: "Check the topic, the key and the environment of the sender."
         )
@@ -44,10 +44,10 @@ extension Finding {
             .sweepBehind,
             """
             The sweep is behind: \(least)\(activities) of \(scope.app.bundleID) in \(scope.environment.rawValue) expired \
-            up to \(age) ago, which nobody wrote down.
+            up to \(age) ago, and their expiry is not recorded.
             """,
             remedy: """
-                See that pushreg serve runs, and that its log has no "a part of a sweep failed" and no "a sweep was given up".
+                Check that pushreg serve runs, and search its log for "a part of a sweep failed" and "a sweep was given up".
                 """
         )
     }

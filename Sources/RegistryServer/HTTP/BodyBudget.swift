@@ -72,7 +72,7 @@ struct BodyBudgetIsSpent: Error {
     var problem: Problem {
         var problem = Problem(
             .unavailable,
-            "So many bodies are under way that there is no room for this one. Send the same request again."
+            "Too many request bodies are in progress. Send the same request again."
         )
         problem.retryAfter = .seconds(1)
         return problem

@@ -37,7 +37,7 @@ struct BodyReader: Sendable {
             return try JSONParser.parse(bytes.readableBytesView, maximumValues: limits.bodyValues)
         } catch {
             guard error.hasTooManyValues else { throw error }
-            let detail = "must hold at most \(limits.bodyValues) JSON values in all; send fewer items at a time"
+            let detail = "must have at most \(limits.bodyValues) JSON values; send fewer items at a time"
             throw Problem(faults: [JSONFault(pointer: "", detail: detail)])
         }
     }
@@ -89,7 +89,7 @@ struct BodyReader: Sendable {
     }
 
     private static func tooLarge(_ limit: Int) -> Problem {
-        Problem(.bodyTooLarge, "The body is larger than \(limit) bytes; send less, or fewer at a time.")
+        Problem(.bodyTooLarge, "The body is larger than \(limit) bytes. Send less data or fewer items.")
     }
 
     static func checkMediaType(_ fields: HTTPFields) throws(Problem) {
@@ -99,7 +99,7 @@ struct BodyReader: Sendable {
             if type.name == MediaType.json, !type.isJSON {
                 throw unsupported("The charset \((type.parameters["charset"] ?? "").prefix(32)) is not supported.")
             }
-            guard type.isJSON else { throw unsupported("The Content-Type is not that of JSON.") }
+            guard type.isJSON else { throw unsupported("The Content-Type is not a JSON type.") }
         }
         try checkEncoding(fields)
     }

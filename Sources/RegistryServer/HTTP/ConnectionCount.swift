@@ -61,7 +61,7 @@ final class ConnectionCount: Sendable {
         let network = address.map { CallerNetwork(of: $0).description } ?? "-"
         switch admission {
         case .refused: logger.warning("connections are refused: too many are open", metadata: ["network": "\(network)"])
-        case .admitted: logger.warning("as many connections are open as there may be: idle ones are closed for others")
+        case .admitted: logger.warning("too many connections are open: idle connections are closed")
         }
     }
 }

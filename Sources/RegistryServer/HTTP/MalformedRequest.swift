@@ -5,9 +5,9 @@ import RegistryCore
 struct MalformedRequest: Error {
     let problem: Problem
 
-    static let noHost = MalformedRequest("The request has no Host field. Send the name that is called.")
+    static let noHost = MalformedRequest("The request has no Host field. Send the name of the service.")
     static let badHost = MalformedRequest(
-        "The request's Host must be one field with a name or an address, and perhaps a port."
+        "The request's Host must be one field with a name or an address, and optionally a port."
     )
 
     static let badField = MalformedRequest("The request has a field, a method or a path that HTTP does not allow.")
@@ -17,14 +17,14 @@ struct MalformedRequest: Error {
 }
 
 extension Problem {
-    static let malformedRequest = Problem(.malformedRequest, "What came is not HTTP/1.1.")
+    static let malformedRequest = Problem(.malformedRequest, "The request is not valid HTTP/1.1.")
     static let headersTooLarge = Problem(
         .headersTooLarge,
-        "The request's header has too many fields, or one that is too long, or its path is."
+        "The request has too many header fields, or a header field or its path is too long."
     )
     static let requestTimeout = Problem(
         .requestTimeout,
-        "The request did not come whole in time. Send the same request again."
+        "The request was not complete in time. Send the same request again."
     )
 }
 

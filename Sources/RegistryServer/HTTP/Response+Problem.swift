@@ -41,12 +41,12 @@ extension Problem {
         case let error as JSONSyntaxError: self.init(.malformedJSON, "The body is not JSON. \(error)")
         case let error as RateLimited: self = error.problem
         case let error as BodyBudgetIsSpent: self = error.problem
-        case is MethodNotAllowed: self.init(.methodNotAllowed, "There is something at this path, but not this method.")
+        case is MethodNotAllowed: self.init(.methodNotAllowed, "This path exists, but not with this method.")
         case is CancellationError:
             self.init(.unavailable, "The service is stopping. Send the same request again.")
         default:
             logger().error("A request failed: \(error)")
-            self.init(.internalError, "The service failed. Its log has more under this requestId.")
+            self.init(.internalError, "The service failed. Its log has the cause under this requestId.")
         }
     }
 

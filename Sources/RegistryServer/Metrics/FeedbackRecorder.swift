@@ -67,7 +67,7 @@ final class FeedbackRecorder: Sendable {
         }
         guard isDue else { return }
         logger.notice(
-            "so many tokens were reported that the sender's topic, key or environment is likely wrong; none is quarantined",
+            "many tokens were reported, so check the sender's topic, key and environment; tokens are not quarantined for now",
             metadata: [
                 "app": "\(scope.app.bundleID)", "environment": "\(scope.environment.rawValue)",
                 "kinds": "\(kinds.joined(separator: ", "))",

@@ -16,7 +16,7 @@ struct PageAssets: Sendable {
 
     /// Files of another version, requested from another release, are not cacheable.
     func response(_ name: String, version: String) throws(Problem) -> Response {
-        guard let bytes = files[name] else { throw Problem(.noSuchRoute, "There is no such file.") }
+        guard let bytes = files[name] else { throw Problem(.noSuchRoute, "The file does not exist.") }
         let isCurrent = address.hasSuffix("/" + version)
         return Response(
             fields: [

@@ -16,7 +16,7 @@ struct Query: Sendable, Hashable {
         // Splits bytes, because comparing characters is far slower and the caller is not authenticated yet.
         let pairs = raw.utf8.split(separator: UInt8(ascii: "&"), maxSplits: Self.most)
         guard pairs.count <= Self.most else {
-            throw Problem(.malformedPath, "The query has more than \(Self.most) parameters; no call has so many.")
+            throw Problem(.malformedPath, "The query has more than \(Self.most) parameters. Send fewer.")
         }
         parameters = try pairs.map { (pair) throws(Problem) in
             let name = pair.prefix { $0 != UInt8(ascii: "=") }

@@ -22,7 +22,7 @@ enum RequestOrigin {
         guard isOwn(fields, authority: authority, believesNull: false) else {
             throw Problem(
                 .forbidden,
-                "A page of another site sent this. Without authentication the service takes no changes from such pages."
+                "A page of another site sent this. Without authentication, the service refuses changes from other sites."
             )
         }
     }

@@ -21,7 +21,7 @@ struct RequestTarget: Sendable, Hashable {
         // NIO replaces invalid UTF-8. No path contains its replacement either.
         var text = raw
         guard let path = text.withUTF8(Path.init) else {
-            throw Problem(.malformedPath, "The path must begin with '/' and percent-encode all but visible ASCII.")
+            throw Problem(.malformedPath, "The path must begin with '/' and percent-encode all except visible ASCII.")
         }
         parts =
             path.hasEscapes ? try path.parts.map { (part) throws(Problem) in try Self.decode(part[...]) } : path.parts
@@ -64,7 +64,7 @@ struct RequestTarget: Sendable, Hashable {
         guard let decoded = PercentEncoding.decode(text) else {
             throw Problem(
                 .malformedPath,
-                "The path or query holds a '%' without two hex digits after it, or bytes that are not UTF-8."
+                "The path or query has a '%' without two hex digits after it, or bytes that are not UTF-8."
             )
         }
         return decoded

@@ -49,7 +49,7 @@ struct RouteTable: Sendable {
             return Match(route: route, parameters: Self.parameters(of: parts, in: resource.parts))
         }
         if let page = page(method, parts) { return page }
-        throw Problem(.noSuchRoute, "The API has nothing at this path; /openapi.json lists what there is.")
+        throw Problem(.noSuchRoute, "The API does not have this path. /openapi.json lists all paths.")
     }
 
     /// Redirects a page's path with a trailing slash, and `/` to the documentation.

@@ -109,7 +109,7 @@ extension Query {
 extension JSONObject {
     fileprivate init(jsonb: JSONB) throws {
         guard case .object(let object) = JSONValue(stored: jsonb.bytes) else {
-            throw UnreadableRow(detail: "an app's settings are no JSON object")
+            throw UnreadableRow(detail: "an app's settings are not a JSON object")
         }
         self = object
     }

@@ -36,7 +36,7 @@ extension Registry {
     }
 
     private static func quotaProblem(_ quota: Int) -> Problem {
-        let detail = "APNs allows \(quota) channels an app and environment. Delete those that are not needed any more."
+        let detail = "APNs allows \(quota) channels per app and environment. Delete unused channels."
         return Problem(.channelQuota, detail)
     }
 

@@ -10,7 +10,7 @@ package struct StoredKey: Sendable, Hashable {
 extension StoredKey: DecodableRow {
     package init(row: NamedRow) throws {
         guard let id = try? APIKeyID(try row["key_id"] as String) else {
-            throw UnreadableRow(detail: "an API key's id is not one")
+            throw UnreadableRow(detail: "an API key's id is not valid")
         }
         let record = APIKeyRecord(
             id: id,

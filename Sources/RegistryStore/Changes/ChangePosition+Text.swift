@@ -43,7 +43,7 @@ extension ChangePosition {
     package init(_ text: String) throws(JSONFaultReason) {
         var reader = Reader(bytes: Base64URL.decode(text).map(Array.init) ?? [])
         guard let position = Self.read(&reader), reader.isAtEnd, position.text == text, position.isConsistent else {
-            throw JSONFaultReason("is not a position of the change feed; pass back what `after` was, as it is")
+            throw JSONFaultReason("is not a position of the change feed; send the value of `after` unchanged")
         }
         self = position
     }

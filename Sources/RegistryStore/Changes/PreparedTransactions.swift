@@ -24,7 +24,7 @@ enum PreparedTransactions {
         }
         var problem = Problem(
             .unavailable,
-            "A worker of Citus has not ended its part of some transactions, so what changed is not known yet. Ask again."
+            "A Citus worker has not finished some transactions, so the changes are not known yet. Send the same request again."
         )
         problem.retryAfter = .seconds(1)
         throw problem

@@ -126,8 +126,8 @@ extension ChangePosition {
             throw Problem(
                 .feedReset,
                 """
-                The position is of another database, or of one before it was restored or a standby was promoted: what happened \
-                since is not known. Ask for a position without `after`, list anew, and follow from there.
+                The position belongs to another database, or to the time before a restore or a failover, so later changes are \
+                unknown. Request a position without `after`, list all again, and follow from there.
                 """
             )
         }
@@ -141,7 +141,8 @@ extension Problem {
     fileprivate static let feedExpired = Problem(
         .feedExpired,
         """
-        The position is older than the app keeps events. Ask for a position without `after`, list anew, and follow from there.
+        The position is older than the app's retention of events. Request a position without `after`, list all again, and \
+        follow from there.
         """
     )
 }

@@ -63,7 +63,7 @@ extension Registry {
         let deadline = ContinuousClock.now + .seconds(10)
         while try await read({ try $0.run("erasure.count-writers", ["time": time]).readCount() }) > 0 {
             guard ContinuousClock.now < deadline else {
-                throw Problem(.unavailable, "A request that began before does not end. Send the same request again.")
+                throw Problem(.unavailable, "An earlier request is still in progress. Send the same request again.")
             }
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -43,8 +43,8 @@ private struct FullStateUnit {
     private static let tooManyActivities = Problem(
         .invalidRequest,
         """
-        The installation has more than \(Registry.mostRunningActivities) activities of the last days that have not ended, more than \
-        any phone has, so its full state is rejected. End activities, and give each phone its own installationId.
+        The installation has more than \(Registry.mostRunningActivities) recent activities that have not ended, more than \
+        a phone can have, so its full state is rejected. End activities, and give each phone its own installationId.
         """
     )
 

@@ -136,7 +136,7 @@ private struct TokenUnit {
         case .takenOver: return "Another installation registered this token later."
         case .kindConflict:
             let kind = stored.token.flatMap { rows.values[$0.digest]?.value.installation?.kind } ?? "different"
-            return "The value is known as a \(kind) token. Register the token that the system gave for this."
+            return "The value is known as a \(kind) token. Register the token that the system delivers for this kind."
         case .unregistered:
             return "APNs reported the token as dead after observedAt. Register the token that the system delivers now."
         case .purged: return "An admin purged the token. Register the token that the system delivers now."

@@ -21,7 +21,7 @@ extension ActivityOwner {
         {
             self = .installation(InstallationHash(bytes: bytes))
         } else {
-            throw UnreadableRow(detail: "the owner of a name is none")
+            throw UnreadableRow(detail: "the owner of a name is not valid")
         }
     }
 }

@@ -69,7 +69,7 @@ extension Problem {
         case .clockSkew(let faults):
             self.init(
                 .clockSkew,
-                "The errors name the times. Correct the clock by serverTime, and send the request again."
+                "The errors list the times. Correct the clock by serverTime, and send the request again."
             )
             errors = faults
         case .notYours: self = .notYours

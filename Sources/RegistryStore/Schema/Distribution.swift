@@ -51,9 +51,9 @@ package enum DistributionError: Error, Sendable, Hashable, CustomStringConvertib
         switch self {
         case .notInstalled: "The database does not have the extension citus, so nothing can be distributed."
         case .noWorker:
-            "The coordinator knows no worker that may have shards, so there is nowhere to distribute tables to."
+            "The coordinator has no worker for shards, so the tables cannot be distributed."
         case .notTheCoordinator:
-            "This Postgres is a worker of Citus: the registry's numbers, locks and positions are the coordinator's."
+            "This Postgres is a Citus worker, but the registry needs the coordinator."
         case .notPermitted(let reason): "The role may not distribute the tables: \(reason)."
         }
     }
@@ -62,7 +62,7 @@ package enum DistributionError: Error, Sendable, Hashable, CustomStringConvertib
         switch self {
         case .notInstalled:
             """
-            As a superuser, on every node: put citus into shared_preload_libraries, start Postgres anew, and run \
+            As a superuser, on every node: add citus to shared_preload_libraries, restart Postgres, and run \
             CREATE EXTENSION citus in the database.
             """
         case .noWorker:
@@ -70,7 +70,7 @@ package enum DistributionError: Error, Sendable, Hashable, CustomStringConvertib
             As a superuser, on this node: SELECT citus_set_coordinator_host('this host'), and for each worker \
             SELECT citus_add_node('its host', 5432).
             """
-        case .notTheCoordinator: "Name the coordinator in the connection string."
+        case .notTheCoordinator: "Set the coordinator as the host in the connection string."
         case .notPermitted: "Run pushreg migrate --distribute as the role that owns the tables and that serve uses."
         }
     }

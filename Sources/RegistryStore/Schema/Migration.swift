@@ -79,7 +79,7 @@ package enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
         case .ahead(let version, let current):
             "The database's schema is at version \(version), newer than this program's \(current)."
         case .changed(let name):
-            "The migration \(name) was applied with another text than this program has."
+            "The applied migration \(name) differs from this program's."
         }
     }
 

@@ -23,7 +23,7 @@ extension Registry {
                 """
             )[0].decode(String.self, Bool.self, Int.self)
         }
-        guard !isReadOnly else { throw Problem(.unavailable, "Postgres takes no writes: it is a standby.") }
+        guard !isReadOnly else { throw Problem(.unavailable, "Postgres does not accept writes: it is a standby.") }
         guard schema >= SchemaMigrator.currentVersion else {
             throw Problem(.unavailable, SchemaError.behind(schema, SchemaMigrator.currentVersion).description)
         }

@@ -136,7 +136,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     }
 
     private static func problem(_ error: any Error) -> Problem {
-        error as? Problem ?? Problem(.unavailable, "The request was given up. Send it again.")
+        error as? Problem ?? Problem(.unavailable, "The request was cancelled. Send it again.")
     }
 
     /// Nil if the queue is empty; the worker is then free.

@@ -4,7 +4,7 @@ import RegistryCore
 extension AliasSet {
     init(stored: JSONB) throws {
         guard let value = JSONValue(stored: stored.bytes), let set = try? AliasSet(stored: value) else {
-            throw UnreadableRow(detail: "aliases are none")
+            throw UnreadableRow(detail: "aliases are not valid")
         }
         self = set
     }
@@ -12,7 +12,7 @@ extension AliasSet {
 
 extension Metadata {
     init(stored: JSONB) throws {
-        guard let value = JSONValue(stored: stored.bytes) else { throw UnreadableRow(detail: "metadata is no JSON") }
+        guard let value = JSONValue(stored: stored.bytes) else { throw UnreadableRow(detail: "metadata is not JSON") }
         self.init(stored: value)
     }
 }

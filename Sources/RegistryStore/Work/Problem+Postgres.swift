@@ -7,15 +7,15 @@ extension Problem {
         case ("apps_tombstones_outlive_activities", _):
             self.init(.invalidRequest, "Tombstones must outlive activities.")
             errors = [
-                JSONFault(pointer: "/tombstoneRetention", detail: "must be at least activityLifetime and an hour")
+                JSONFault(pointer: "/tombstoneRetention", detail: "must be at least activityLifetime plus one hour")
             ]
         case _ where error.code == .connectionFailed:
             // Includes roles that cannot log in, for example while their password changes.
-            self.init(.unavailable, "Postgres took no connection. Send the same request again.")
+            self.init(.unavailable, "Postgres did not accept a connection. Send the same request again.")
             retryAfter = .seconds(1)
         case (_, "22"):
-            self.init(.invalidRequest, "The request holds a value that Postgres cannot store.")
-            errors = [JSONFault(pointer: "", detail: "holds a value that Postgres cannot store")]
+            self.init(.invalidRequest, "The request has a value that Postgres cannot store.")
+            errors = [JSONFault(pointer: "", detail: "has a value that Postgres cannot store")]
         case _ where error.code == .decoding || error.code == .misuse:
             self.init(.internalError, "The registry could not carry out the request.")
         case (_, "40"), (_, "53"), (_, "55"), (_, "57"), (_, "25"), (_, "08"), (_, nil):

@@ -81,18 +81,18 @@ struct UnitsOfWork: Sendable {
             return problem
         case let failure as NodeFailure:
             log(.warning, "Citus: \(failure.error)", of: "node")
-            var problem = Problem(.unavailable, "Postgres could not do it just now. Send the same request again.")
+            var problem = Problem(.unavailable, "Postgres could not complete the request. Send the same request again.")
             problem.retryAfter = .seconds(1)
             return problem
         case let error as UnsafeDurability:
             log(.error, "\(error)", of: "unsafe")
-            return Problem(.unavailable, "Postgres would not keep what it acknowledges, so no write is taken.")
+            return Problem(.unavailable, "Postgres could lose acknowledged writes, so the service refuses writes.")
         case let error as DistributionError:
             log(.error, "\(error)", of: "distribution")
-            return Problem(.unavailable, "The service is connected to a Postgres that it cannot work with.")
+            return Problem(.unavailable, "The service cannot work with its Postgres. Run: pushreg doctor")
         case let error as UnreadableRow:
             log(.error, "\(error)", of: "unreadable")
-            return Problem(.internalError, "The registry holds a row that this version cannot read.")
+            return Problem(.internalError, "The registry has a row that this version cannot read.")
         case let error as UnforeseenRefusal:
             log(error)
             return Problem.unforeseen

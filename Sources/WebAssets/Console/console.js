@@ -1,5 +1,5 @@
-// The console works without this. With it: "/" goes to the search, what must be typed is checked while it is typed, and
-// charts tell the figures under the pointer.
+// The console works without this script. The script adds three things: "/" focuses the search, confirmations are checked
+// during typing, and charts show the figures under the pointer.
 "use strict";
 
 document.addEventListener("keydown", (event) => {
@@ -18,7 +18,7 @@ for (const input of document.querySelectorAll("input[data-expected]")) {
   check();
 }
 
-// Empty choices need not stand in the address.
+// Leaves empty choices out of the URL.
 for (const form of document.querySelectorAll("form.filters")) {
   form.addEventListener("submit", () => {
     for (const field of form.elements) if (field.name && !field.value) field.disabled = true;

@@ -1,4 +1,4 @@
-// The pages work without this. With it every example has a button that copies it.
+// The pages work without this script. The script adds a copy button to each example.
 "use strict";
 
 for (const example of document.querySelectorAll("pre > code")) {
@@ -8,13 +8,13 @@ for (const example of document.querySelectorAll("pre > code")) {
   button.textContent = "Copy";
   example.before(button);
   button.addEventListener("click", async () => {
-    // Without TLS a browser keeps its clipboard to itself: then the example is chosen, to be copied by hand.
+    // Without TLS, browsers provide no clipboard. The example is then selected, so the reader can copy it.
     try {
       await navigator.clipboard.writeText(example.textContent);
       button.textContent = "Copied";
     } catch {
       getSelection().selectAllChildren(example);
-      button.textContent = "Chosen";
+      button.textContent = "Selected";
     }
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   });

@@ -22,11 +22,11 @@ struct Apps: AsyncParsableCommand {
 extension Apps {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Creates an app; for one that is there already it changes the settings that are given."
+            abstract: "Creates an app, or changes the given settings of an existing app."
         )
 
         @Argument(help: "The bundle id, such as com.example.food.") var bundleID: String
-        @Option(help: "A name for people.") var name: String?
+        @Option(help: "A display name.") var name: String?
         @Option(help: "How long an activity runs, such as PT8H.") var activityLifetime: String?
         @Option(help: "How long an ended activity is remembered, such as P7D.") var tombstoneRetention: String?
         @Option(help: "How long audit events are kept, such as P90D.") var eventRetention: String?
@@ -40,7 +40,7 @@ extension Apps {
                 try await database.registry.put(changes, for: bundleID, by: Apps.who)
             }
             Output.errors.note(
-                isNew ? "Created \(bundleID)." : "\(bundleID) was there already; its settings are as given."
+                isNew ? "Created \(bundleID)." : "\(bundleID) already existed; the given settings were applied."
             )
             if json { try Output.results.line(app.jsonLine) }
         }
@@ -85,7 +85,7 @@ extension Apps {
         static let configuration = CommandConfiguration(abstract: "Shows an app and its settings, as JSON.")
 
         @Argument(help: "The bundle id.") var bundleID: String
-        @Flag(help: "Prints JSON, as it does anyway.") var json = false
+        @Flag(help: "Prints JSON, which is also the default.") var json = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
@@ -100,7 +100,7 @@ extension Apps {
         static let configuration = CommandConfiguration(abstract: "Deletes an app and everything that belongs to it.")
 
         @Argument(help: "The bundle id.") var bundleID: String
-        @Flag(help: "Says that you mean it; nothing brings the app's records back.") var yes = false
+        @Flag(help: "Confirms the deletion, which cannot be undone.") var yes = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
@@ -108,7 +108,7 @@ extension Apps {
             guard yes else {
                 throw CommandFailure(
                     .usage,
-                    "This deletes \(bundleID) and all its activities. Add --yes if you mean it."
+                    "This deletes \(bundleID) and all its activities. Add --yes to confirm."
                 )
             }
             let isDeleted = try await database.withDatabase { try await $0.registry.deleteApp(bundleID, by: Apps.who) }

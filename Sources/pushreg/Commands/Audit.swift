@@ -20,11 +20,11 @@ struct Audit: AsyncParsableCommand {
 
 extension Audit {
     struct Stale: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists tokens that look dead, with why.")
+        static let configuration = CommandConfiguration(abstract: "Lists tokens that look dead, with the reason.")
 
         @OptionGroup var scope: ScopeArguments
         @OptionGroup(title: "Filters") var filters: StaleOptions
-        @Option(help: "How many tokens to list at most.") var limit = 100
+        @Option(help: "The maximum number of tokens to list.") var limit = 100
 
         func run() async throws {
             try checkLimit(limit)
@@ -38,7 +38,7 @@ extension Audit {
                     position = page.next
                 }
                 try show(found)
-                let more = position == nil ? "" : " There are more: raise --limit."
+                let more = position == nil ? "" : " Raise --limit to see more."
                 Output.errors.note("\(found.count) stale \(found.count == 1 ? "token" : "tokens").\(more)")
             }
         }
@@ -69,11 +69,11 @@ extension Audit {
         @Option(help: "Only events about this activity.") var activityID: String?
         @Option(help: "Only events about this installation.") var installationID: String?
         @Option(help: "Only events about records of this signed-in user.") var subject: String?
-        @Option(help: "Only events about what bore this alias then: kind:value.") var alias: String?
+        @Option(help: "Only events about records that had this alias at the time: kind:value.") var alias: String?
         @Option(help: "Only events of this type, such as dropped.") var type: String?
         @Option(help: "Only events from this time on, such as 2026-03-01T12:00:00Z.") var since: String?
         @Option(help: "Only events before this time.") var until: String?
-        @Option(help: "How many events to show at most.") var limit = 100
+        @Option(help: "The maximum number of events to show.") var limit = 100
 
         func run() async throws {
             try checkLimit(limit)
@@ -87,7 +87,7 @@ extension Audit {
                     position = page.next
                 } while position != nil && found.count < limit
                 try show(found)
-                let more = position == nil ? "" : " There are more: raise --limit."
+                let more = position == nil ? "" : " Raise --limit to see more."
                 Output.errors.note("\(found.count) \(found.count == 1 ? "event" : "events").\(more)")
             }
         }
@@ -129,13 +129,13 @@ extension Audit {
 
     struct Explain: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Says for all that bears an alias whether it is handed out, and why."
+            abstract: "Shows, for each record of an alias, whether senders get its token, and why."
         )
 
         @OptionGroup var scope: ScopeArguments
         @Argument(help: "The alias's kind, such as liveactivityId.") var kind: String
         @Argument(help: "The alias's value.") var value: String
-        @Option(help: "How many activities to explain at most.") var limit = 100
+        @Option(help: "The maximum number of activities to explain.") var limit = 100
 
         func run() async throws {
             try checkLimit(limit)
@@ -153,7 +153,7 @@ extension Audit {
                 }
                 try show(found)
                 for note in found.notes { Output.errors.note(note.sentence) }
-                if isWhole { Output.errors.note("There may be more: raise --limit.") }
+                if isWhole { Output.errors.note("The list may be incomplete. Raise --limit to see more.") }
             }
         }
 
@@ -171,7 +171,7 @@ extension Audit {
                 table.append("\(token.kind)\(type) of \(token.installation.description.prefix(16))", token.facts)
             }
             if !explanation.activities.isEmpty || !explanation.tokens.isEmpty { try table.print() }
-            var leases = Table("Planned start on", "Lease", "State", "What became of it")
+            var leases = Table("Planned start on", "Lease", "State", "Result")
             for lease in explanation.leases {
                 let installation = String(lease.installation.description.prefix(16))
                 leases.append(installation, lease.id.description, lease.state.rawValue, lease.sentence)

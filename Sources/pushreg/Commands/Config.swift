@@ -10,7 +10,7 @@ struct Config: AsyncParsableCommand {
 
     struct Print: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints each setting, its value and where it came from; passwords are masked."
+            abstract: "Prints each setting with its value and source. Passwords are masked."
         )
 
         @Flag(help: "Prints a line of JSON for each setting.") var json = false
@@ -65,7 +65,7 @@ private struct ConfigRow {
     var text: String { found.map { $0.shown.string ?? $0.shown.description } ?? "" }
 
     var fromText: String {
-        if let winner { return "\(from), but \(winner.givenName) wins" }
+        if let winner { return "\(from), overridden by \(winner.givenName)" }
         guard case .file(let path) = found?.origin else { return from }
         return "file \(path)"
     }

@@ -5,24 +5,24 @@ import RegistryStore
 
 struct Erase: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Deletes all that is held about an alias, an installation or a signed-in user.",
-        discussion: "What was observed before does not come back. Backups and Postgres's own log are not reached."
+        abstract: "Deletes all data about an alias, an installation or a signed-in user.",
+        discussion: "Data observed before the erasure is not stored again. Backups and Postgres's logs are not erased."
     )
 
     @OptionGroup var scope: ScopeArguments
-    @Option(help: "All that bears this alias: kind:value.") var alias: String?
-    @Option(help: "The installation of this id.") var installationID: String?
+    @Option(help: "All records with this alias: kind:value.") var alias: String?
+    @Option(help: "The installation with this id.") var installationID: String?
     @Option(help: "The signed-in user.") var subject: String?
-    @Flag(help: "Says that you mean it; nothing brings it back.") var yes = false
+    @Flag(help: "Confirms the erasure, which cannot be undone.") var yes = false
 
     func run() async throws {
         guard [alias, installationID, subject].compactMap(\.self).count == 1 else {
-            throw CommandFailure(.usage, "Name one of --alias, --installation-id and --subject.")
+            throw CommandFailure(.usage, "Give one of --alias, --installation-id and --subject.")
         }
         let alias = try readOption("--alias", alias, Alias.init(pair:))
         let installation = try readOption("--installation-id", installationID, InstallationID.init)
         let user = try readOption("--subject", subject, UTF8Text.subject)
-        guard yes else { throw CommandFailure(.usage, "This deletes for good. Add --yes if you mean it.") }
+        guard yes else { throw CommandFailure(.usage, "An erasure cannot be undone. Add --yes to confirm.") }
         try await scope.withRegistry { registry, scope in
             let hash = installation.map { InstallationHash(of: $0, in: scope.app.bundleID) }
             let erased: ErasureSubject =

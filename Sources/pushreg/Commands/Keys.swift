@@ -14,18 +14,19 @@ struct Keys: AsyncParsableCommand {
 extension Keys {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Creates an API key and prints it, this once.",
+            abstract: "Creates an API key and prints it. The key is not shown again.",
             discussion: """
-                Roles: client registers and ends (it may live in the app); sender resolves to tokens and reports feedback; \
-                auditor reads, tokens masked; admin does everything in one app; root everything in all of them, and takes \
-                no --app. Several keys of a role may be valid at once, so that one can be replaced without a gap.
+                Roles: client registers and ends activities (the app may contain its key); sender resolves aliases to tokens \
+                and reports feedback; auditor reads, with masked tokens; admin does everything in one app; root does \
+                everything in all apps, without --app. Several keys of a role can be valid at once, so you can replace a \
+                key without a gap.
                 """
         )
 
-        @Option(help: "The bundle id of the app that the key is for; not for root.") var app: String?
+        @Option(help: "The bundle id of the key's app. Root keys have no app.") var app: String?
         @Option(help: "client, sender, auditor, admin or root.") var role: String
-        @Option(help: "A name for people.") var name: String?
-        @Option(help: "After how long the key expires, such as P90D; never unless given.") var expiresIn: String?
+        @Option(help: "A display name.") var name: String?
+        @Option(help: "The lifetime of the key, such as P90D. By default, it never expires.") var expiresIn: String?
         @Flag(help: "Prints {\"id\", \"role\", \"app\", \"key\"} as JSON.") var json = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
@@ -42,7 +43,7 @@ extension Keys {
                     by: Apps.who
                 )
             }
-            Output.errors.note("Created \(key.id). This is the one time that the key is shown; keep it safe.")
+            Output.errors.note("Created \(key.id). The key is not shown again; keep it safe.")
             try Output.results.line(json ? members(key, bundleID).jsonLine : key.text.revealed)
         }
 
@@ -55,7 +56,7 @@ extension Keys {
 
         private func bundleID() throws(CommandFailure) -> BundleID? {
             guard (role == Role.root.rawValue) == (app == nil) else {
-                throw CommandFailure(.usage, "Name the key's app with --app; a root key alone belongs to none.")
+                throw CommandFailure(.usage, "Give the key's app with --app. Only root keys have no app.")
             }
             return try app.map(Apps.bundleID)
         }
@@ -72,17 +73,17 @@ extension Keys {
                 }
                 return APIKeyRequest(role: role, name: name, expiresAt: expiresAt)
             } catch {
-                throw CommandFailure(.usage, "What --name or --expires-in gives \(error.detail).")
+                throw CommandFailure(.usage, "The value of --name or --expires-in \(error.detail).")
             }
         }
     }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists API keys without their secrets, revoked and expired ones too."
+            abstract: "Lists API keys without their secrets, including revoked and expired keys."
         )
 
-        @Option(help: "The bundle id of the app; all apps and root unless given.") var app: String?
+        @Option(help: "The bundle id of the app; by default, all keys are listed.") var app: String?
         @Flag(help: "Prints a line of JSON for each key.") var json = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
@@ -111,10 +112,10 @@ extension Keys {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revokes an API key for good; it is refused everywhere within 5 seconds."
+            abstract: "Revokes an API key permanently. All instances refuse it within 5 seconds."
         )
 
-        @Argument(help: "The key's id, such as prc_0aB1cD2eF3gH; never the whole key.") var id: String
+        @Argument(help: "The key's id, such as prc_0aB1cD2eF3gH. Do not give the whole key.") var id: String
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
@@ -125,7 +126,7 @@ extension Keys {
                 guard let key = try await database.registry.storedKeys(id).first?.record else { return false }
                 return try await database.registry.revokeKey(id, ofApp: key.appID, by: Apps.who)
             }
-            guard isRevoked else { throw CommandFailure(.failed, "There is no key \(id).") }
+            guard isRevoked else { throw CommandFailure(.failed, "The key \(id) does not exist.") }
             Output.errors.note("Revoked \(id).")
         }
     }

@@ -4,7 +4,7 @@ import RegistryStore
 
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Brings the schema of the database up to date, or says where it stands.",
+        abstract: "Migrates the schema of the database, or shows its state.",
         subcommands: [Apply.self, Status.self],
         defaultSubcommand: Apply.self
     )
@@ -21,8 +21,8 @@ extension Migrate {
 
         @Flag(
             help: """
-                Distributes the tables over the workers that the coordinator of Citus knows: an app's rows lie on one of them. \
-                Where that was done, it does the rest.
+                Distributes the tables over the workers of the Citus coordinator. All rows of an app are on one worker. \
+                Run it again to complete a distribution.
                 """
         )
         var distribute = false
@@ -66,7 +66,7 @@ extension Migrate {
 extension Migrate {
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Says which migrations the database has and which are pending; it changes nothing."
+            abstract: "Shows applied and pending migrations, and changes nothing."
         )
 
         @Flag(help: "Prints one JSON object.")

@@ -5,19 +5,19 @@ import RegistryStore
 
 struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Drops tokens that look dead, or with --dry-run says which.",
-        discussion: "A purge ends no activity: what a client observes later brings a token back."
+        abstract: "Drops tokens that look dead, or counts them with --dry-run.",
+        discussion: "A purge does not end activities. A later registration of a token restores it."
     )
 
     @OptionGroup var scope: ScopeArguments
     @OptionGroup(title: "Filters") var filters: StaleOptions
-    @Flag(help: "Counts what would be dropped, and drops nothing.") var dryRun = false
-    @Flag(help: "Says that you mean it.") var yes = false
+    @Flag(help: "Counts the tokens, and drops none.") var dryRun = false
+    @Flag(help: "Confirms the purge.") var yes = false
 
     func run() async throws {
         let filter = try filters.filter()
         guard dryRun != yes else {
-            throw CommandFailure(.usage, "Say --dry-run to see what would be dropped, or --yes to drop it.")
+            throw CommandFailure(.usage, "Add --dry-run to count the tokens, or --yes to drop them.")
         }
         try await scope.withRegistry { registry, scope in
             guard yes else { return try show(await registry.countStaleTokens(filter, in: scope)) }

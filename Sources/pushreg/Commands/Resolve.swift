@@ -4,8 +4,8 @@ import RegistryStore
 
 struct Resolve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints the tokens that work now for an alias, as a sender would get them.",
-        discussion: "The tokens are printed whole: they are what was asked for. With --json each line is one activity."
+        abstract: "Prints the tokens that a sender gets for an alias now.",
+        discussion: "Tokens are not masked. With --json, each line is one activity."
     )
 
     @Argument(help: "The bundle id, such as com.example.food.") var bundleID: String

@@ -39,7 +39,7 @@ func readAlias(kind: String, value: String) throws(CommandFailure) -> Alias {
     guard (try? Alias.checkKind(kind)) != nil else {
         throw CommandFailure(
             .usage,
-            "KIND must begin with a letter and go on with letters, digits, '_', '.' or '-', 64 characters at most."
+            "KIND must be a letter, then letters, digits, '_', '.' or '-', with at most 64 characters."
         )
     }
     do throws(JSONFaultReason) {
@@ -67,7 +67,7 @@ struct StaleOptions: ParsableArguments {
     @Option(help: "Only tokens of this kind: update, start, device or widget.") var kind: String?
     @Option(help: "Only tokens of this attributes type.") var attributesType: String?
     @Option(help: "Only tokens with this reason: unconfirmed, expired or quarantined.") var reason: String?
-    @Option(help: "How long a token may be unconfirmed, such as PT2H or P30D.") var unconfirmedFor: String?
+    @Option(help: "The time after which a token counts as unconfirmed, such as PT2H.") var unconfirmedFor: String?
 
     func filter() throws(CommandFailure) -> StaleFilter {
         var filter = StaleFilter()

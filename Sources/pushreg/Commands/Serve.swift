@@ -4,11 +4,11 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs the service until SIGTERM or SIGINT.",
         discussion: """
-            Once it accepts requests it logs one line with its addresses to standard error: JSON, or words on a terminal. \
-            SIGTERM and SIGINT let requests in flight finish, for at most 10 seconds, and the exit code is 0.
+            When it accepts requests, it logs a line with its addresses to standard error: JSON, or text on a terminal. \
+            After SIGTERM or SIGINT, it completes requests in flight, for at most 10 seconds, and exits with 0.
 
-            An embedded database brings its schema up to date by itself. Any other whose schema is behind is refused with \
-            exit code 69, unless --migrate is given; one whose schema is ahead always is.
+            An embedded database is migrated automatically. For other databases, an old schema is an error with exit \
+            code 69 unless --migrate is given. A newer schema than the program's is always an error.
             """
     )
 

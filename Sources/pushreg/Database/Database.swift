@@ -40,7 +40,7 @@ extension DatabaseSettings {
             return try await withPool(connectionString.revealed, policy, limits, logger, body)
         case .embedded(let directory):
             guard policy != .look || EmbeddedPostgres.holdsDatabase(directory) else {
-                throw CommandFailure(.unavailable, "There is no database in \(directory): pushreg serve makes one.")
+                throw CommandFailure(.unavailable, "\(directory) has no database: pushreg serve creates it.")
             }
             let postgres = try await EmbeddedPostgres.open(directory, logger: logger)
             // Only this program uses an embedded Postgres, so it upgrades the schema.

@@ -4,16 +4,16 @@ import RegistryCore
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Plays lives of an activity through the HTTP API and shows each call and answer.",
+        abstract: "Plays examples through the HTTP API and shows each call and response.",
         discussion: """
-            Without --url it starts a service of its own on a private Postgres, and removes both afterwards. The service \
-            that --url names must run with --insecure-no-auth, or give an admin key of com.example.food in PUSHREG_KEY. \
-            If an answer is not what it should be, the exit code is 1.
+            Without --url it starts a service on a private Postgres, and removes both afterwards. A service given with \
+            --url must run with --insecure-no-auth, or PUSHREG_KEY must be an admin key of com.example.food. \
+            The exit code is 1 if a response is not as expected.
             """
     )
 
-    @Option(help: "The service to play with, such as http://127.0.0.1:8080 (PUSHREG_URL).") var url: String?
-    @Flag(help: "Plays with a crowd of 200 instead of 10,000.") var quick = false
+    @Option(help: "The URL of the service, such as http://127.0.0.1:8080 (PUSHREG_URL).") var url: String?
+    @Flag(help: "Registers 200 activities under one alias instead of 10,000.") var quick = false
 
     func run() async throws {
         let crowd = quick ? 200 : 10_000
@@ -33,7 +33,7 @@ struct Demo: AsyncParsableCommand {
         let parts = URLComponents(string: url)
         guard let parts, ["http", "https"].contains(parts.scheme?.lowercased()), parts.host?.isEmpty == false,
             (1...65_535).contains(parts.port ?? 80), parts.user == nil, parts.query == nil, parts.fragment == nil
-        else { throw CommandFailure(.usage, "--url must be an address such as http://127.0.0.1:8080.") }
+        else { throw CommandFailure(.usage, "--url must be a URL such as http://127.0.0.1:8080.") }
         return url.hasSuffix("/") ? String(url.dropLast()) : url
     }
 }

@@ -16,14 +16,14 @@ struct DemoLives: Sendable {
 
     private func play() async throws {
         try Output.results.line("The app com.example.food, in sandbox:")
-        try expect(try await service.call("PUT", DemoService.app, [:]).status < 300, "the app is there")
+        try expect(try await service.call("PUT", DemoService.app, [:]).status < 300, "the app exists")
         try await normalLife()
         try await rotationAndLateRetry()
         try await takeover()
         try await swipeWhileTheAppWasDead()
         try await manyUnderOneAlias()
         try await deadToken()
-        try Output.results.line("\nAll as it should be.")
+        try Output.results.line("\nAll responses are as expected.")
     }
 
     private func normalLife() async throws {
@@ -33,13 +33,13 @@ struct DemoLives: Sendable {
         let body: JSONValue = ["token": token, "observedAt": time(0), "aliases": ["liveactivityId": .string(id)]]
         try expect(try await register(id, body).status == 201, "the first token is registered")
         try expect(try await resolve(alias) == [token], "a sender finds it")
-        try expect(try await register(id, body).body["outcome"] == "refreshed", "the same again only confirms it")
+        try expect(try await register(id, body).body["outcome"] == "refreshed", "a repetition only confirms it")
         try expect(try await end(id).status == 204, "it ends")
-        try expect(try await resolve(alias) == [], "nothing is handed out any more")
+        try expect(try await resolve(alias) == [], "senders get no token any more")
     }
 
     private func rotationAndLateRetry() async throws {
-        try title("2. A rotation, and uploads that come too late.")
+        try title("2. A rotation, and late uploads.")
         let (id, old, new) = (id("ride"), token(), token())
         _ = try await register(id, ["token": old, "observedAt": time(0)])
         let rotated = try await register(id, ["token": new, "observedAt": time(1)])
@@ -48,22 +48,22 @@ struct DemoLives: Sendable {
         try expect(late.body["code"] == "superseded", "a late retry of the old token is refused")
         _ = try await end(id)
         let afterEnd = try await register(id, ["token": new, "observedAt": time(2)])
-        try expect(afterEnd.body["code"] == "activity-ended", "ended is final")
+        try expect(afterEnd.body["code"] == "activity-ended", "an ended activity stays ended")
     }
 
     private func takeover() async throws {
-        try title("3. A takeover: the token turns up under another activity.")
+        try title("3. A takeover: another activity registers the token.")
         let (first, second, token) = (id("first"), id("second"), token())
         _ = try await register(first, ["token": token, "observedAt": time(0)])
         _ = try await register(second, ["token": token, "observedAt": time(1)])
         let earlier = try await service.call("GET", "\(DemoService.scope)/activities/\(first)")
-        try expect(earlier.body["reason"] == "taken-over", "the earlier activity is left without it")
+        try expect(earlier.body["reason"] == "taken-over", "the earlier activity loses the token")
         let later = try await service.call("GET", "\(DemoService.scope)/activities/\(second)")
-        try expect(later.body["token"] == token, "the later one has it")
+        try expect(later.body["token"] == token, "the later activity has the token")
     }
 
     private func swipeWhileTheAppWasDead() async throws {
-        try title("4. A swipe while the app was dead: at its next launch it tells all that still runs.")
+        try title("4. A dismissal while the app is closed: its next launch sends a full state.")
         let (gone, phone) = (id("gone"), id("phone"))
         let alias: JSONValue = ["orderId": .string(gone)]
         let body: JSONValue = [
@@ -72,14 +72,14 @@ struct DemoLives: Sendable {
         _ = try await register(gone, body)
         let path = "\(DemoService.scope)/installations/\(phone)/activities"
         let state = try await service.call("PUT", path, ["observedAt": time(1), "activities": []])
-        try expect(state.body["ended"] == [.string(gone)], "the one that is missing falls out")
-        try expect(try await resolve("aliases/orderId/\(gone)/activities") == [], "it is not handed out")
+        try expect(state.body["ended"] == [.string(gone)], "the full state ends the missing activity")
+        try expect(try await resolve("aliases/orderId/\(gone)/activities") == [], "senders do not get it")
         let again = try await register(gone, ["token": body["token"] ?? .null, "observedAt": time(2)])
         try expect(again.body["outcome"] == "reactivated", "a later observation brings it back")
     }
 
     private func manyUnderOneAlias() async throws {
-        try title("5. A crowd of \(crowd) under one alias, streamed.")
+        try title("5. \(crowd) activities under one alias, streamed.")
         let match = id("match")
         let clock = ContinuousClock()
         let registering = try await clock.measure { try await registerCrowd(match) }
@@ -92,13 +92,13 @@ struct DemoLives: Sendable {
             "  ← \(streamed.lines) lines in \(seconds(streaming)), the last one \(streamed.last.jsonLine)"
         )
         let end: JSONValue = ["end": true, "count": .integer(Int64(crowd))]
-        try expect(streamed.last == end && streamed.lines == crowd + 2, "every activity is in it, and its end")
+        try expect(streamed.last == end && streamed.lines == crowd + 2, "the stream has every activity and its end")
         let all = try await service.call("DELETE", "\(DemoService.scope)/aliases/matchId/\(match)/activities")
         try expect(all.body["ended"] == .integer(Int64(crowd)), "one call ends them all")
     }
 
     private func deadToken() async throws {
-        try title("6. Feedback: APNs answers 410 to a push, and the sender reports it.")
+        try title("6. Feedback: APNs responds to a push with 410, and the sender reports it.")
         let (id, token) = (id("dead"), token())
         let alias = "aliases/liveactivityId/\(id)/activities"
         let body: JSONValue = ["token": token, "observedAt": time(0), "aliases": ["liveactivityId": .string(id)]]
@@ -106,7 +106,7 @@ struct DemoLives: Sendable {
         let report: JSONValue = ["token": token, "status": 410, "reason": "Unregistered"]
         let answer = try await service.call("POST", "\(DemoService.scope)/feedback", ["reports": [report]])
         try expect(elements(answer.body["results"]).first?["action"] == "dropped", "the token is dead")
-        try expect(try await resolve(alias) == [], "it is not handed out")
+        try expect(try await resolve(alias) == [], "senders do not get it")
         try expect(try await register(id, body).body["code"] == "token-unregistered", "a late retry is refused")
     }
 
@@ -124,7 +124,7 @@ struct DemoLives: Sendable {
 
     private func check(_ status: Int?) throws(CommandFailure) {
         guard status == 201 else {
-            throw CommandFailure(.failed, "A registration of the crowd was answered \(status ?? 0).")
+            throw CommandFailure(.failed, "A registration for part 5 failed with status \(status ?? 0).")
         }
     }
 }
@@ -154,7 +154,7 @@ extension DemoLives {
     private func title(_ text: String) throws(CommandFailure) { try Output.results.line("\n\(text)") }
 
     private func expect(_ isTrue: Bool, _ sentence: String) throws(CommandFailure) {
-        guard isTrue else { throw CommandFailure(.failed, "This should have been so, and is not: \(sentence).") }
+        guard isTrue else { throw CommandFailure(.failed, "Not as expected: \(sentence).") }
         try Output.results.line("    \(sentence).")
     }
 

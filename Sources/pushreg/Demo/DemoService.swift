@@ -90,12 +90,12 @@ struct DemoService: Sendable {
         case .serviceUnavailable:
             throw CommandFailure(
                 .unavailable,
-                "The service at \(base) has no database: it answers 503 again and again."
+                "The service at \(base) has no database: it keeps responding with 503."
             )
         case .unauthorized, .forbidden:
             throw CommandFailure(
                 .notPermitted,
-                "The service at \(base) must run with --insecure-no-auth, or PUSHREG_KEY hold an admin key of com.example.food."
+                "The service at \(base) must run with --insecure-no-auth, or PUSHREG_KEY must be an admin key of com.example.food."
             )
         default: return response
         }
@@ -116,7 +116,7 @@ struct DemoService: Sendable {
         case let error as IOError: return ": " + String(cString: strerror(error.errnoCode))
         case let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout: return " in time"
         case let error as HTTPClientError where error == .remoteConnectionClosed:
-            return ": the connection was closed in the middle of an answer"
+            return ": the connection was closed during a response"
         default: return ""
         }
     }

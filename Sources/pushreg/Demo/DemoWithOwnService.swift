@@ -44,7 +44,7 @@ final class DemoWithOwnService: Service {
     private func withOwnService(_ body: @escaping @Sendable (String) async throws -> Void) async throws {
         let directory = try Self.makeDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        Output.errors.note("Starting a service on a Postgres of its own in \(directory) …")
+        Output.errors.note("Starting a service on a private Postgres in \(directory) …")
         let flags = try SettingSources(flags: [.embedded: .string(directory)], environment: [:])
         let limits = ConnectionLimits(maximumConnections: 16)
         try await DatabaseSettings(flags).withDatabase(.migrate, limits: limits) { database in
@@ -56,7 +56,7 @@ final class DemoWithOwnService: Service {
         var path = Array((FileManager.default.temporaryDirectory.path + "/pushreg-demo-XXXXXX").utf8CString)
         guard mkdtemp(&path) != nil else {
             let reason = String(cString: strerror(errno))
-            throw CommandFailure(.unavailable, "No directory can be made under TMPDIR or /tmp: \(reason).")
+            throw CommandFailure(.unavailable, "Cannot create a directory under TMPDIR or /tmp: \(reason).")
         }
         return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

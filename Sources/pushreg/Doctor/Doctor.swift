@@ -6,12 +6,11 @@ import RegistryStore
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Says what is wrong with this installation, and what to do about it.",
+        abstract: "Finds faults in this installation, with their remedies.",
         discussion: """
-            It looks at the settings in force, at Postgres, at the jwksUrl of each app and at the identity provider of the \
-            console, and changes nothing. It finds all \
-            that stops serve but a port in use. Give it the settings that serve has. \
-            It exits with 0 when nothing is wrong, with 69 or 77 when Postgres cannot be asked, else with 1.
+            It checks the settings, Postgres, the jwksUrl of each app and the identity provider of the console, and changes \
+            nothing. It finds every fault that stops serve, except a port in use. Give it the settings of serve. \
+            The exit code is 0 without findings, 69 or 77 if Postgres cannot be read, and 1 otherwise.
             """
     )
 
@@ -29,7 +28,7 @@ struct Doctor: AsyncParsableCommand {
         do throws(CommandFailure) {
             _ = try settings.tlsIdentity(.lines(style: .text, level: .critical))
         } catch {
-            findings.append(Finding(.tlsFiles, error.sentence, remedy: "Give readable files that belong together."))
+            findings.append(Finding(.tlsFiles, error.sentence, remedy: "Give a readable certificate and its key."))
         }
         if let signIn = settings.server.signIn { findings += [await .aboutSignIn(signIn)].compactMap(\.self) }
         do {
@@ -88,8 +87,8 @@ extension Doctor {
 
     private static func remedy(_ status: CommandFailure.Status) -> String {
         status == .notPermitted
-            ? "Give a user that Postgres lets in and that owns the registry's tables."
-            : "Start it, or name the right one: pushreg config print shows which database is in force."
+            ? "Use a Postgres user that may connect and that owns the registry's tables."
+            : "Start it, or correct its address: pushreg config print shows the database in use."
     }
 }
 
@@ -99,8 +98,8 @@ extension ServiceSettings {
         return [
             Finding(
                 .noTLS,
-                "Others reach the address \(server.host), and there is no TLS: keys and tokens travel readably.",
-                remedy: "Give --tls-cert and --tls-key, or name the proxies that end TLS with --trusted-proxies."
+                "Other machines reach the address \(server.host) without TLS, so keys and tokens are not encrypted.",
+                remedy: "Give --tls-cert and --tls-key, or list the proxies that end TLS in --trusted-proxies."
             )
         ]
     }

@@ -96,7 +96,7 @@ struct RegistryService: Service {
         } catch is SocketAddressError.UnknownHost {
             throw CommandFailure(
                 .unavailable,
-                "The host \(settings.server.host) is unknown. --host takes an address of this machine or a name of one."
+                "The host \(settings.server.host) is unknown. Give --host an address or name of this machine."
             )
         }
     }
@@ -118,14 +118,14 @@ extension ServiceSettings {
         Logger.lines(level: .info).info("accepting requests", metadata: ["addresses": .array([.string(address)])])
         guard isInTheClear else { return }
         logger.warning(
-            "others reach this address, and there is no TLS: keys and tokens travel readably",
-            metadata: ["remedy": "--tls-cert and --tls-key, or a proxy that ends TLS, named by --trusted-proxies"]
+            "other machines reach this address without TLS, so keys and tokens are not encrypted",
+            metadata: ["remedy": "--tls-cert and --tls-key, or --trusted-proxies with a proxy that ends TLS"]
         )
     }
 
     fileprivate func announceAdmin(port: Int) {
         Logger.lines(level: .info).info(
-            "metrics and probes are open to whoever reaches the admin port",
+            "metrics and probes on the admin port need no credentials",
             metadata: ["metrics": "http://\(place(port: port))/metrics"]
         )
     }
@@ -137,12 +137,12 @@ extension ServiceSettings {
     fileprivate func listeningFailure(_ error: IOError, on port: Int, _ flag: String) -> CommandFailure {
         let fault = "Cannot listen on \(place(port: port)):"
         return switch error.errnoCode {
-        case EADDRINUSE: CommandFailure(.unavailable, "\(fault) another program does. Choose another \(flag).")
+        case EADDRINUSE: CommandFailure(.unavailable, "\(fault) another program uses it. Choose another \(flag).")
         case EADDRNOTAVAIL: CommandFailure(.unavailable, "\(fault) this machine has no such address.")
         case EACCES, EPERM:
             CommandFailure(
                 .notPermitted,
-                "\(fault) this user may not. Ports below 1024 are often root's; choose another \(flag)."
+                "\(fault) this user is not permitted. Ports below 1024 often need root; choose another \(flag)."
             )
         default: CommandFailure(.unavailable, "\(fault) \(String(cString: strerror(error.errnoCode))).")
         }

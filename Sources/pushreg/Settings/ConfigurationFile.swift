@@ -18,7 +18,7 @@ struct ConfigurationFile: Sendable {
                 let known = Setting.all.map(\.rawValue).joined(separator: ", ")
                 throw CommandFailure(
                     .usage,
-                    "The config file \(path) holds the unknown key \"\(key)\"; known are \(known)."
+                    "The config file \(path) has the unknown key \"\(key)\". Known keys: \(known)."
                 )
             }
             guard setting.takes(value) else {
@@ -39,7 +39,7 @@ struct ConfigurationFile: Sendable {
             let line = 1 + text.utf8.prefix(error.offset).count { $0 == UInt8(ascii: "\n") }
             throw CommandFailure(.usage, "The config file \(path) is not JSON: line \(line): \(error.detail)")
         }
-        throw CommandFailure(.usage, "The config file \(path) must hold one JSON object.")
+        throw CommandFailure(.usage, "The config file \(path) must be one JSON object.")
     }
 
     private static func text(_ path: String) throws(CommandFailure) -> String {
@@ -48,7 +48,7 @@ struct ConfigurationFile: Sendable {
             throw CommandFailure(status, "The config file \(path) cannot be read: \(file.reason).")
         }
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw CommandFailure(.usage, "The config file \(path) is no text in UTF-8.")
+            throw CommandFailure(.usage, "The config file \(path) is not UTF-8 text.")
         }
         return text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
     }

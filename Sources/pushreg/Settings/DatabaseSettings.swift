@@ -20,8 +20,8 @@ struct DatabaseSettings: Sendable {
             throw CommandFailure(
                 .usage,
                 """
-                No database is named. Use --embedded DIR for a private Postgres in a directory, or --database-url URL \
-                (DATABASE_URL) for one that runs already.
+                No database is given. Use --embedded DIR for a private Postgres in a directory, or --database-url URL \
+                (DATABASE_URL) for an existing Postgres.
                 """
             )
         }

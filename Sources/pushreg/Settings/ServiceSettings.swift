@@ -42,7 +42,7 @@ struct ServiceSettings: Sendable {
         guard !server.insecureNoAuth || server.listensOnLoopback else {
             throw CommandFailure(
                 .usage,
-                "--insecure-no-auth lets everyone in, so it listens on a loopback address only; \(server.host) is none."
+                "--insecure-no-auth accepts every caller, so --host must be a loopback address; \(server.host) is not."
             )
         }
         return server

@@ -88,59 +88,59 @@ enum Setting: String, CaseIterable, Sendable {
 extension Setting {
     private var help: String {
         switch self {
-        case .embedded: "The directory of a private Postgres, which is made, started and stopped as needed"
+        case .embedded: "The directory of a private Postgres, created, started and stopped as needed"
         case .databaseUrl:
-            "Any libpq connection string. Give a password by the variable: other users of the machine can read flags"
+            "Any libpq connection string. Set a password in the variable, because other users of the machine can read flags"
         case .unsafeDurability:
             "Accepts a Postgres with fsync or synchronous_commit off, which may lose acknowledged writes; for tests only"
         case .planCacheMode:
             """
-            Postgres's plan_cache_mode: force_generic_plan, which plans each statement once, or auto. Unless given it is \
-            the one that fits: auto on Citus, else force_generic_plan
+            Postgres's plan_cache_mode: force_generic_plan, which plans each statement once, or auto. The default is auto \
+            on Citus and force_generic_plan otherwise
             """
-        case .migrate: "Brings the schema up to date before it serves; an embedded database always is"
+        case .migrate: "Migrates the schema before it serves; an embedded database is always migrated"
         case .host: "The address or host name to listen on"
-        case .port: "The TCP port to listen on, 0 for any that is free; without PUSHREG_PORT the variable PORT counts"
+        case .port: "The TCP port to listen on, or 0 for any free port; PORT is used if PUSHREG_PORT is not set"
         case .adminPort:
             "A second TCP port on the same host, over plain HTTP, for /metrics, /livez and /readyz without credentials"
         case .tlsCert:
-            "Serves HTTP/2 and HTTP/1.1 over TLS with this certificate in PEM, its issuers after it; read when it changes"
+            "Serves HTTP/2 and HTTP/1.1 over TLS with this PEM certificate, followed by its issuers; reloaded when it changes"
         case .tlsKey: "The private key of the certificate, in PEM without a passphrase"
         case .insecureNoAuth:
-            "Lets requests without credentials act as root, for trying things out; listens on a loopback address only"
+            "Lets requests without credentials act as root; for tests, and only on a loopback address"
         case .allowInternalJwks:
             """
-            Lets an app's jwksUrl point to loopback, private and link-local addresses, and be http; without it such URLs \
-            are refused, because the service itself fetches them
+            Allows http and loopback, private and link-local addresses in an app's jwksUrl; otherwise such URLs are \
+            refused, because the service fetches them
             """
         case .keyRate:
-            "Requests a second by one key or signed-in user on each instance, twice as many at once; 0 for any number"
+            "Requests per second of one key or signed-in user on each instance, in bursts twice that number; 0 for no limit"
         case .addressRate:
-            "Requests a second from one address other than loopback, twice as many at once; 0 for any number"
+            "Requests per second from one address except loopback, in bursts twice that number; 0 for no limit"
         case .trustedProxies:
             """
-            The proxies in front of the service, such as 10.0.0.0/8,fd00::1: the address that counts is then the \
-            rightmost of X-Forwarded-For that is none of them
+            The proxies in front of the service, such as 10.0.0.0/8,fd00::1; the client's address is then the rightmost \
+            address in X-Forwarded-For that is not one of them
             """
-        case .maxConnections: "The most connections to Postgres"
+        case .maxConnections: "The maximum number of connections to Postgres"
         case .requestTimeout: "How long a request may wait for Postgres, as an ISO 8601 duration"
         case .sweepInterval:
-            "The pause between two sweeps (expiry written down, old records deleted), as an ISO 8601 duration"
+            "The pause between sweeps, which record expiry and delete old records, as an ISO 8601 duration"
         case .logLevel:
-            "The least severe events that are logged: trace, debug, info, notice, warning, error or critical"
+            "The lowest level that is logged: trace, debug, info, notice, warning, error or critical"
         case .publicUrl: "The origin at which browsers reach the console, such as https://push.example.com"
-        case .oidcIssuer: "Lets people sign in to the console with this issuer's identity provider (OpenID Connect)"
+        case .oidcIssuer: "The identity provider (OpenID Connect) whose users can sign in to the console"
         case .oidcClientId: "The client id that the identity provider gave the console"
-        case .oidcClientSecret: "The client's secret. Give it by the variable: others on the machine can read flags"
+        case .oidcClientSecret: "The client's secret. Use the variable, because other users can read flags"
         case .oidcClaim: "The claim of the ID token that decides about roles: a text, or an array of texts"
         case .oidcRoles: "Roles by the claim's value: admin:com.example.food=Admins; auditor:com.example.food=Staff"
         case .config: "A JSON file of settings, an object with keys such as \"port\" and \"databaseUrl\""
-        case .url: "The service to play with, such as http://127.0.0.1:8080"
+        case .url: "The URL of the service, such as http://127.0.0.1:8080"
         }
     }
 
     fileprivate var helpWithDefault: String {
-        let rule = fallback.map { $0 == .bool(false) ? "" : "; \($0.string ?? $0.description) unless given" } ?? ""
+        let rule = fallback.map { $0 == .bool(false) ? "" : "; \($0.string ?? $0.description) by default" } ?? ""
         return "\(help)\(rule) (\(variable))."
     }
 }

@@ -36,7 +36,7 @@ extension CommandFailure {
             self.init(.notPermitted, "Postgres refuses: \(error.reason)\(remedy)")
         // The client has no password, so the server made no decision.
         case (.connectionFailed, nil) where error.message?.hasSuffix("no password supplied") == true:
-            self.init(.notPermitted, "Postgres asks for a password, and none is given.")
+            self.init(.notPermitted, "Postgres requires a password, and the settings have none.")
         case (.connectionFailed, nil) where error.message?.contains("failed: Permission denied") == true:
             self.init(.notPermitted, "This user may not connect to Postgres: \(error.reason)")
         case _ where SharedSessions.caused(error): self.init(.unavailable, "\(SharedSessions()) (\(error.reason))")

@@ -24,7 +24,7 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
 
 extension CommandFailure {
     static func noApp(_ bundleID: BundleID) -> CommandFailure {
-        CommandFailure(.failed, "There is no app \(bundleID).")
+        CommandFailure(.failed, "The app \(bundleID) does not exist.")
     }
 
     init(_ problem: Problem) {

@@ -4,13 +4,13 @@ import RegistryStore
 
 struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Writes all that is registered in an app and environment, tokens included, as NDJSON.",
+        abstract: "Writes all registrations of an app and environment, including tokens, as NDJSON.",
         discussion: """
-            Each line is what a client would have said, which pushreg import says again: running activities with their \
-            tokens and aliases, ends, installations, log-outs, start, device and widget tokens. Left out are what has expired, \
-            values that are dead, quarantined or another's, channels, keys, settings, erasures and the audit trail. The \
-            last line is {"end":true,"count":N}; a file without it is incomplete. What is registered meanwhile may be in \
-            it or not.
+            Each line corresponds to a client's request, and pushreg import repeats it: running activities with their \
+            tokens and aliases, ends, installations, log-outs, and start, device and widget tokens. The file leaves out \
+            expired records, values that are dead, quarantined or taken over, channels, keys, settings, erasures and the \
+            audit trail. The last line is {"end":true,"count":N}; a file without it is incomplete. Registrations made during \
+            the export may be missing.
             """
     )
 
@@ -18,13 +18,13 @@ struct Export: AsyncParsableCommand {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The file to write, which only you may read; standard output if it is - or not given.",
+            "The file to write, readable only by you; standard output if it is - or not given.",
             valueName: "file"
         ),
         completion: .file(extensions: ["ndjson"])
     )
     var output: String?
-    @Flag(help: "Goes on with a file whose export was interrupted.") var resume = false
+    @Flag(help: "Continues an interrupted export.") var resume = false
 
     func run() async throws {
         let output = output == "-" ? nil : output
@@ -34,7 +34,7 @@ struct Export: AsyncParsableCommand {
                 if let output { try ExportTarget(output, resumes: resume, for: scope) } else {
                     try ExportTarget(standardOutputFor: scope)
                 }
-            if resume, target.count > 0 { Output.errors.note("Going on after \(target.count) records.") }
+            if resume, target.count > 0 { Output.errors.note("Continuing after \(target.count) records.") }
             var bar = ProgressBar(countAtStart: target.count)
             while let position = target.position {
                 let page = try await registry.exportPage(from: position, in: scope)

@@ -59,7 +59,7 @@ struct ExportTarget {
         let code = errno
         Foundation.close(output.descriptor)
         guard isOnDisk else {
-            throw CommandFailure(.failed, "The file could not be kept: \(String(cString: strerror(code))).")
+            throw CommandFailure(.failed, "The file could not be saved: \(String(cString: strerror(code))).")
         }
     }
 
@@ -91,7 +91,7 @@ struct ExportTarget {
     private static func noExport(_ path: String, _ scope: Scope) -> CommandFailure {
         CommandFailure(
             .usage,
-            "\(path) is no export of \(scope.app.bundleID) in \(scope.environment.rawValue), so it is left as it is."
+            "\(path) is not an export of \(scope.app.bundleID) in \(scope.environment.rawValue), and stays unchanged."
         )
     }
 
@@ -106,11 +106,11 @@ struct ExportTarget {
             if descriptor >= 0 { Foundation.close(descriptor) }
             throw CommandFailure(
                 .usage,
-                "\(path) is no file. Leave --output away to write to standard output, which may be anything."
+                "\(path) is not a regular file. Omit --output to write to standard output."
             )
         }
         guard descriptor >= 0 else {
-            throw CommandFailure(.usage, "\(path) is there already. Add --resume to go on with it, or remove it.")
+            throw CommandFailure(.usage, "\(path) already exists. Add --resume to continue it, or remove it.")
         }
         return descriptor
     }

@@ -4,12 +4,13 @@ import RegistryStore
 
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Takes in a file of pushreg export, or lines of NDJSON made by hand.",
+        abstract: "Imports a file of pushreg export, or other NDJSON.",
         discussion: """
-            Each line goes by the rules of the request that would say it: what was observed earlier than what is known is \
-            refused, what has ended stays ended, and a line that is imported twice counts once. So an import may be \
-            interrupted and repeated; of a file it goes on where it was, which FILE.imported says. Lines that are refused \
-            or faulty are named on standard error, the first ten of each kind. It exits with 1 when a line was faulty. A line made by hand is \
+            Each line follows the rules of its request: an observation older than the stored record is refused, an \
+            ended activity stays ended, and a line that is imported twice counts once. You can therefore interrupt and \
+            repeat an import. FILE.imported keeps the position in a file, and the next import continues there. Refused and \
+            faulty lines are listed on standard error, the first ten of each kind. The exit code is 1 if a line was \
+            faulty. Each line of other NDJSON is \
             {"activityId", "token", "observedAt"}, with "startedAt", "startsAt", "installationId", "attributesType", \
             "aliases", "frequentPushesEnabled", "metadata" as in the body of a registration, and "subject"; observedAt is required.
             """
@@ -18,7 +19,7 @@ struct Import: AsyncParsableCommand {
     @OptionGroup var scope: ScopeArguments
     @Argument(help: "The file, or - for standard input.", completion: .file(extensions: ["ndjson"])) var file: String
     @Flag(help: "Reads and counts the lines, and writes nothing.") var dryRun = false
-    @Flag(help: "Begins anew, also where an interrupted import of the file could go on.") var restart = false
+    @Flag(help: "Starts from the first line, even after an interrupted import of the file.") var restart = false
 
     // The long timeout only delays this import. Statements of different connections share flushes of Postgres's log, so
     // more connections are faster.
@@ -28,17 +29,17 @@ struct Import: AsyncParsableCommand {
         let (faulty, faultyBefore) = try await scope.withRegistry(limits: Self.limits) { registry, scope in
             var source = try ImportSource(file, restarts: restart, isDry: dryRun, for: scope)
             defer { source.close() }
-            if source.linesBefore > 0 { Output.errors.note("Going on after line \(source.linesBefore).") }
+            if source.linesBefore > 0 { Output.errors.note("Continuing after line \(source.linesBefore).") }
             let tally = try await take(&source, registry, scope)
             try report(tally)
             try source.finish()
             return (tally.faulty, source.faultyBefore)
         }
         guard faulty == 0 else {
-            throw CommandFailure(.failed, "Not all lines are records; they are named above.")
+            throw CommandFailure(.failed, "Some lines are not records; they are listed above.")
         }
         guard faultyBefore == 0 else {
-            throw CommandFailure(.failed, "Not all lines are records; the import that was interrupted named them.")
+            throw CommandFailure(.failed, "Some lines are not records; the interrupted import listed them.")
         }
     }
 
@@ -70,7 +71,7 @@ struct Import: AsyncParsableCommand {
                 let failure = CommandFailure(problem)
                 throw CommandFailure(
                     failure.status,
-                    "\(failure.sentence) The lines before \(chunk[0].number) are imported; run the same command again to go on."
+                    "\(failure.sentence) The lines before \(chunk[0].number) are imported; run the same command again to continue."
                 )
             }
             for (line, outcome) in zip(chunk, outcomes) {

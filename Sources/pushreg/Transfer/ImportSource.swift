@@ -96,7 +96,7 @@ struct ImportSource {
     func finish() throws(CommandFailure) {
         progressFile?.remove()
         guard !lacksEnd else {
-            let rest = isDry ? "" : " Its lines were read to the end."
+            let rest = isDry ? "" : " All its lines were read."
             throw CommandFailure(.failed, "The file is incomplete: its export was interrupted.\(rest)")
         }
     }
@@ -116,10 +116,10 @@ struct ImportSource {
         case .header(let app, let environment, let version):
             let expected = (scope.app.bundleID.rawValue, scope.environment.rawValue)
             guard (app, environment) == expected else {
-                throw CommandFailure(.usage, "This is an export of \(app) in \(environment), and goes nowhere else.")
+                throw CommandFailure(.usage, "This is an export of \(app) in \(environment). Import it there.")
             }
             guard version == TransferFrame.version else {
-                throw CommandFailure(.usage, "The export is of version \(version). Use a newer pushreg.")
+                throw CommandFailure(.usage, "The export has version \(version). Use a newer pushreg.")
             }
             lacksEnd = true
         }

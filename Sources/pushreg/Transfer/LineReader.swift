@@ -68,10 +68,10 @@ struct LineReader {
         (Array("{\0".utf8), "text in UTF-16", utf16), (Array("\0{".utf8), "text in UTF-16", utf16),
         (Array("{\n".utf8), "JSON with one record over several lines", perLine),
         (Array("{\r\n".utf8), "JSON with one record over several lines", perLine),
-        (Array("[".utf8), "one JSON array", "Write one record a line: jq -c '.[]' FILE | pushreg import … -"),
+        (Array("[".utf8), "one JSON array", "Write one record per line: jq -c '.[]' FILE | pushreg import … -"),
     ]
 
-    private static let perLine = "Write one record a line: jq -c . FILE | pushreg import … -"
+    private static let perLine = "Write one record per line: jq -c . FILE | pushreg import … -"
     private static let utf16 = "Convert it: iconv -f UTF-16 -t UTF-8 FILE | pushreg import … -"
 
     private mutating func take(upTo end: Int, dropped: Int, isWhole: Bool) -> Line {

@@ -13,7 +13,7 @@ struct ProgressFile {
         else {
             throw CommandFailure(
                 .usage,
-                "\(path) is there, and says nothing of an import. Move it elsewhere: an import keeps its progress in that place."
+                "\(path) exists and is not the progress of an import. Move it, because an import keeps its progress there."
             )
         }
     }

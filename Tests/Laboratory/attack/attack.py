@@ -1,4 +1,4 @@
-"""An attack: a load, in a process of its own, and what must hold beside it and after it."""
+"""An attack: a load in a separate process, and the rules that must hold during and after it."""
 
 import asyncio
 import collections
@@ -10,47 +10,47 @@ import traceback
 
 
 class Attack:
-    """One way to do harm. The class's first line of documentation says what it does."""
+    """One way to do harm. The first line of the class's docstring describes it."""
 
     name = ""
-    # The rules that must hold, beside those that always must: memory under the limit, callers served, connections given back.
+    # The rules in addition to the general ones: memory under the limit, callers served, connections closed.
     must = ""
-    # The load that is sent, and how fast, for the table.
+    # The load and its rate in the table.
     offered = ""
-    # Flags of a service of its own, and how many files that may have open.
+    # The flags and the limit of open files of a separate service.
     flags = None
     files = None
-    # It turns on addresses that are not loopback.
+    # Whether it needs addresses other than loopback.
     needs_network = False
-    # It has a load, beside which callers are measured; else it only asks and looks.
+    # Whether it has a load, during which callers are measured. Otherwise it only makes calls and checks them.
     has_load = True
-    # How much memory it may cost, in MiB, where that is less than the limit leaves.
+    # The memory that it may cost, in MiB, if this is less than the limit permits.
     most_memory = None
-    # It takes part when all come at once.
+    # Whether it takes part when all attacks run together.
     joins = True
 
     def __init__(self, target, scale=1.0, share=1.0):
-        """`scale` makes what is sent smaller for short runs; `share` slows it down beside other attacks."""
+        """`scale` reduces the load for short runs. `share` reduces the rate when other attacks run."""
         self.target, self.scale, self.share = target, scale, share
 
     def some(self, count, least=1):
-        """A number that shrinks with the run."""
+        """A number in proportion to the length of the run."""
         return max(least, round(count * self.scale))
 
     def rate(self, count):
-        """How many a second: less beside other attacks."""
+        """The rate per second: lower when other attacks run."""
         return count * self.share
 
     async def load(self, signals):
-        """Puts its load on the service until it is told to stop; gives counts of what it saw."""
+        """Sends the load until it is stopped. Returns counts of the results."""
         return {}
 
     async def check(self, seen, service):
-        """The rules that did not hold, in sentences."""
+        """The broken rules, in sentences."""
         return []
 
     def came_about(self, seen):
-        """Whether the load was one: what was never sent breaks nothing, and proves nothing."""
+        """Whether the load was sent. Without a load, the attack proves nothing."""
         return any(name.isdigit() or name in ("opened", "sent") for name, count in seen.items() if count)
 
     @property
@@ -59,13 +59,13 @@ class Attack:
 
 
 class Signals:
-    """Between an attack's process and the driver."""
+    """The connection between an attack's process and the driver."""
 
     def __init__(self):
         self._ready, self._stop = multiprocessing.Event(), multiprocessing.Event()
 
     def ready(self):
-        """The load is on: callers may be measured."""
+        """Reports that the load runs, so callers can be measured."""
         self._ready.set()
 
     def is_ready(self):
@@ -83,7 +83,7 @@ class Signals:
             await asyncio.sleep(0.05)
 
     async def turns(self, rate):
-        """So many turns a second, until told to stop; what was missed is not made up for."""
+        """Turns at a rate per second, until stopped. Missed turns are not made up for."""
         due = time.monotonic()
         while not self.is_stopped:
             yield
@@ -102,7 +102,7 @@ class Load:
         theirs.close()
 
     def _run(self, pipe):
-        # Not even a little: many of them would take as much as the service together.
+        # The lowest priority, because many attackers together could otherwise use as much as the service.
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -114,7 +114,7 @@ class Load:
         pipe.send(dict(seen))
 
     def stop(self, patience=90):
-        """Ends it; gives what it saw."""
+        """Ends the load and returns its counts."""
         self.signals.stop()
         seen = self.pipe.recv() if self.pipe.poll(patience) else {"broken": "the load did not end"}
         self.process.join(5)
@@ -124,7 +124,7 @@ class Load:
 
 
 async def gather(signals, count, work):
-    """Runs `work(number)` so many times at once; gives their counts together. A task that fails is counted."""
+    """Runs `work(number)` in parallel tasks. Returns the sum of their counts, including the number of failed tasks."""
     total = collections.Counter()
 
     async def one(number):

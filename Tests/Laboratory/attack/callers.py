@@ -1,4 +1,4 @@
-"""Callers who want their work done, each from an address of its own, in a process that no attacker delays."""
+"""Normal callers, each from its own address, in a process that attackers do not delay."""
 
 import asyncio
 import collections
@@ -11,19 +11,19 @@ import traceback
 
 from client import APP, SCOPE, Connection, Gone, client, token
 
-# Addresses that no attacker comes from.
+# Addresses without attackers.
 FIRST = 50_000
 GIVEN_UP = 10
-# How many keys a second come that the instance has not seen before.
+# New keys per second, which the instance has not seen before.
 NEW_KEYS = 2
-# The kinds of most requests.
+# The most frequent kinds of requests.
 HOT = {"register", "rotate", "end", "resolve"}
-# The statuses that say that the caller should come again, in place of an answer.
+# The statuses that ask the caller to repeat the request.
 REFUSALS = {408, 429, 503}
 
 
 class Call:
-    """Something that a caller does so many times a second."""
+    """A call that a caller makes at a rate per second."""
 
     def __init__(self, kind, rate, caller, make, expected=(200,), is_fresh=False):
         self.kind, self.rate, self.caller, self.make = kind, rate, caller, make
@@ -99,7 +99,7 @@ def newcomer(caller, fresh_keys):
 
 
 async def sign_in(target, key, source):
-    """The cookie of a session of the console."""
+    """The cookie of a console session."""
     connection = await Connection.open(target, source)
     try:
         page = await connection.ask("GET", "/console/sign-in")
@@ -115,7 +115,7 @@ async def sign_in(target, key, source):
 
 
 class Crowd:
-    """All callers, for a while."""
+    """All callers, for some time."""
 
     def __init__(self, target, cookie, fresh_keys):
         self.target = target
@@ -144,7 +144,7 @@ class Crowd:
             due += 1 / call.rate
 
     async def _make(self, call, due):
-        """One call; how long it took counts from when it was due, connecting included."""
+        """One call. Its time counts from when it was due, and includes the connection setup."""
         try:
             answer = await asyncio.wait_for(self._ask(call), GIVEN_UP)
             status = answer.status
@@ -164,7 +164,7 @@ class Crowd:
             try:
                 return await self._ask_on(connection, idle, method, path, key, body, fields)
             except (Gone, ConnectionError):
-                # The service may close a connection that rests, and every HTTP client then takes another one.
+                # The service may close an idle connection. HTTP clients then open a new one.
                 continue
         connection = await Connection.open(self.target, source)
         return await self._ask_on(connection, [] if call.is_fresh else idle, method, path, key, body, fields)
@@ -183,22 +183,22 @@ class Crowd:
 
 
 class CrowdReport:
-    """The outcomes that the callers met."""
+    """The outcomes of the callers."""
 
     def __init__(self, outcomes):
         self.outcomes = outcomes
 
     def percentile(self, share, kinds=None):
-        """Seconds; of some kinds of calls, or of all."""
+        """Times in seconds, of some kinds of calls or of all."""
         taken = sorted(latency for kind, latency, _, _ in self.outcomes if kinds is None or kind in kinds)
         return taken[min(len(taken) - 1, int(len(taken) * share))] if taken else 0.0
 
     def success(self):
-        """The share of calls that were answered as they should be."""
+        """The share of calls with an expected response."""
         return sum(outcome == "ok" for _, _, outcome, _ in self.outcomes) / max(1, len(self.outcomes))
 
     def faults(self):
-        """The calls that were not answered as they should be: by kind and status."""
+        """The calls with an unexpected response, by kind and status."""
         counts = collections.Counter((kind, status) for kind, _, outcome, status in self.outcomes if outcome != "ok")
         return [f"{kind}: {status} ×{count}" for (kind, status), count in counts.most_common()]
 
@@ -213,7 +213,7 @@ class CrowdReport:
 
 
 class CallersRun:
-    """The callers' process."""
+    """The process of the callers."""
 
     def __init__(self, target, cookie, fresh_keys, seconds):
         self.pipe, theirs = multiprocessing.Pipe(False)
@@ -234,7 +234,7 @@ class CallersRun:
             pipe.send([])
 
     def report(self):
-        """The outcomes that they met, once they are done."""
+        """The outcomes, after the callers are done."""
         outcomes = self.pipe.recv()
         self.process.join()
         return CrowdReport(outcomes)

@@ -1,4 +1,4 @@
-"""HTTP/1.1 as callers and attackers speak it: one connection, one address to come from, nothing hidden."""
+"""An HTTP/1.1 client for callers and attackers: one connection and one source address, without hidden steps."""
 
 import asyncio
 import json
@@ -11,31 +11,31 @@ from typing import NamedTuple
 
 APP = "com.example.food"
 SCOPE = f"/v1/apps/{APP}/sandbox"
-# Linux's, which Python has no name for: a network's every address may be bound, though the interface names one.
+# Linux's constant, which Python does not define: permits binding every address of a network that the interface has.
 IPV6_FREEBIND = 78
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 class Target(NamedTuple):
-    """Where a service is, and what its callers hold."""
+    """The addresses of a service, and the keys of its callers."""
 
     port: int
     has_network: bool
     keys: dict
 
     def server(self, source=None):
-        """The service's address for whoever comes from `source`."""
+        """The service's address for callers from `source`."""
         if not self.has_network:
             return "127.0.0.1"
         return "fd00:9::1" if source and ":" in source else "10.9.0.1"
 
     def address(self, number):
-        """One of many IPv4 addresses; below 60,000."""
+        """One of up to 60,000 IPv4 addresses."""
         net = "10.9" if self.has_network else "127.1"
         return f"{net}.{1 + number // 250}.{1 + number % 250}"
 
     def network(self, number, host=1):
-        """An address of one of many IPv6 networks of 64 bits; an IPv4 address where there is no network."""
+        """An address in one of many IPv6 networks of 64 bits, or an IPv4 address if this network has no IPv6."""
         return f"fd00:9:0:{number:x}::{host:x}" if self.has_network else self.address(number)
 
 
@@ -52,11 +52,11 @@ class Answer(NamedTuple):
 
 
 class Gone(ConnectionError):
-    """The connection ended before an answer."""
+    """The connection ended before a response."""
 
 
 def request(method, path, key=None, body=None, fields=()):
-    """A request's bytes; `fields` are pairs, and may repeat."""
+    """The bytes of a request. `fields` are pairs, and may repeat."""
     lines = [f"{method} {path} HTTP/1.1", "Host: localhost"]
     if key:
         lines.append(f"Authorization: Bearer {key}")
@@ -71,7 +71,7 @@ def request(method, path, key=None, body=None, fields=()):
 
 
 def client(installation):
-    """The field that a publishable key needs."""
+    """The field that a publishable key requires."""
     return [("X-Installation-Id", installation)]
 
 
@@ -84,7 +84,7 @@ def checksum(body):
 
 
 def made_up_key(role="s"):
-    """A key as it should be written, which nobody ever made."""
+    """A well-formed key that does not exist."""
     body = f"pr{role}_{random_digits(12)}_{random_digits(24)}"
     return body + checksum(body)
 
@@ -104,7 +104,7 @@ def timestamp(offset=0.0):
 
 
 async def connect(target, source=None, port=None, timeout=5):
-    """A socket that is connected and does not block."""
+    """A connected, non-blocking socket."""
     server = target.server(source)
     made = socket.socket(socket.AF_INET6 if ":" in server else socket.AF_INET)
     try:
@@ -123,7 +123,7 @@ async def connect(target, source=None, port=None, timeout=5):
 
 
 class Connection:
-    """A connection that waits for answers."""
+    """A connection that waits for responses."""
 
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer
@@ -139,9 +139,9 @@ class Connection:
         return await self.receive(method, timeout)
 
     async def receive(self, method="GET", timeout=10, may_stream=False):
-        """The next answer; of a stream without an end, where one may come, no more than its head.
+        """The next response, or only its head if the response can be an endless stream.
 
-        Raises Gone at the connection's end, TimeoutError."""
+        Raises Gone at the end of the connection, or TimeoutError."""
         return await asyncio.wait_for(self._receive(method, may_stream), timeout)
 
     async def _receive(self, method, may_stream):
@@ -175,20 +175,20 @@ class Connection:
                 return await self.reader.readexactly(int(fields["content-length"]))
             return await self.reader.read()
         except asyncio.IncompleteReadError as error:
-            raise Gone("in the middle of an answer") from error
+            raise Gone("during a response") from error
 
     async def _until(self, mark):
         try:
             return await self.reader.readuntil(mark)
         except asyncio.IncompleteReadError as error:
-            raise Gone("without an answer") from error
+            raise Gone("without a response") from error
 
     def close(self):
         self.writer.transport.abort()
 
 
 async def ask(target, method, path, key=None, body=None, fields=(), source=None, port=None, timeout=10, tls=None):
-    """One request on a connection of its own."""
+    """One request on a separate connection."""
     connection = await Connection.open(target, source, port, tls)
     try:
         return await connection.ask(method, path, key, body, fields, timeout)

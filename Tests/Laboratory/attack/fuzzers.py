@@ -1,11 +1,11 @@
-"""The fuzzers, as rows of the table."""
+"""The fuzzers as rows of the table."""
 
 import grammar
 import ways
 
 
 class Fuzzer:
-    """A program that makes requests up, always the same ones for the same seed."""
+    """A program that generates requests. The same seed gives the same requests."""
 
     def __init__(self, name, module):
         self.name, self.does, self.must = name, module.DOES, module.MUST

@@ -1,4 +1,4 @@
-"""Calls all routes of openapi.json, and the console's and the documentation's pages, with whatever programs trip over."""
+"""Calls all routes of openapi.json and all pages of the console and the documentation with malformed and unusual values."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ KNOWN = {"bundleId": APP, "environment": "sandbox", "kind": "liveactivityId", "v
 
 
 class Document:
-    """The routes of openapi.json, with a body that each takes."""
+    """The routes of openapi.json, with a valid body for each."""
 
     def __init__(self):
         with open(DOCUMENT, encoding="utf-8") as file:
@@ -58,7 +58,7 @@ class Document:
         return schema
 
     def made(self, schema):
-        """Something of a schema's shape."""
+        """A value that matches a schema."""
         schema = self.resolved(schema)
         for choice in ("anyOf", "oneOf", "allOf"):
             if choice in schema:
@@ -86,7 +86,7 @@ class Grammar:
 
     def place(self, name, path):
         if name == "bundleId" and path == "/v1/apps/{bundleId}":
-            # An app that may go.
+            # An app that may be deleted.
             return f"com.example.g{self.random.randrange(5)}" if self.maybe(0.8) else nasty.escaped(self.random, nasty.any_text(self.random)) or "-"
         odd = {"bundleId": 0.05, "environment": 0.05}.get(name, 0.5)
         known = KNOWN.get(name, "1")
@@ -148,7 +148,7 @@ class Grammar:
 
 
 async def call(target, grammar, count, row):
-    """So many calls, one after another; what was wrong."""
+    """Makes calls one after another. Returns the faults."""
     faults, connection, done = [], None, 0
     while done < count and len(faults) < 20:
         method, where, fields, body = grammar.next()
@@ -165,10 +165,10 @@ async def call(target, grammar, count, row):
                 faults.append(f"{what}: {answer.status} {answer.body[:200]!r}")
             is_over = answer.says_close()
         except TimeoutError:
-            faults.append(f"{what}: no answer")
+            faults.append(f"{what}: no response")
             is_over = True
         except (Gone, OSError) as error:
-            # A connection that rested may be closed; what is asked on a new one is answered.
+            # The service may close an idle connection, but must respond on a new one.
             faults.append(f"{what}: {error}")
             is_over = True
         done += 1
@@ -190,7 +190,7 @@ async def prepare(target):
 
 
 def run(service, seed, count, row):
-    """Makes the calls and returns what did not hold; `row` samples the service meanwhile."""
+    """Makes the calls and returns the faults. `row` samples the service meanwhile."""
     target = service.target._replace(has_network=False)
     cookie = asyncio.run(prepare(target))
     begin = time.monotonic()

@@ -41,7 +41,7 @@ def main():
     for row in broken:
         print(f"\n{row['attack']}: {row['does']}\n  must hold: {row['must']}")
         print("\n".join(f"  - {fault}" for fault in row["faults"][:12]))
-    print(f"\nfigure: attacks, seed {options.seed}: {len(run.rows)} run, {len(broken)} do not hold"
+    print(f"\nfigure: attacks, seed {options.seed}: {len(run.rows)} run, {len(broken)} failed"
           + (f": {', '.join(row['attack'] for row in broken)}" if broken else ""))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
@@ -70,15 +70,15 @@ def arguments():
     known = [attack.name for attack in ALL] + list(fuzzers.ALL)
     options.only = [name.strip() for name in options.only.split(",") if name.strip()]
     if unknown := set(options.only) - set(known):
-        parser.error(f"there is no attack called {', '.join(sorted(unknown))}; there are: {', '.join(known)}")
+        parser.error(f"unknown attacks: {', '.join(sorted(unknown))}; known attacks: {', '.join(known)}")
     if not os.access(options.program, os.X_OK):
-        parser.error(f"{options.program} is no program")
+        parser.error(f"{options.program} is not a program")
     options.program = os.path.abspath(options.program)
     return options
 
 
 def lay_out_network():
-    """Many addresses on this network's loopback interface, none of which is loopback."""
+    """Adds many addresses to the loopback interface of this network. They are not loopback addresses."""
     for command in ("link set lo up", "addr add 10.9.0.1/16 dev lo", "-6 addr add fd00:9::1/128 dev lo nodad",
                     "-6 route add local fd00:9::/48 dev lo"):
         subprocess.run(["ip", *command.split()], check=True)
@@ -108,7 +108,7 @@ class Run:
         if not self.options.all_at_once:
             for attack in self.chosen():
                 if attack.needs_network and not self.options.network:
-                    note(f"left out {attack.name}: it turns on addresses")
+                    note(f"left out {attack.name}: it needs several addresses")
                 else:
                     self.one(attack)
             for name, fuzzer in fuzzers.ALL.items():
@@ -120,7 +120,7 @@ class Run:
     # Services
 
     def service(self, flags=(), files=None):
-        """A service with a database of its own, and what its callers hold."""
+        """Starts a service with its own database, and creates the keys of its callers."""
         directory, context = services.database_directory(), None
         if "--tls" in flags:
             place = certificate(directory)
@@ -154,7 +154,7 @@ class Run:
         return CallersRun(service.target, cookie, keys, seconds)
 
     async def fresh_keys(self, service, count):
-        """Keys that the service has made and not seen since."""
+        """Keys that the service created and has not seen in a request."""
         keys = []
         for _ in range(count):
             made = await ask(service.target, "POST", f"/v1/apps/{APP}/keys", service.target.keys["root"], {"role": "sender"})
@@ -163,12 +163,12 @@ class Run:
 
     def measure_calm(self, seconds):
         service = self.shared()
-        # The first calls of a service are slower than all others.
+        # The first calls of a service are slow.
         self.callers(service, min(2, seconds), self.cookie).report()
         self.calm = self.callers(service, seconds, self.cookie).report()
         note(f"calm: {self.calm_text()}")
         if faults := self.calm.faults():
-            raise SystemExit(f"callers are not served even without an attack: {'; '.join(faults)}\n"
+            raise SystemExit(f"callers are not served, even without an attack: {'; '.join(faults)}\n"
                              + "\n".join(service.error_lines()[-5:]))
 
     def calm_text(self):
@@ -199,7 +199,7 @@ class Run:
             if owned:
                 service.discard()
             elif row.faults:
-                # A fault of this attack should not be blamed on the next one.
+                # Prevents that a fault of this attack counts for the next attack.
                 self.discard()
         note("   holds" if not row.faults else "   BROKEN: " + "; ".join(row.faults)[:600])
 
@@ -207,7 +207,7 @@ class Run:
         cookie = self.cookie
         if owned:
             cookie = asyncio.run(sign_in(service.target, service.target.keys["auditor"], service.target.address(49_999)))
-        # Made before: while the attack lasts it should not be us who wait.
+        # Created before the attack, so that the checks do not wait during the attack.
         keys = asyncio.run(self.fresh_keys(service, int(seconds * NEW_KEYS) + 3))
         row.start()
         load = Load(attack)
@@ -224,23 +224,23 @@ class Run:
         row.met(report, self.calm)
         row.values["seen"] = seen
         if "broken" not in seen and not attack.came_about(seen):
-            row.faults.append(f"the attack did not come about: {seen}")
+            row.faults.append(f"the attack did not start: {seen}")
         if "broken" in seen:
             row.faults.append(f"the attack itself failed: {seen['broken']}")
         return seen
 
     def checked(self, attack, seen, service):
         if not service.is_alive():
-            return ["the service is gone"]
+            return ["the service ended"]
         try:
             return asyncio.run(asyncio.wait_for(attack.check(seen, service), 120))
         except Exception as error:
-            return [f"the look afterwards failed: {type(error).__name__} {error}"]
+            return [f"the check afterwards failed: {type(error).__name__} {error}"]
 
     def fuzz(self, name, fuzzer):
         note(f"== {name}")
         count = fuzzer.long if self.options.long else round(fuzzer.usual * max(self.scale, 0.25))
-        # A machine that does much else meanwhile is no fault of the service.
+        # A busy machine is not a fault of the service.
         service = self.service(("--key-rate", "0", "--address-rate", "0", "--request-timeout", "PT30S"))
         row = Row(fuzzer, service)
         row.start()
@@ -275,13 +275,13 @@ class Run:
             seen = load.stop()
             note(f"   {load.attack.name}: {seen}")
             if "broken" not in seen and not load.attack.came_about(seen):
-                row.faults.append(f"{load.attack.name} did not come about: {seen}")
+                row.faults.append(f"{load.attack.name} did not start: {seen}")
             if "broken" in seen:
                 row.faults.append(f"{load.attack.name} itself failed: {seen['broken']}")
         row.after(self.limit, patience=60)
-        # Audits and pages cost what there is to look through, and by now there are the rows of attackers and callers.
+        # Audits and pages read the rows of attackers and callers, so they cost more than before.
         afterwards = self.callers(service, min(seconds, 60), self.cookie).report()
-        note(f"beside the attacks: {text_of(report)}\ncalm afterwards: {text_of(afterwards)}")
+        note(f"during the attacks: {text_of(report)}\ncalm afterwards: {text_of(afterwards)}")
         row.met(report, max(self.calm, afterwards, key=lambda calm: calm.percentile(0.99)), at_once=True)
         self.rows.append(row.figures())
 
@@ -294,14 +294,14 @@ def text_of(report):
 class AtOnce:
     name = "all at once"
     offered = "each at a quarter of its rate"
-    must = "nobody else is refused, p99 at most twice that of calm before or afterwards, memory under the limit, and a minute later all is as before"
+    must = "other callers are served, p99 at most twice the p99 of calm before or afterwards, memory under the limit, and a minute later all is as before"
     does = "All loads at the same time"
     has_load = True
 
 
 if __name__ == "__main__":
     multiprocessing.set_start_method("fork")
-    # A run that is ended early leaves no service behind.
+    # An interrupted run also stops its services.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

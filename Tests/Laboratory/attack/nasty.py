@@ -1,4 +1,4 @@
-"""Values that programs trip over, and what becomes of a request that is bent a little."""
+"""Values that often break programs, and small mutations of requests."""
 
 import copy
 import json
@@ -32,12 +32,12 @@ def text(random):
 
 
 def any_text(random):
-    """Any of all the lists, as it would stand in a path or a query."""
+    """A value from any list, as text for a path or a query."""
     return str(random.choice(random.choice([TEXTS, NUMBERS, TIMES, DURATIONS, CURSORS])))
 
 
 def escaped(random, value):
-    """Percent-encoded: as it should be, all of it, or not well."""
+    """Percent-encoded: correctly, completely, or wrongly."""
     try:
         encoded = value.encode()
     except UnicodeEncodeError:
@@ -62,7 +62,7 @@ def value(random):
 
 
 def bent(random, body):
-    """A JSON value with one part of it other than it should be."""
+    """A JSON value with one wrong part."""
     if random.random() < 0.25 or not isinstance(body, (dict, list)) or not body:
         return value(random)
     body = copy.copy(body)
@@ -80,7 +80,7 @@ def bent(random, body):
 
 
 def written(random, body):
-    """A body's bytes, which may be no JSON any more."""
+    """The bytes of a body, possibly not valid JSON."""
     raw = json.dumps(body, ensure_ascii=random.random() < 0.5).encode("utf-8", "surrogatepass")
     kind = random.random()
     if kind < 0.9:

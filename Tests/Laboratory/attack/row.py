@@ -1,19 +1,19 @@
-"""A row of the table: what is measured of a service while an attack lasts, and what must always hold."""
+"""A row of the table: the figures of a service during an attack, and the rules for every attack."""
 
 import time
 
 from callers import HOT
 
-# The most that is no fault: the 99th percentile of all callers beside one attack, in seconds or in times of the calm one.
+# The limit for the 99th percentile of all callers during an attack, in seconds or as a multiple of the calm one.
 MOST_SECONDS, MOST_TIMES = 1.0, 10
-# The same when all attacks come at once.
+# The limit when all attacks run together.
 MOST_TIMES_AT_ONCE, LEAST_SECONDS = 2, 0.05
-# The most that may be left of an attack: descriptors, and MiB.
+# The limit for the remains of an attack: descriptors, and MiB.
 LEFT_DESCRIPTORS, LEFT_MEMORY = 30, 64
 
 
 class Row:
-    """One attack, or all at once."""
+    """One attack, or all attacks together."""
 
     def __init__(self, kind, service):
         self.kind, self.service, self.faults = kind, service, []
@@ -31,21 +31,21 @@ class Row:
             pass
 
     def met(self, report, calm, at_once=False):
-        """Notes the outcomes that the callers met, beside the calm."""
+        """Records the outcomes of the callers, with the calm ones."""
         p99, calm_p99 = report.percentile(0.99), calm.percentile(0.99)
         self.values |= {"p99": p99, "calm_p99": calm_p99, "success": report.success(), "callers": report.figures(),
                         "hot_p99": report.percentile(0.99, HOT), "calm_hot_p99": calm.percentile(0.99, HOT)}
         if faults := report.faults():
-            self.faults.append(f"callers of other addresses were not served: {'; '.join(faults[:8])}")
+            self.faults.append(f"callers from other addresses were not served: {'; '.join(faults[:8])}")
         most = max(MOST_TIMES_AT_ONCE * calm_p99, LEAST_SECONDS) if at_once else max(MOST_TIMES * calm_p99, MOST_SECONDS)
         if p99 > most:
             self.faults.append(f"callers' p99 was {p99 * 1000:.0f} ms, calm {calm_p99 * 1000:.0f} ms")
 
     def after(self, limit, patience=15):
-        """Notes what is left of it, once that had time to go: the service gives memory back every ten seconds."""
+        """Records the remains of the attack, after a wait because the service returns memory every ten seconds."""
         service = self.service
         if not service.is_alive():
-            self.faults.append("the service is gone")
+            self.faults.append("the service ended")
             return
         if not hasattr(self, "before"):
             return
@@ -59,9 +59,9 @@ class Row:
                         "descriptors": [descriptors, service.descriptors()]}
         most = getattr(self.kind, "most_memory", None)
         if most is not None and peak > memory + most:
-            self.faults.append(f"memory was {peak:.0f} MiB, {memory:.0f} before, and {most} more are permitted")
+            self.faults.append(f"memory was {peak:.0f} MiB, {memory:.0f} before; {most} more are permitted")
         if peak > limit:
-            self.faults.append(f"memory was {peak:.0f} MiB, of {limit}")
+            self.faults.append(f"memory was {peak:.0f} MiB; the limit is {limit}")
         self.faults += self._left(descriptors, memory)
         if lines := service.error_lines()[errors:]:
             self.faults.append(f"{len(lines)} errors in the log, such as {lines[0][:300]}")

@@ -1,4 +1,4 @@
-"""A service with a throwaway Postgres of its own, and what the system says of both."""
+"""A service with its own temporary Postgres, and the system's figures of both."""
 
 import asyncio
 import glob
@@ -17,7 +17,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def memory_limits():
-    """The memory that the files of deploy/ give the service, in MiB, by file."""
+    """The memory limits of the service in the files of deploy/, in MiB, by file."""
     wanted = {
         "compose.yaml": r"^\s*mem_limit:\s*(\d+)([mgMG])",
         "kubernetes/deployment.yaml": r"^\s*limits:\s*\n\s*memory:\s*(\d+)([MG])i",
@@ -28,7 +28,7 @@ def memory_limits():
         with open(os.path.join(DEPLOY, name), encoding="utf-8") as file:
             found = re.search(pattern, file.read(), re.MULTILINE)
         if not found:
-            raise SystemExit(f"deploy/{name} names no limit of memory")
+            raise SystemExit(f"deploy/{name} has no memory limit")
         limits[name] = int(found[1]) * (1024 if found[2].lower() == "g" else 1)
     return limits
 
@@ -39,21 +39,21 @@ def stat_of(pid):
 
 
 def database_directory():
-    # As root, Postgres runs as somebody else, who must get there.
+    # As root, Postgres runs as another user, which needs access to the directory.
     made = tempfile.mkdtemp(prefix="pushreg-attack-")
     os.chmod(made, 0o755)
     return made
 
 
 class Service:
-    """A process that serves until it is stopped."""
+    """A running service process."""
 
     def __init__(self, program, directory, has_network, flags=(), files=16384, host=None, environment=None):
         self.program, self.directory = program, directory
         self.place = ["--embedded", os.path.join(directory, "database")]
         self.log = os.path.join(directory, f"log-{time.monotonic_ns()}")
         host = host or ("::" if has_network else "127.0.0.1")
-        # Nothing of the caller's own settings.
+        # Without the settings of the caller.
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PUSHREG_", "PG", "DATABASE_URL"))}
         self.environment = {**kept, "SWIFT_BACKTRACE": "enable=no", **(environment or {})}
         files = min(files, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
@@ -84,17 +84,17 @@ class Service:
             return file.read()
 
     def error_lines(self):
-        """Lines of the log that tell of an error, and those that are no JSON."""
+        """Log lines with an error, and lines that are not JSON."""
         return [line for line in self.text().splitlines()
                 if not line.startswith("{") or '"level":"error"' in line or '"level":"critical"' in line]
 
     def command(self, *arguments):
-        """Runs a command of the program on the same database; gives its output, with its exit code and its errors."""
+        """Runs a command of the program on the same database. Returns its output, exit code and errors."""
         return subprocess.run([self.program, *arguments, *self.place], capture_output=True, text=True, check=False,
                               env=self.environment, timeout=120)
 
     def prepare(self, tls=None):
-        """Makes an app and its keys; gives the service's target."""
+        """Creates an app and its keys. Returns the service's target."""
         made = self.command("keys", "create", "--role", "root")
         if made.returncode != 0:
             raise SystemExit(f"no root key: {made.stderr}")
@@ -122,11 +122,11 @@ class Service:
         return self.process.returncode
 
     def discard(self):
-        """Stops it, and throws its database away."""
+        """Stops the service, and deletes its database."""
         postmaster = self._postmaster()
         self.stop()
         if postmaster and os.path.exists(f"/proc/{postmaster}"):
-            # A service that was killed leaves its Postgres behind.
+            # A killed service does not stop its Postgres.
             os.kill(postmaster, 2)
             for _ in range(100):
                 if not os.path.exists(f"/proc/{postmaster}"):
@@ -138,7 +138,7 @@ class Service:
         return self.process.poll() is None
 
     def memory(self):
-        """Resident memory in MiB: now, and at its highest since it was last forgotten."""
+        """Resident memory in MiB: now, and the peak since the last reset."""
         with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as lines:
             sizes = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in lines if line.startswith(("VmRSS", "VmHWM"))}
         return sizes["VmRSS"], sizes["VmHWM"]
@@ -151,16 +151,16 @@ class Service:
             pass
 
     def descriptors(self):
-        """How many the service has open."""
+        """The number of open descriptors of the service."""
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def cpu(self):
-        """Seconds of processor time that the service has used."""
+        """Processor time of the service, in seconds."""
         fields = stat_of(self.process.pid)
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     def postgres_cpu(self):
-        """The same of Postgres, all of its processes together, those that have ended too."""
+        """Processor time of all processes of Postgres, including ended ones, in seconds."""
         postmaster = self._postmaster()
         if not postmaster:
             return 0.0

@@ -1,8 +1,8 @@
-"""Sends each request in the form that is answered in the connection's pipeline and in one that is not, and compares.
+"""Sends each request in the form that the connection's pipeline handles and in another form, and compares the responses.
 
-An app's two environments begin empty; whatever is asked of one is asked of the other, in the same order, in the other form:
-with a field Connection, with Expect, or in chunks. Both must answer alike but for times, ids that the service makes, and the
-environment's name.
+The two environments of an app start empty. Both get the same requests in the same order, but in different forms: with a
+Connection field, with Expect, or in chunks. The responses must be equal, except for times, generated ids and the name of the
+environment.
 """
 
 import asyncio
@@ -19,22 +19,22 @@ DOES = "Differential: hot and other calls, each in the fast form and in a slow f
 MUST = "no difference, no 5xx, no hang; memory flat"
 usual, long = 5000, 500_000
 
-# Environments, and not apps: what an installation is stored by turns on the app, and decides between equals.
+# Environments instead of apps, because the installation hash depends on the app and decides between equal times.
 ENVIRONMENTS = ("sandbox", "production")
 LEFT_OUT = {"date", "request-id", "connection", "keep-alive", "content-length", "transfer-encoding"}
 NORMAL = [
     (re.compile(rb"sandbox|production"), b"ENVIRONMENT"),
     (re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"), b"TIME"),
-    # A record that is known in one is told to those who ask in the other, and one of them asks first.
+    # A response mentions a record of the other environment, and the order of the requests decides which response.
     (re.compile(rb" It is known in ENVIRONMENT\."), b""),
-    # Ids that the service makes.
+    # Generated ids.
     (re.compile(rb"[0-9a-f]{12}-[0-9a-f]{16}"), b"ID"),
     (re.compile(rb'"(requestId|nextCursor)":"[^"]*"'), rb'"\1":"X"'),
 ]
 
 
 class Form:
-    """How a request is written: one of the ways that the service answers in another manner."""
+    """The form of a request. The service handles each form in a different way."""
 
     FAST = "fast"
     SLOW = ["odd expect", "expect", "chunks", "chunks of one"]
@@ -58,13 +58,13 @@ class Form:
 
 
 class Grammar:
-    """Requests, always the same ones for the same seed."""
+    """Requests. The same seed gives the same requests."""
 
     def __init__(self, seed, worker, keys):
         self.random, self.worker, self.keys = random.Random(f"{seed}-{worker}"), worker, keys
         self.base, self.count = time.time(), itertools.count()
         self.unknown = [made_up_key("s"), made_up_key("c"), "prs_nothing", "a.b.c"]
-        # Ids and tokens of this worker alone, so that workers do not change each other's answers.
+        # Ids and tokens of only this worker, so that workers do not change each other's responses.
         self.ids = [f"{worker}-{name}" for name in ("a", "b", "c", "d/e", "é", "e\u0301", "\u212a", "K", "x" * 100)]
         self.installations = [f"{worker}-i{number}" for number in range(4)]
         self.aliases = [f"{worker}-{name}" for name in ("order", "match", "é", "\u212b")]
@@ -79,7 +79,7 @@ class Grammar:
         if self.random.random() >= odd:
             return self.random.choice(values)
         text = nasty.text(self.random)
-        # These are refused in any case; others are this worker's alone, too.
+        # These values are always refused. Other values also belong to only this worker.
         return text if text in ("", ".", "..") else f"{text}{self.worker}"
 
     def maybe(self, share):
@@ -89,7 +89,7 @@ class Grammar:
         return nasty.escaped(self.random, self.pick(values))
 
     def at(self, offset=None):
-        """A time long past, or one that is none: nothing that turns from one to the other while the service works."""
+        """A time in the distant past, or an invalid time. Its validity does not change during the run."""
         if self.maybe(0.04):
             return self.random.choice(nasty.TIMES)
         at = self.base - (offset if offset is not None else self.random.choice([60, 61, 62, 600, 3600, 7200, 10 * 3600]))
@@ -145,13 +145,13 @@ class Grammar:
             "token": f"dd{self.worker:02x}{self.random.randrange(8):02x}", "observedAt": self.at()}, "client"
 
     def feedback(self):
-        # Quarantines are counted for a whole app and environment, and so would turn on what other workers do.
+        # Quarantines count for a whole app and environment, so they would depend on other workers.
         reports = [{"token": self.pick(self.tokens), "status": self.random.choice([200, 410, 429, 500]), "reason": "Unregistered",
                     "timestamp": int((self.base - self.random.choice([61, 600, 7200])) * 1000)} for _ in range(self.random.randrange(4))]
         return "POST", "/feedback", {"reports": reports}, "sender"
 
     def by_alias(self):
-        # A time of its own: of two that are equal the greater id counts, and here the service makes the ids.
+        # A unique time: for equal times the greater id wins, and here the service generates the ids.
         at = self.base - 5000 + next(self.count) / 1000
         observed = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at)) + f".{int(at % 1 * 1000):03d}Z"
         body = {"token": self.pick(self.tokens), "alias": self.pick(self.aliases), "observedAt": observed}
@@ -165,7 +165,7 @@ class Grammar:
             ["/activities", "/resolve", "/", "", "//", "/aliases/a/b", "/activities/%", "/activities/a/b/c", "/resolve/"]), None, "sender"
 
     def next(self):
-        """A method, a target, fields and a body, in which ENVIRONMENT stands for the environment."""
+        """A method, a target, fields and a body, with ENVIRONMENT as a placeholder."""
         method, path, body, role = self.random.choice(self.calls)()
         if self.maybe(0.03):
             method = self.random.choice(["GET", "PUT", "POST", "DELETE", "PATCH", "put", "HEAD"])
@@ -201,7 +201,7 @@ class Grammar:
 
 
 def filled(number, keys, request):
-    """A request to one of the environments, with the keys in their places."""
+    """A request to one of the environments, with its keys filled in."""
     method, target, fields, body = request
 
     def key(found):
@@ -212,13 +212,13 @@ def filled(number, keys, request):
 
 
 class Way:
-    """The connection on which one app is asked."""
+    """The connection to one environment."""
 
     def __init__(self, target):
         self.target, self.connection = target, None
 
     async def ask(self, methods, texts):
-        """The answers to requests that go out in one write; what was not answered before the end is sent again."""
+        """The responses to requests in one write. Requests without a response before the connection ends are sent again."""
         answers = []
         while len(answers) < len(texts):
             if self.connection is None:
@@ -233,11 +233,11 @@ class Way:
         return answers
 
     async def take(self, method, answers, is_first):
-        """Whether the connection goes on."""
+        """Whether the connection stays open."""
         try:
             answer = await self.connection.receive(method, 40)
         except (Gone, ConnectionError):
-            # A request that is the first and gets no answer never will.
+            # A first request without a response will not get one on another connection.
             if is_first:
                 answers.append(("closed", {}, b""))
             return False
@@ -286,15 +286,15 @@ def compare(request, form, fast, slow):
 
 
 async def prepare(target):
-    """The keys of the app, and of another one."""
+    """The keys of the app, and of another app."""
     await ask(target, "PUT", "/v1/apps/com.example.other", target.keys["root"], {})
     other = await ask(target, "POST", "/v1/apps/com.example.other/keys", target.keys["root"], {"role": "sender"})
     return {"KEY": target.keys, "OTHER": {"sender": other.json()["key"]}}
 
 
 def run(service, seed, count, row):
-    """Makes the calls and returns what did not hold; `row` samples the service meanwhile."""
-    # From loopback, where nobody is counted by address: what is refused for coming too often turns on the time.
+    """Makes the calls and returns the faults. `row` samples the service meanwhile."""
+    # From loopback, which has no limit by address, because refusals by rate depend on the time.
     target = service.target._replace(has_network=False)
     keys = asyncio.run(prepare(target))
     workers = 2 if count <= 50_000 else 4

@@ -26,10 +26,10 @@ def main():
     known = MEASUREMENTS | EXTRA
     chosen = options.only.split(",") if options.only else list(MEASUREMENTS)
     if unknown := set(chosen) - set(known):
-        parser.error(f"there is no measurement called {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        parser.error(f"unknown measurements: {', '.join(sorted(unknown))}; known measurements: {', '.join(known)}")
     if options.sizes and not {"sizes", "cold"} & set(chosen):
         chosen.append("sizes")
-    # A program that is told to end ends what it has started first.
+    # On SIGTERM, the program first ends its child processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begin = time.monotonic()
     with cluster.Cluster() as database:
@@ -46,9 +46,9 @@ def main():
     with open(options.json, "w", encoding="utf-8") as file:
         json.dump({"machine": where, "versions": versions(), "rounds": options.rounds, "seconds": options.seconds,
                    "rows": figures}, file, indent=1)
-    print(f"\n{where}; medians of {options.rounds} runs of {options.seconds:g} s; {time.monotonic() - begin:.0f} s in all")
+    print(f"\n{where}; medians of {options.rounds} runs of {options.seconds:g} s; {time.monotonic() - begin:.0f} s in total")
     bench.table.print()
-    print("generator: what the load generator took of the machine's CPU while the one and the other were measured")
+    print("generator: the load generator's share of the machine's CPU during the first and the second measurement")
     print("; ".join(f"{name} {version}" for name, version in versions().items()))
 
 

@@ -1,4 +1,4 @@
-"""Registrations of signed-in users, who call by JWTs, where the other measurements have an API key."""
+"""Registrations of signed-in users with JWTs. The other measurements use an API key."""
 
 import json
 import os
@@ -12,13 +12,13 @@ from cluster import DIRECTORY
 
 ISSUER, AUDIENCE, USERS = "https://login.example.com", "food", 64
 DATABASE = "bench_users"
-# New JWTs for each second of a run: more than any service takes.
+# New JWTs per second of a run: more than any service can use.
 AHEAD = 16_000
 
 
 def jwt(bench):
-    """In a database whose activities are the users': nobody may register another's by a JWT. ES256 is the signature that is
-    dearer to check."""
+    """Uses a database in which users own the activities, because a JWT permits only the user's own. ES256 is the more
+    expensive signature to check."""
     bench.database.prepare(bench.options.count, DATABASE, fan_out=False, users=USERS)
     url, key = bench.database.url_of(DATABASE), bench.database.key(DATABASE)
     ours = bench.start("pushreg-jwt", services.registry(bench.database, "pushreg-jwt", url=url))
@@ -41,7 +41,7 @@ def jwt(bench):
 
 
 def trust(service, key, private):
-    """Tells the service how to check the JWTs."""
+    """Configures the service to check the JWTs."""
     public = signer.algorithms.ECAlgorithm.to_jwk(private.public_key())
     keys = [{**json.loads(public), "kid": "es256", "alg": "ES256", "use": "sig"}]
     settings = {"issuer": ISSUER, "audience": AUDIENCE, "jwks": {"keys": keys}}
@@ -49,7 +49,7 @@ def trust(service, key, private):
 
 
 def sign(private, count, path):
-    """Writes JWTs that no service has seen, each behind the number of its user."""
+    """Writes new JWTs, each after the number of its user."""
     now = int(time.time())
     with open(path, "w", encoding="utf-8") as file:
         for number in range(count):

@@ -36,18 +36,18 @@ end
 local tail = string.rep("cd", 68)
 local function token() return string.format("%012x%012x", random(0, 2^48 - 1), random(0, 2^48 - 1)) .. tail end
 
--- The token that seed.sql gives an activity.
+-- The token of an activity in seed.sql.
 local seeded = string.rep("ab", 72)
 local function seededToken(activity) return string.format("%016x", activity) .. seeded end
 
--- Numbers that no other thread and no earlier call has.
+-- Numbers that are unique over threads and calls.
 local turn = 0
 local function fresh()
     turn = turn + 1
     return (turn - 1) * option.threads + number + 1
 end
 
--- Goes through all names or installations in turns, so that no two calls under way are about one of them.
+-- Uses all names or installations in turns, so that concurrent calls use different ones.
 local function thing() return fresh() % option.count end
 
 local function call(method, path, body)
@@ -83,7 +83,7 @@ function kinds.batch()
     end) .. "]}")
 end
 
--- Reports under way have no tokens in common.
+-- Concurrent reports have different tokens.
 function kinds.feedback()
     local part, parts = fresh() % 64, 64
     local timestamp = clock(0) * 1000
@@ -93,7 +93,7 @@ function kinds.feedback()
     end) .. "]}")
 end
 
--- By a token and a name alone.
+-- By a token and a name only.
 function kinds.short()
     return call("POST", app .. "/activities", string.format(
         '{"token":"%s","observedAt":"%s","alias":"l-%d"}', token(), now(), thing()))
@@ -115,7 +115,7 @@ function kinds.full()
         end) .. "]}")
 end
 
--- By users' JWTs, a line each with the user's number: a user registers only the user's own activities.
+-- By users' JWTs, one per line with the user's number, because a user registers only own activities.
 local line = 0
 function kinds.jwt()
     line = line % #jwts + 1
@@ -124,8 +124,8 @@ function kinds.jwt()
     return registration(rest + option.users * random(rest == 0 and 1 or 0, math.floor(option.count / option.users) - 1))
 end
 
--- Activities from their starts to their ends: each rotates five times and is then ended or left to expire, and another one
--- starts in its place. Steps below zero have no activity yet; at the beginning they are of all ages.
+-- Activities from start to end: each rotates five times, is ended or left to expire, and is replaced by a new one. Steps
+-- below zero have no activity yet, so the first activities start at different times.
 local rotations, at = 5, 0
 function kinds.life()
     at = at % #places + 1
@@ -170,7 +170,7 @@ function init(arguments)
         return make()
     end
     if option.rate then
-        -- What falls behind is sent at once.
+        -- A late call is sent immediately.
         local due, interval = monotonic(), option.threads / option.rate
         function delay()
             due = due + interval
@@ -178,7 +178,7 @@ function init(arguments)
         end
     end
     if arguments[1] == "full" then
-        -- Items are refused in their positions.
+        -- Refused items have errors in their positions.
         function response(_, _, body)
             if body:find('"problem"', 1, true) then problems = problems + 1 end
         end

@@ -1,4 +1,4 @@
-"""What followers of the change feed cost those who register, and how soon they hear of a change."""
+"""The cost of followers of the change feed for registrations, and the delay of changes."""
 
 import json
 import subprocess
@@ -10,12 +10,12 @@ import urllib.request
 import services
 
 PATH = "/v1/apps/com.example.food/production/changes"
-# Registrations one after the other whose delay is measured.
+# Sequential registrations for the measurement of delays.
 SAMPLES = 200
 
 
 class Followers:
-    """Streams of changes that are read and thrown away, by curl: a reader of our own would cost more than the service."""
+    """Streams of changes that curl reads and discards, because a reader in Python would cost more than the service."""
 
     def __init__(self, bench, count, query):
         address = bench.service("pushreg").address
@@ -70,7 +70,7 @@ def changes(bench):
 
 
 def when_there_is_room(request):
-    """Followers that went are noticed when they are next told something, within ten seconds."""
+    """The service notices a closed stream at its next write, within ten seconds."""
     for _ in range(30):
         try:
             return urllib.request.urlopen(request, timeout=60)
@@ -78,7 +78,7 @@ def when_there_is_room(request):
             if error.code != 503:
                 raise
             time.sleep(0.5)
-    raise SystemExit("the service takes no more followers")
+    raise SystemExit("the service accepts no more followers")
 
 
 def quantile(times):
@@ -86,7 +86,7 @@ def quantile(times):
 
 
 def delays(bench, samples=SAMPLES):
-    """Milliseconds from the answer to a registration until a follower of its name has it, sorted."""
+    """Sorted milliseconds from the response to a registration until a follower of its name receives the change."""
     service = bench.service("pushreg")
     query = "?alias=" + urllib.request.quote("liveactivityId:followed")
     request = urllib.request.Request(
@@ -113,12 +113,12 @@ def delays(bench, samples=SAMPLES):
         body = {"token": f"{time.monotonic_ns():016x}" + "ab" * 36, "aliases": {"liveactivityId": "followed"}}
         services.call(service, "PUT", f"/production/activities/{name}", bench.key, body)
         answered[name] = time.monotonic()
-        # In every phase of the poller's interval.
+        # Waits, so that the samples cover every phase of the poller's interval.
         time.sleep(0.037)
     deadline = time.monotonic() + 60
     while len(told) < samples and time.monotonic() < deadline:
         time.sleep(0.05)
     missing = samples - len(told)
     if missing:
-        raise SystemExit(f"{missing} of {samples} changes were not told")
+        raise SystemExit(f"{missing} of {samples} changes were not received")
     return sorted((told[name] - answered[name]) * 1000 for name in answered)

@@ -1,4 +1,4 @@
-"""A private Postgres, durable as in production, with the registry's schema and seeds."""
+"""A private Postgres with production durability, and with the registry's schema and seeds."""
 
 import glob
 import hashlib
@@ -10,9 +10,9 @@ import sys
 DIRECTORY = os.environ.get("BENCH_DIR", "/var/tmp/pushreg-bench")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PUSHREG = os.path.join(DIRECTORY, "bin", "pushreg")
-# A quarter of the machine's memory, as Postgres's manual advises for a server of its own.
+# A quarter of the memory, as Postgres's manual advises for a dedicated server.
 SHARED_MEBIBYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 // 2**20
-# Settings for such a machine; everything that costs durability stays on.
+# Settings for such a machine. Durability is not reduced.
 SETTINGS = {
     "shared_buffers": f"{SHARED_MEBIBYTES}MB", "max_wal_size": "16GB", "checkpoint_timeout": "30min", "max_connections": "200",
     "listen_addresses": "", "unix_socket_directories": DIRECTORY, "log_min_messages": "warning",
@@ -20,13 +20,13 @@ SETTINGS = {
 }
 
 
-# Of 2 MiB each: what shared_buffers takes, and some more for what is kept about them.
+# Pages of 2 MiB for shared_buffers and their overhead.
 HUGE_PAGES = SHARED_MEBIBYTES * 107 // 200
 HUGE_PAGES_FILE = "/proc/sys/vm/nr_hugepages"
 
 
 def huge_pages():
-    """How many the kernel keeps; none where it knows no such thing."""
+    """The number of huge pages that the kernel reserves, or 0 without support."""
     try:
         with open(HUGE_PAGES_FILE, encoding="utf-8") as file:
             return int(file.read())
@@ -35,7 +35,7 @@ def huge_pages():
 
 
 def keep_huge_pages(count):
-    """Has the kernel keep so many, if it may be told and has them."""
+    """Makes the kernel reserve huge pages, if permitted and available."""
     try:
         with open(HUGE_PAGES_FILE, "w", encoding="utf-8") as file:
             file.write(str(count))
@@ -44,7 +44,7 @@ def keep_huge_pages(count):
 
 
 def read_files(directory):
-    """Has the kernel read all files of a server's databases, as far as its memory goes."""
+    """Makes the kernel read all files of a server's databases, up to its memory."""
     for path in files_of(os.path.join(directory, "base")):
         with open(path, "rb") as file:
             while file.read(2**20):
@@ -52,7 +52,7 @@ def read_files(directory):
 
 
 def forget_files(directory):
-    """Has the kernel drop what it has read: all files by root, those of the directory by others."""
+    """Makes the kernel drop its cached files: all files as root, otherwise only the files of the directory."""
     os.sync()
     try:
         with open("/proc/sys/vm/drop_caches", "w", encoding="utf-8") as file:
@@ -83,7 +83,7 @@ def children_of(parent):
 
 
 def cpu_of(parent):
-    """Seconds of CPU that a process and its children have used."""
+    """CPU seconds of a process and its children."""
     ticks = 0
     for pid in [parent, *children_of(parent)]:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
@@ -93,7 +93,7 @@ def cpu_of(parent):
 
 
 def schema():
-    """The digest that the migrations are known by."""
+    """The digest of the migrations."""
     digest = hashlib.sha256()
     for path in sorted(glob.glob(os.path.join(HERE, "..", "..", "..", "sql", "migrations", "*.sql"))):
         with open(path, "rb") as file:
@@ -114,7 +114,7 @@ class Cluster:
             os.chown(DIRECTORY, pwd.getpwnam(self.user).pw_uid, -1)
         if not os.path.exists(os.path.join(self.data, "PG_VERSION")):
             self.as_user(tool("initdb"), "-D", self.data, "-A", "trust", "-U", self.user, "-E", "UTF8", "--locale=C.UTF-8")
-        # Postgres takes them where there are enough: looking up rows all over a large table is a quarter cheaper then.
+        # Postgres uses huge pages if enough are free. Random lookups in a large table then cost a quarter less.
         self.huge_pages = huge_pages()
         if self.huge_pages < HUGE_PAGES:
             keep_huge_pages(HUGE_PAGES)
@@ -126,7 +126,7 @@ class Cluster:
         return self
 
     def __exit__(self, *_):
-        # It does not run where a restart went wrong.
+        # Postgres does not run after a failed restart.
         if os.path.exists(os.path.join(self.data, "postmaster.pid")):
             self.shut_down()
         self.give_back_huge_pages()
@@ -140,7 +140,7 @@ class Cluster:
         self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-t", "300", "-m", "fast", "stop")
 
     def restart(self, prepare_files):
-        """Begins again with nothing in Postgres's memory; the kernel's may be read or dropped before."""
+        """Restarts Postgres with empty memory. `prepare_files` can fill or drop the kernel's cache before."""
         self.shut_down()
         prepare_files(self.data)
         self.start()
@@ -170,7 +170,7 @@ class Cluster:
         return self.url.replace("dbname=postgres", f"dbname={database}")
 
     def prepare(self, count, database="bench", fan_out=True, users=0):
-        """Makes the database anew from a seeded one, so that every run begins with the same."""
+        """Creates the database again from a seeded one, so every run starts with the same data."""
         seeded = self.seeded(count, f"{database}_seeded", fan_out, users)
         self.psql("-c", f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", database="postgres")
         self.psql("-c", f"CREATE DATABASE {database} TEMPLATE {seeded} STRATEGY file_copy", database="postgres")
@@ -180,13 +180,13 @@ class Cluster:
         self.psql("-c", WARMING, database=database)
 
     def seeded(self, count, database, fan_out=False, users=0):
-        """Fills a database unless it was; gives its name. Whoever only reads needs no copy of it."""
+        """Fills a database if necessary, and returns its name. Measurements that only read use it without a copy."""
         if not self.is_fresh(database, count):
             self.seed(count, database, fan_out, users)
         return database
 
     def is_fresh(self, database, count):
-        """Activities live eight hours, and a schema until the next one."""
+        """Whether the seeds are usable: activities live eight hours, and the schema can change."""
         if not self.psql("-Atc", f"SELECT 1 FROM pg_database WHERE datname = '{database}'", database="postgres"):
             return False
         query = f"""
@@ -206,7 +206,7 @@ class Cluster:
         self.psql("-c", f"CREATE TABLE bench_seeds AS SELECT {count} AS count, '{schema()}' AS schema, now() AS made_at; CHECKPOINT", database=database)
 
     def empty(self, database):
-        """Makes a database anew, with the schema and one app."""
+        """Creates an empty database with the schema and one app."""
         self.psql("-c", f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", database="postgres")
         self.psql("-c", f"CREATE DATABASE {database}", database="postgres")
         self.pushreg("migrate", database=database)
@@ -221,8 +221,8 @@ class Cluster:
         ).stdout.strip()
 
 
-# Otherwise the first reads from the disk would slow down the service that is measured first.
-# Where not all has room, what resolves read is what stays, as it would after some minutes of them.
+# Otherwise the first reads from disk would slow down the service that is measured first.
+# If memory is too small, the relations of resolves come last and stay in memory, as after some minutes of resolves.
 WARMING = """
     CREATE EXTENSION IF NOT EXISTS pg_prewarm;
     SELECT pg_prewarm(oid) FROM (

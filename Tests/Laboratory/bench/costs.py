@@ -1,4 +1,4 @@
-"""What a request costs: processor time, the write-ahead log, and walks down indexes."""
+"""The cost of a request: processor time, write-ahead log, and index scans."""
 
 import os
 import statistics
@@ -13,7 +13,7 @@ from harness import note
 
 
 def flame(bench):
-    """Draws where the service's time goes."""
+    """Draws a flame graph of the service."""
     for kind in ("resolve", "register"):
         path = os.path.join(DIRECTORY, f"{kind}.svg")
         record(bench, kind, path)
@@ -30,14 +30,14 @@ def costs(bench):
 
 
 def cost(bench, kind):
-    """Microseconds of CPU a request, of the service and of Postgres."""
+    """Microseconds of CPU per request, of the service and of Postgres."""
     counters = [bench.service("pushreg").cpu, bench.database.cpu]
     before = [count() for count in counters]
     requests = bench.load("pushreg", kind)["requests"]
     return [(count() - first) / requests * 1e6 for count, first in zip(counters, before)]
 
 
-# Rotations that are measured of each service; fewer where the whole bench is a small one.
+# Rotations to measure per service; fewer in a small bench.
 ROTATIONS = 20_000
 INDEXES = """
     SELECT x.indexrelname, x.idx_scan, io.idx_blks_hit + io.idx_blks_read
@@ -46,11 +46,11 @@ INDEXES = """
 
 
 def wal(bench):
-    """Bytes of write-ahead log a rotation, right after a checkpoint: then the first change of a page logs all of it."""
+    """Bytes of write-ahead log per rotation after a checkpoint. The first change of a page then logs the whole page."""
     count = min(ROTATIONS, bench.options.count)
-    # Connections of others would have something left to tell.
+    # Other connections could report counts later.
     bench.stop()
-    # It would write, and read indexes, whenever it likes.
+    # Autovacuum would write, and read indexes, at any time.
     set_autovacuum(bench.database, "off")
     try:
         rounds = bench.rounds(ours=lambda: rotate(bench, services.registry, count))["ours"]
@@ -77,7 +77,7 @@ def rotate(bench, start, count):
     service = bench.start("wal", start(database, "wal"))
     database.psql("-c", "CHECKPOINT")
     before, indexes = position(database), index_counts(database)
-    # About as many as asked for.
+    # Approximately the requested number.
     count = generators.load(service, "register", bench.key, 0, requests=count, count=bench.options.count)["requests"]
     bench.end("wal")
     wait_for_backends(database)
@@ -91,18 +91,18 @@ def rotate(bench, start, count):
 
 
 def position(database):
-    """Where the log is, as text and in bytes, and how many images of full pages have been written."""
+    """The position of the log as text and in bytes, and the number of full-page images."""
     query = "SELECT lsn, lsn - '0/0', wal_fpi FROM pg_current_wal_insert_lsn() AS lsn CROSS JOIN pg_stat_wal"
     return database.psql("-Atc", query).split("|")
 
 
 def image_bytes(database, first, last):
-    """Bytes of images of full pages between two places; the extension came with Postgres 15."""
+    """Bytes of full-page images between two positions. Needs the extension of Postgres 15."""
     try:
         database.psql("-c", "CREATE EXTENSION IF NOT EXISTS pg_walinspect")
         return int(database.psql("-Atc", f"SELECT sum(fpi_size) FROM pg_get_wal_stats('{first}', '{last}')"))
     except subprocess.CalledProcessError as error:
-        note(f"   images of full pages are not measured: {error.stderr.strip()}")
+        note(f"   full-page images are not measured: {error.stderr.strip()}")
         return 0
 
 
@@ -112,10 +112,10 @@ def index_counts(database):
 
 
 def wait_for_backends(database):
-    """Until all have ended: then each has told what it has counted."""
+    """Waits until all connections have ended, because they then have reported their counts."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'bench' AND pid <> pg_backend_pid()"
     for _ in range(100):
         if database.psql("-Atc", query) == "0":
             return
         time.sleep(0.1)
-    raise SystemExit("somebody else is connected to the database")
+    raise SystemExit("another client is connected to the database")

@@ -1,4 +1,4 @@
-"""A flame graph of the service under load: what `perf` sampled, as an SVG whose boxes are as wide as their share."""
+"""A flame graph of the service under load: samples of `perf` as an SVG with boxes in proportion to their share."""
 
 import collections
 import html
@@ -15,7 +15,7 @@ FRAME = re.compile(r"\s+[0-9a-f]+ (.*?)(\+0x[0-9a-f]+)? \(")
 
 
 def record(bench, kind, path):
-    """Samples the service while it is under load of a kind, and draws what it did."""
+    """Samples the service under a kind of load, and draws the samples."""
     if shutil.which("perf") is None:
         raise SystemExit("perf is not installed: apt-get install linux-perf")
     service = bench.service("pushreg")

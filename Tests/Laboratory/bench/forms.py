@@ -1,12 +1,12 @@
-"""The other ways to register: by a name alone, by an installation's full state, and start tokens."""
+"""Other registrations: by a name alone, by an installation's full state, and of start tokens."""
 
 from harness import Figure
 
-# Names, activities or installations of each kind, all known before it is measured: then each request rotates.
+# The number of names, activities or installations of each kind. All exist before the measurement, so each request rotates.
 THINGS = 20_000
-# A full state is a heavy call, of which one key may make 32 at once.
+# A full state is a heavy call, and a key may make 32 at once.
 HEAVY = 16
-# By name: the kind of call, things a request, connections.
+# By name: the kind of call, items per request, connections.
 FORMS = {
     "by a name alone": ("short", 1, 64),
     "in full states of 1 activity": ("full", 1, HEAVY),

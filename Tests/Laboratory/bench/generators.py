@@ -1,4 +1,4 @@
-"""The programs that put load on a service: wrk with calls.lua, and h2load for HTTP/2, which wrk does not speak."""
+"""The load generators: wrk with calls.lua, and h2load for HTTP/2, which wrk does not support."""
 
 import json
 import os
@@ -10,8 +10,8 @@ from cluster import DIRECTORY, HERE
 
 
 def load(service, kind, key, seconds, connections=64, is_refusable=False, **options):
-    """Makes calls of a kind for some seconds, or until there were so many `requests`. Options are those of calls.lua. All
-    answers must be good, unless calls may be refused."""
+    """Makes calls of a kind for some seconds, or a number of `requests`, with options of calls.lua. All responses must be
+    good, unless refusals are permitted."""
     threads = min(2, connections)
     if "requests" in options:
         seconds = 3600
@@ -23,7 +23,7 @@ def load(service, kind, key, seconds, connections=64, is_refusable=False, **opti
     output, used = run(command, key)
     result = json.loads(output.splitlines()[-1])
     good = result["answers"] - result["refused"]
-    # Two rotations of one activity in the same millisecond: the greater token wins, and the other one is refused.
+    # With two rotations of an activity in the same millisecond, the greater token wins and the other is refused.
     tolerated = good // 1000 if kind in ("register", "jwt") else 0
     if not good or not is_refusable and (result["broken"] or result["refused"] > tolerated):
         raise SystemExit(f"{service.name}: {result} of calls of the kind {kind}; see {service.log.name}")
@@ -34,7 +34,7 @@ def load(service, kind, key, seconds, connections=64, is_refusable=False, **opti
 
 
 def h2load(service, key, seconds, arguments, scheme, count):
-    """Resolves by h2load. Each of its connections walks one list of aliases, so its figures compare with its own alone."""
+    """Resolves with h2load. All its connections use one list of aliases, so compare its figures only with each other."""
     paths = os.path.join(DIRECTORY, "paths.txt")
     with open(paths, "w", encoding="utf-8") as file:
         for _ in range(100_000):
@@ -52,7 +52,7 @@ def h2load(service, key, seconds, arguments, scheme, count):
 
 
 def run(command, key):
-    """The output of a program, and the seconds of CPU that it used."""
+    """The output of a program, and its CPU seconds."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "BENCH_KEY": key}) as process:
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)

@@ -1,4 +1,4 @@
-"""What all measurements share: services that run, turns that are fair, and the table that the figures go to."""
+"""The parts that all measurements share: running services, fair turns, and the table of figures."""
 
 import statistics
 import sys
@@ -13,7 +13,7 @@ CLIENTS = [8, 16, 32, 64]
 
 
 class Figure(NamedTuple):
-    """A median, with the share of the machine's CPU that the load generator used."""
+    """A median, with the load generator's share of the machine's CPU."""
 
     value: float
     generator: float
@@ -36,7 +36,7 @@ class Bench:
         return self.running[name]
 
     def start(self, name, service):
-        """Keeps a service of a measurement's own, which is stopped whatever comes between."""
+        """Runs a separate service for a measurement, and always stops it."""
         self.running[name] = service
         return service
 
@@ -56,7 +56,7 @@ class Bench:
         return generators.load(service, kind, key, seconds or self.options.seconds, **options)
 
     def rounds(self, **runs):
-        """Runs each in turns, beginning with another one in each round; gives what each gave, in a list."""
+        """Runs the functions in turns, and starts each round with another one. Returns a list of results for each."""
         names = list(runs)
         results = {name: [] for name in names}
         for name in names:
@@ -69,14 +69,14 @@ class Bench:
         return results
 
     def turns(self, **runs):
-        """The medians of runs that give numbers."""
+        """The medians of runs that return numbers."""
         results = self.rounds(**runs)
         for name, values in results.items():
             note(f"   {name}: {' '.join(f'{value:.0f}' for value in values)}")
         return {name: statistics.median(values) for name, values in results.items()}
 
     def figures(self, what, **runs):
-        """The medians of one of the values that the load generator prints, of runs that give all of them."""
+        """The medians of one value of the load generator, from runs that return all values."""
         figures = {}
         for name, results in self.rounds(**runs).items():
             note(f"   {name}: {' '.join(f'{result[what]:.0f}' for result in results)}")
@@ -84,7 +84,7 @@ class Bench:
         return figures
 
     def pgbench(self, path):
-        """With the number of clients that is best at it."""
+        """The result with the best number of clients."""
         if path not in self.best_clients:
             rates = {n: statements.pgbench(self.database, path, 2, n) for n in CLIENTS}
             self.best_clients[path] = max(rates, key=rates.get)

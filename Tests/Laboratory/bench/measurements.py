@@ -42,7 +42,7 @@ def resolve(bench):
 
 
 def flush(bench):
-    """A commit takes 2 ms: the server sleeps so long before each flush, which others may share."""
+    """A commit takes 2 ms: the server sleeps before each flush, and other commits can share the flush."""
     bench.start("onetable", services.onetable(bench.database, bench.options.count))
     bench.database.psql("-c", "ALTER SYSTEM SET commit_delay = 2000")
     bench.database.psql("-c", "ALTER SYSTEM SET commit_siblings = 0")
@@ -67,7 +67,7 @@ def single(bench):
 
 
 def latency(bench):
-    """At 70 % of Go's highest rate, so that both keep up. wrk counts from the moment when it sends."""
+    """At 70 % of Go's highest rate, so that both keep up. wrk measures latency from the moment of sending."""
     rate = 0.7 * statistics.median(bench.load("pgx", "resolve")["rate"] for _ in range(3))
     times = bench.turns(
         pushreg=lambda: bench.load("pushreg", "resolve", rate=rate)["p99"],
@@ -78,7 +78,7 @@ def latency(bench):
 
 
 def many(bench, what, kind, single, size, must, aim, **options):
-    """Things a second in batches, against things a second one by one."""
+    """Items per second in batches, compared with single calls per second."""
     rates = bench.turns(
         batches=lambda: bench.load("pushreg", kind, size=size, **options)["rate"] * size,
         single=lambda: bench.load("pushreg", single)["rate"],
@@ -91,8 +91,8 @@ def batch(bench):
 
 
 def feedback(bench):
-    """All of them 410s, of which most drop a token: lesser reports cost less."""
-    # Some ten requests a second, of which only whole ones count: a short run would miss much of the last ones.
+    """Reports of 410s, and most of them drop a token. Other reports cost less."""
+    # About ten requests per second, and only complete ones count, so a short run would lose much of the last ones.
     seconds = 4 * bench.options.seconds
     many(bench, "feedback of 1,000, tokens/s: registers/s", "feedback", "register", 1000, 3, 6, connections=8, seconds=seconds)
 
@@ -104,7 +104,7 @@ def time_of(command, **options):
 
 
 def stream(bench, name):
-    """Milliseconds until all activities of the one alias have come; the last line says how many there were."""
+    """Milliseconds until all activities of one alias have arrived. The last line has their number."""
     path = "/v1/apps/com.example.food/production/aliases/matchId/m-1/activities"
     address = bench.service(name).address
     script = f"curl -sS -N -H 'Accept: application/x-ndjson' -H @- http://{address}{path} | tail -n 1"
@@ -115,7 +115,7 @@ def stream(bench, name):
 
 
 def copy(bench):
-    """psql's COPY of what a page reads, without its end."""
+    """psql's COPY of the query of a page, without its limit."""
     query = statements.texts("resolve", {
         # The first app's scope in production.
         "scope": "2::bigint", "kind": "'matchId'::text", "value": "'m-1'::text", "after": "0::bigint",
@@ -134,7 +134,7 @@ def fan_out(bench):
 
 
 def memory(bench):
-    """The highest of services of their own, after the hot paths and after a fan-out."""
+    """The peak memory of separate services, after the hot paths and after a fan-out."""
     def hot_paths():
         for kind in ("resolve", "register"):
             bench.load("memory", kind)
@@ -149,7 +149,7 @@ def memory(bench):
 
 
 def overload(bench):
-    """From 2,000 connections, as fast as they can; and the latency half a second later."""
+    """The highest rate with 2,000 connections, and the latency half a second later."""
     single = bench.rates.get("resolve") or statistics.median(bench.load("pushreg", "resolve")["rate"] for _ in range(3))
     calm, good, after = [], [], []
     for _ in range(bench.options.rounds):
@@ -164,10 +164,10 @@ def overload(bench):
                     lower_is_better=True)
 
 
-# Measurements that run only when they are named: they are long, or need more than is installed.
+# Measurements that run only with --only, because they are long or need more packages.
 EXTRA = {"sizes": sizes, "flame": flame, "first": first, "cold": cold, "soak": soak}
 
-# In the order in which they run: feedback is last, because the peers do not know what a dropped token is.
+# In the order in which they run. Feedback is last, because the peers do not support dropped tokens.
 MEASUREMENTS = {
     "hello": hello, "resolve": resolve, "single": single, "latency": latency, "batch": batch,
     "flush": flush, "fan-out": fan_out, "memory": memory, "overload": overload, "costs": costs, "protocols": protocols,

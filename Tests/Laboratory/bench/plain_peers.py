@@ -1,4 +1,4 @@
-"""The least that would do: one table without rules, and Redis. What the registry's rules cost beside them."""
+"""The simplest peers: one table without rules, and Redis. They show the cost of the registry's rules."""
 
 import services
 
@@ -21,7 +21,7 @@ def plain_peers(bench):
 
 
 def check(bench, name):
-    """A service that finds nothing is fast."""
+    """Checks that a service finds the token, because an empty result is fast."""
     found = services.call(bench.service(name), "GET", "/sandbox/aliases/orderId/o-7/activities", bench.key)
     if [len(activity["token"]) for activity in found["activities"]] != [160]:
         raise SystemExit(f"{name} resolves o-7 to {found}")

@@ -8,7 +8,7 @@ import services
 from cluster import DIRECTORY
 
 PLAIN = ("--h1", "-c", "64")
-# The arguments of h2load, and the goal against plain HTTP/1.1.
+# The arguments of h2load, and the goal compared with plain HTTP/1.1.
 WAYS = {
     "TLS 1.3, 64 connections": (PLAIN, (None, None)),
     "HTTP/2 with TLS 1.3, 64 connections": (("-c", "64"), (0.6, 0.8)),
@@ -17,7 +17,7 @@ WAYS = {
 
 
 def certificate():
-    """The paths of a certificate of this address, which is its own issuer, and of its key."""
+    """The paths of a self-signed certificate for this address and of its key."""
     paths = [os.path.join(DIRECTORY, name) for name in ("certificate.pem", "certificate-key.pem")]
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "7",

@@ -1,6 +1,6 @@
--- Activities a-1 to a-:count of com.example.food, each with its token and under an alias: (orderId, o-<n>) in sandbox,
--- where :fan_out is 0; all under (matchId, m-1) in production, where it is 1. They are nobody's where :users is 0, else those
--- of the users u-0 to u-<users - 1> in turns.
+-- Activities a-1 to a-:count of com.example.food, each with a token and an alias. If :fan_out is 0, the aliases are
+-- (orderId, o-<n>) in sandbox; if it is 1, all activities have (matchId, m-1) in production. If :users is 0, they have no
+-- owner; otherwise the users u-0 to u-<users - 1> own them in turns.
 -- psql -v count=1000000 -v fan_out=0 -v users=0 -v environment=sandbox -f seed.sql
 SET statement_timeout = 0;
 

@@ -21,12 +21,12 @@ def free_port():
 
 
 class Service:
-    """A process that listens on a port of its own, or on a socket."""
+    """A process that listens on its own port or on a socket."""
 
     def __init__(self, name, command, environment=None, path=None):
         self.name = name
         self.path = path
-        # The kinds of calls that it has answered.
+        # The kinds of calls that were already made to it.
         self.warmed = set()
         self.address = f"127.0.0.1:{free_port()}"
         self.log = open(os.path.join(DIRECTORY, f"{name}.log"), "w", encoding="utf-8")
@@ -41,7 +41,7 @@ class Service:
             raise
 
     def wait(self):
-        """Minutes, for some fill their tables first."""
+        """Waits for minutes, because some services fill their tables first."""
         for _ in range(3000):
             if self.process.poll() is not None:
                 raise SystemExit(f"{self.name} ended; see {self.log.name}")
@@ -61,7 +61,7 @@ class Service:
         self.process.wait()
 
     def memory(self):
-        """Resident memory of the process in MiB: now, and at its highest."""
+        """Resident memory of the process in MiB: now, and its peak."""
         with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as lines:
             sizes = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in lines if line.startswith("Vm")}
         return sizes["VmRSS"], sizes["VmHWM"]
@@ -87,7 +87,7 @@ def pgx(database, name="pgx", *arguments, url=None):
 
 
 def onetable(database, count, name="onetable"):
-    """Go before one table, in a database of its own that it fills."""
+    """Go with one table, in a separate database that it fills."""
     if not database.psql("-Atc", f"SELECT 1 FROM pg_database WHERE datname = 'bench_{name}'", database="postgres"):
         database.psql("-c", f"CREATE DATABASE bench_{name}", database="postgres")
     command = [
@@ -100,7 +100,7 @@ def onetable(database, count, name="onetable"):
 
 
 def redis_server():
-    """A Redis that answers for a write when the disk has it. It does not rewrite its file meanwhile, which spares it work."""
+    """A Redis that acknowledges a write after the disk has it. It never rewrites its file, which saves work."""
     directory = os.path.join(DIRECTORY, "redis")
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
@@ -113,7 +113,7 @@ def redis_server():
 
 
 def redis(database, count, server):
-    """Go before a Redis, which it fills."""
+    """Go with a Redis that it fills."""
     command = [
         os.path.join(BINARIES, "redis"), "-socket", server.path, "-registry", database.url_of("bench"), "-count", str(count),
         "-address", "{address}",
@@ -122,7 +122,7 @@ def redis(database, count, server):
 
 
 def call(service, method, path, key, body=None):
-    """One request, and what it answers."""
+    """Makes one request and returns the response."""
     request = urllib.request.Request(
         f"http://{service.address}/v1/apps/com.example.food{path}", method=method, data=body and json.dumps(body).encode(),
         headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"},

@@ -1,4 +1,4 @@
-"""Databases of several sizes: empty ones, large ones, and large ones right after a start."""
+"""Databases of several sizes: empty, large, and large right after a start."""
 
 import statistics
 
@@ -36,7 +36,7 @@ RESTARTS = {"of Postgres": read_files, "of the machine": forget_files}
 
 
 def cold(bench):
-    """Resolve right after Postgres has begun again, with its files in the kernel's memory, and after the machine has."""
+    """Resolve right after a restart of Postgres, with its files in the kernel's cache, and after a restart of the machine."""
     if not bench.options.sizes:
         raise SystemExit("cold needs --sizes: 10,000,000 activities take long to fill")
     bench.stop()
@@ -65,8 +65,8 @@ FIRST, LATER = 200_000, 60_000
 
 
 def first(bench):
-    """New activities into empty databases whose tables were never analyzed, and more of ours once they are."""
-    # Fewer where the whole bench is a small one.
+    """New activities in empty databases without statistics, and more in ours after ANALYZE."""
+    # Fewer in a small bench.
     number = min(FIRST, bench.options.count)
 
     def run(service, key, already=0, requests=number):
@@ -82,7 +82,7 @@ def first(bench):
         url, key = bench.database.url_of(database), bench.database.key(database)
         early = run(services.registry(bench.database, "pushreg-first", url=url), key)
         bench.database.psql("-c", "ANALYZE", database=database)
-        # Some more than asked for were made.
+        # A few more than requested were made.
         later.append(run(services.registry(bench.database, "pushreg-later", url=url), key, 2 * number, LATER)["rate"])
         return early
 

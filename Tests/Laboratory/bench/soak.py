@@ -1,4 +1,4 @@
-"""Hours in small: activities that start, rotate, end or expire, and go, at half of what the service can do."""
+"""A day in short: activities start, rotate, end or expire, and are deleted, at half of the service's highest rate."""
 
 import os
 import threading
@@ -21,8 +21,8 @@ CLEANING = """
 """
 
 
-# Postgres's own, so that each sixth of an hour has two: after one, the first change of a page is logged with all of the page. Of the
-# bench's, which are half an hour apart, the first sixth has none.
+# Postgres's default interval, so each sixth of an hour has two checkpoints. After a checkpoint, the first change of a page logs
+# the whole page. With the bench's interval of half an hour, the first sixth would have none.
 CHECKPOINTS = "5min"
 
 
@@ -33,7 +33,7 @@ def soak(bench):
     seconds = bench.options.minutes * 60
     lifetime = max(2, seconds / 12)
     rate = peak(bench) / 2
-    # From its start to its last rotation an activity takes six turns of all that are open: six tenths of its lifetime.
+    # From its start to its last rotation, an activity takes six turns of all open activities: six tenths of its lifetime.
     opened = max(64, round(rate * lifetime / 10))
     key = prepare(bench, lifetime)
     service = start(bench, lifetime)
@@ -41,7 +41,7 @@ def soak(bench):
     counters = {"the service": service.cpu, "Postgres": bench.database.cpu}
     before = {name: count() for name, count in counters.items()}
     with AutovacuumWatch(bench.database) as watch:
-        # Each part begins activities of its own; those that the part before left running expire meanwhile.
+        # Each part starts new activities. Open activities of the previous part expire meanwhile.
         results = [
             bench.load("soak", "life", seconds=seconds / PARTS, key=key, rate=rate, open=opened, first=part * PART,
                        is_refusable=True) for part in range(PARTS)
@@ -61,7 +61,7 @@ def report(bench, results, cleaning):
     bench.table.add(f"p99 µs of the last sixth of {minutes} of lives: of the first", last, first, last / first, 1.3, 1.1,
                     lower_is_better=True, generator=[result["generator"] for result in (results[-1], results[0])])
     refused, good = (sum(result[what] for result in results) for what in ("refused", "requests"))
-    bench.table.add("the same time: answers that were not good, in a million", 1e6 * refused / (refused + good))
+    bench.table.add("the same time: failed responses per million", 1e6 * refused / (refused + good))
     used, fresh = compared_sizes(bench.database)
     bench.table.add(f"MiB of tables and indexes after {minutes}, without events: freshly written", used, fresh, used / fresh,
                     2.0, 1.5, lower_is_better=True)
@@ -69,7 +69,7 @@ def report(bench, results, cleaning):
 
 
 def peak(bench):
-    """Steps of lives a second, as fast as it goes."""
+    """The highest rate of steps per second."""
     key = prepare(bench)
     start(bench)
     rate = bench.load("soak", "life", seconds=5 * bench.options.seconds, key=key)["rate"]
@@ -78,8 +78,8 @@ def peak(bench):
 
 
 def prepare(bench, lifetime=None):
-    """An empty database. Its tombstones go sooner than the registry's settings allow, which keep them for an hour at least,
-    lest a request that is an hour late bring one back: here none is late."""
+    """An empty database. Its tombstones are deleted sooner than settings permit. They normally stay for at least an hour
+    because requests can be late, but no request is late here."""
     bench.database.empty(DATABASE)
     if lifetime:
         bench.database.psql("-c", f"""
@@ -93,14 +93,14 @@ def prepare(bench, lifetime=None):
 
 def start(bench, lifetime=600):
     url = bench.database.url_of(DATABASE)
-    # The later one counts.
+    # The later option wins.
     sweep = f"PT{max(1, round(lifetime / 10))}S"
     return bench.start("soak", services.registry(bench.database, "soak", "--sweep-interval", sweep, url=url))
 
 
 def compared_sizes(database):
-    """MiB of what there is, and of the same rows written anew. Events are only added and go by the day: they cannot bloat, and
-    would hide what does."""
+    """MiB of the tables, and of a fresh copy of their rows. Without events: they are only added, and dropped by the day, so they
+    cannot bloat and would hide the bloat of other tables."""
     database.psql("-c", f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)", database="postgres")
     database.psql("-c", f"CREATE DATABASE {COPY} TEMPLATE {DATABASE} STRATEGY file_copy", database="postgres")
     database.psql("-c", "SET statement_timeout = 0", "-c", "VACUUM FULL", database=COPY)
@@ -114,7 +114,7 @@ def compared_sizes(database):
 
 
 class AutovacuumWatch:
-    """Adds up what autovacuum's workers use, who come and go."""
+    """Adds up the CPU of autovacuum's workers, which start and end."""
 
     def __init__(self, database):
         self.database = database
@@ -138,7 +138,7 @@ class AutovacuumWatch:
                         if "autovacuum worker" in file.read():
                             self.used[pid] = cpu_of(pid)
                 except OSError:
-                    # It has ended meanwhile.
+                    # The worker has ended meanwhile.
                     pass
 
     @property

@@ -1,4 +1,4 @@
-"""The registry's own queries of a resolve, and pgbench with them."""
+"""The registry's queries of a resolve, and pgbench with these queries."""
 
 import json
 import os
@@ -9,12 +9,12 @@ import tempfile
 from cluster import DIRECTORY, tool
 
 QUERIES = os.path.join(os.path.dirname(__file__), "../../../sql/queries/resolve.sql")
-# The queries of a request in their order.
+# The queries of a request, in order.
 PATHS = {"resolve": ["read-page", "read-channels"]}
 
 
 def outline(path, name):
-    """A query with $1, $2, … for its parameters, and their names."""
+    """A query with $1, $2, … as parameters, and their names."""
     with open(QUERIES, encoding="utf-8") as file:
         text = file.read().split(f"-- name: resolve.{name}\n")[1].split(";")[0]
     parameters = []
@@ -33,14 +33,14 @@ def outlines():
 
 
 def statements():
-    """The path of a file that has them, a line of JSON each."""
+    """The path of a file with the queries, one JSON line each."""
     path = os.path.join(DIRECTORY, "statements.ndjson")
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(each) + "\n" for each in outlines())
     return path
 
 
-# The parameters of the registry's statements, for pgbench: an expression over :n, the activity.
+# The parameters of the registry's statements, as pgbench expressions over the activity :n.
 EXPRESSIONS = {
     # The first app's scope in sandbox.
     "scope": "1::bigint", "kind": "'orderId'::text", "value": "('o-' || :n::text)",
@@ -49,7 +49,7 @@ EXPRESSIONS = {
 
 
 def texts(path, expressions=None):
-    """The statements of a path with their parameters written into them."""
+    """The statements of a path with inlined parameters."""
     result = []
     for each in outlines():
         if each["path"] == path:
@@ -61,7 +61,7 @@ def texts(path, expressions=None):
 
 
 def pgbench(database, path, seconds, clients, count=1_000_000):
-    """Transactions a second of a path's statements, each transaction in one round trip."""
+    """Transactions per second with a path's statements, one round trip each."""
     script = (
         "\\set n random(1, %d)\n"
         "\\startpipeline\n%s;\n\\endpipeline\n"

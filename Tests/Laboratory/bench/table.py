@@ -1,4 +1,4 @@
-"""The figures: a row a comparison."""
+"""The figures: one row per comparison."""
 
 
 class Table:
@@ -15,7 +15,7 @@ class Table:
         })
 
     def compare(self, what, ours, theirs, must=None, aim=None, lower_is_better=False):
-        """Adds two figures, with what the load generator took of the machine's CPU while each was measured."""
+        """Adds two figures, with the load generator's share of the machine's CPU during each measurement."""
         self.add(what, ours.value, theirs.value, ours.value / theirs.value, must, aim, lower_is_better,
                  [ours.generator, theirs.generator])
 

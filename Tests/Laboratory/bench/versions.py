@@ -1,4 +1,4 @@
-"""The versions of what is measured, and of what it is measured with."""
+"""The versions of the measured programs and of the load generators."""
 
 import functools
 import platform
@@ -8,7 +8,7 @@ import subprocess
 
 from cluster import PUSHREG, tool
 
-# Of the programs, the version is what looks like one in what they print. Those that are not there are left out.
+# The version of a program is found in its output by a pattern. Missing programs are left out.
 COMMANDS = {
     "pushreg": [PUSHREG, "--version"], "Postgres": [tool("postgres"), "--version"], "Go": ["go", "version"],
     "pgx": ["dpkg-query", "--show", "golang-github-jackc-pgx-v4-dev"], "redis-server": ["redis-server", "--version"],
@@ -26,7 +26,7 @@ def versions():
 
 
 def version(command):
-    # Packages are named by versions too, as pgx-v4 is, so what is looked for has a dot.
+    # Package names can also contain versions, such as pgx-v4, so the pattern requires a dot.
     output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     match = re.search(r"\d+(\.\d+)+[^\s;,]*", output)
     return match and match[0]

@@ -1,4 +1,4 @@
-"""The two generated clients behind one face, so that the same life is lived with both: each makes the models, and does the calls."""
+"""One interface to the two generated clients, so the same life runs with both. It creates the models and makes the calls."""
 
 import importlib
 import pathlib
@@ -8,12 +8,12 @@ import sys
 
 
 def snake(name):
-    """`getOpenAPI` is get_open_api for both generators."""
+    """The name of an operation in Python: `getOpenAPI` is get_open_api with both generators."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 class OpenAPIPythonClient:
-    """The client of openapi-python-client: a function for each operation, which returns what it parsed, problems too."""
+    """The client of openapi-python-client: a function for each operation, which returns the parsed response or problem."""
 
     def __init__(self, directory, url):
         sys.path.insert(0, str(pathlib.Path(directory).parent))
@@ -25,7 +25,7 @@ class OpenAPIPythonClient:
             importlib.import_module(f"{self.package}.api").__path__, f"{self.package}.api.")}
 
     def make(self, model, **members):
-        # It gives names that Python has itself an underscore.
+        # The generator adds an underscore to reserved names of Python.
         return getattr(self.models, model)(**{"type_" if name == "type" else name: value for name, value in members.items()})
 
     def mapping(self, name, members):
@@ -49,7 +49,7 @@ class OpenAPIPythonClient:
 
 
 class OpenAPIGenerator:
-    """The client that openapi-generator made for Python: a method for each operation, which throws problems."""
+    """The client of openapi-generator for Python: a method for each operation, which raises problems."""
 
     def __init__(self, directory, url):
         sys.path.insert(0, str(directory))
@@ -76,7 +76,7 @@ class OpenAPIGenerator:
     def call(self, operation, key, body, parameters):
         name = snake(operation) + "_with_http_info"
         api = next(api for api in self.apis if hasattr(api, name))
-        # Times in a query would have no colon in their offset, as RFC 3339 demands.
+        # Otherwise the offset of a time in a query has no colon, which RFC 3339 requires.
         configuration = self.models.Configuration(host=self.url, access_token=key)
         configuration.datetime_format = "%Y-%m-%dT%H:%M:%S.%fZ"
         client = self.models.ApiClient(configuration)
@@ -89,7 +89,7 @@ class OpenAPIGenerator:
 
     @staticmethod
     def inner(value):
-        """Alternatives come in a box."""
+        """Unwraps the value of a oneOf."""
         return getattr(value, "actual_instance", value)
 
 

@@ -1,9 +1,9 @@
-"""Lives a life with a generated client: every operation of the document at least once, answers and refusals by their types.
+"""Plays the life of an activity with a generated client. Calls every operation, and checks the types of all responses.
 
     life.py GENERATOR DIRECTORY URL DOCUMENT
 
-GENERATOR is one of those that callers.py knows, DIRECTORY what it made, and DOCUMENT openapi.json. A root key stands in
-PUSHREG_ROOT_KEY. Prints what was not as it should be, then how many calls there were; exits with 1 if anything was wrong.
+GENERATOR is a generator in callers.py, DIRECTORY has its client, and DOCUMENT is openapi.json. PUSHREG_ROOT_KEY is a root
+key. Prints the faults and then the number of calls, and exits with 1 after a fault.
 """
 
 import datetime
@@ -15,7 +15,7 @@ from callers import KINDS
 
 
 def given(value):
-    """The members that count as given: null counts as absent, and the user's claim is `sub` unless it is given."""
+    """The given members. Null counts as absent, and the default of the user's claim is `sub`."""
     return {name: part for name, part in value.items() if part is not None and (name, part) != ("subjectClaim", "sub")}
 
 
@@ -42,20 +42,20 @@ class Life:
             print(f"WRONG {words}", file=sys.stderr)
 
     def call(self, operation, role, status, model=None, body=None, code=None, **parameters):
-        """A call that must be answered with a status and a model; for a problem, with its code too."""
+        """A call with an expected status and model, and for a problem with an expected code."""
         self.calls += 1
         self.operations.add(operation)
         try:
             given, answer = self.caller.call(operation, self.keys[role], body, parameters)
-        except Exception as error:  # whatever generated code throws
+        except Exception as error:  # generated code can raise any error
             self.check(False, f"{operation}: {type(error).__name__}: {error}"[:600])
             return None
-        self.check(given == status, f"{operation}: {given} in place of {status}: {self.caller.plain(answer)}"[:600])
+        self.check(given == status, f"{operation}: {given} instead of {status}: {self.caller.plain(answer)}"[:600])
         name = type(answer).__name__
-        self.check(model is None or name == model, f"{operation} {given}: parsed as {name} in place of {model}")
+        self.check(model is None or name == model, f"{operation} {given}: parsed as {name} instead of {model}")
         if code and name == model:
             found = getattr(answer.code, "value", answer.code)
-            self.check((found, answer.status) == (code, status), f"{operation}: {found} in place of {code}")
+            self.check((found, answer.status) == (code, status), f"{operation}: {found} instead of {code}")
         return answer if name == model and given == status else None
 
     def minutes(self, count):
@@ -84,7 +84,7 @@ class Life:
         self.end()
 
     def begin(self):
-        """An app with settings, which are read and written back, and its keys."""
+        """Creates an app with keys, reads its settings, and writes them back."""
         keys = self.make("JSONWebKeySet", keys=[self.caller.mapping("JSONWebKeySetKeysItem", {
             "kty": "EC", "crv": "P-256", "kid": "life", "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
             "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"})])
@@ -95,7 +95,7 @@ class Life:
         self.call("putApp", "root", 201, "App", settings, **self.app)
         app = self.call("getApp", "root", 200, "App", **self.app)
         if app:
-            self.check(given(self.caller.plain(app.jwt)) == given(self.caller.plain(jwt)), f"the JWT settings came back as {app.jwt}")
+            self.check(given(self.caller.plain(app.jwt)) == given(self.caller.plain(jwt)), f"the JWT settings were returned as {app.jwt}")
             again = self.make("AppSettings", name=app.name, jwt=app.jwt, activity_lifetime=app.activity_lifetime)
             written = self.call("putApp", "root", 200, "App", again, **self.app)
             self.check(written and written.jwt == app.jwt, "the JWT settings, written back")
@@ -111,7 +111,7 @@ class Life:
         self.call("listApps", "root", 200, "AppList")
 
     def run(self):
-        """An activity: registered with aliases, rotated; and what is refused."""
+        """An activity: registered with aliases and rotated, with refusals."""
         aliases = self.caller.alias_map({"liveactivityId": "order-42", "matchId": ["match-7", "match-8"]})
         one = {**self.sandbox, "activity_id": "a-1", "x_installation_id": "phone-1"}
         first = self.registration(1, -9, aliases=aliases, started_at=self.minutes(-10), frequent_pushes_enabled=True,
@@ -123,11 +123,11 @@ class Life:
         self.check(made and made.outcome == self.enum("Outcome", "rotated"), "the rotation's outcome")
         page = here and self.call("followChanges", "sender", 200, "ChangePage", **self.sandbox, after=here.after, wait=30)
         told = page and [(change["type"], change["activityId"]) for change in self.caller.plain(page)["changes"]]
-        self.check(told == [("rotated", "a-1")], f"a rotation is followed as {told}")
+        self.check(told == [("rotated", "a-1")], f"the changes of a rotation are {told}")
         self.call("followChanges", "sender", 422, "InvalidProblem", code="invalid-request", **self.sandbox, after="none")
         late = self.call("registerActivity", "client", 409, "SupersededProblem", self.registration(3, -7),
                          code="superseded", **one)
-        self.check(late and late.observed_at > self.minutes(-6), "the time that a 409 tells")
+        self.check(late and late.observed_at > self.minutes(-6), "the time in a 409")
         foreign = self.registration(4, -4, aliases=self.caller.alias_map({"userId": "u-1"}))
         self.call("registerActivity", "client", 403, "RegistrationForbiddenProblem", foreign, code="alias-not-allowed", **one)
         early = self.call("registerActivity", "client", 422, "InvalidOrSkewedProblem", self.registration(4, 60),
@@ -143,17 +143,17 @@ class Life:
         self.call("endActivityByAlias", "client", 204, alias="order-43", observed_at=self.minutes(-1), **phone)
 
     def send(self):
-        """A sender: resolves, one by one and many at once, and reports back."""
+        """A sender: resolves single aliases and many, and reports feedback."""
         record = self.call("getActivity", "sender", 200, "ActivityRecord", **self.sandbox, activity_id="a-1")
-        self.check(record and record.token == self.token(2), "the token that a sender reads")
+        self.check(record and record.token == self.token(2), "the token of a sender")
         self.call("getActivity", "sender", 404, "UnknownActivityProblem", code="activity-not-found", **self.sandbox,
                   activity_id="nothing")
         self.call("getActivity", "client", 403, "ForbiddenProblem", code="forbidden", **self.sandbox, activity_id="a-1")
         for kind, value in (("liveactivityId", "order-42"), ("matchId", "match-7"), ("matchId", "match-8")):
             page = self.call("listActivitiesByAlias", "sender", 200, "AliasPage", **self.sandbox, kind=kind, value=value)
             tokens = page and [activity.token for activity in page.activities]
-            self.check(tokens == [self.token(2)], f"what {kind} {value} resolves to")
-        # As many characters as may be, and too many bytes.
+            self.check(tokens == [self.token(2)], f"the result of resolving {kind} {value}")
+        # The maximum number of characters, but too many bytes.
         values = ["order-42", "ü" * 200, "nothing"]
         request = self.make("ResolveRequest", limit_per_alias=10, aliases=[
             self.make("Alias", kind="liveactivityId", value=value) for value in values])
@@ -176,13 +176,13 @@ class Life:
         self.call("releaseAll", "admin", 200, "ReleasedCount", **self.sandbox)
 
     def keep_full_state(self):
-        """A full state with an item that is refused; then the end, and what comes after it."""
+        """A full state with a refused item, the end, and registrations after it."""
         other = {**self.sandbox, "activity_id": "a-2", "x_installation_id": "phone-1"}
         self.call("registerActivity", "client", 201, "RegistrationResponse", self.registration(6, -5), **other)
         self.call("endActivity", "client", 204, reason=self.enum("EndReason", "dismissed"), **other)
         gone = self.call("registerActivity", "client", 410, "GoneProblem", self.registration(7, -1), code="activity-ended",
                          **other)
-        self.check(gone and gone.state == self.enum("ActivityState", "ended"), "the state that a 410 tells")
+        self.check(gone and gone.state == self.enum("ActivityState", "ended"), "the state in a 410")
         items = [self.make("FullStateItem", activity_id="a-1", aliases=self.caller.alias_map({"matchId": "match-9"})),
                  self.make("FullStateItem", activity_id="a-2", token=self.token(7))]
         state = self.make("FullState", observed_at=self.minutes(0), activities=items)
@@ -208,7 +208,7 @@ class Life:
         for operation, number, more in (("listStartTokensByAlias", 20, {}), ("listDeviceTokensByAlias", 21, {}),
                                         ("listTokensOfKindByAlias", 22, widget)):
             page = self.call(operation, "sender", 200, "TokenPage", **match, **more)
-            self.check(page and [token.token for token in page.tokens] == [self.token(number)], f"what {operation} gives")
+            self.check(page and [token.token for token in page.tokens] == [self.token(number)], f"the result of {operation}")
         record = self.call("getInstallation", "admin", 200, "InstallationRecord", **self.phone)
         aliases = record and self.caller.plain(record).get("aliases")
         self.check(aliases == {"matchId": ["match-7"]}, f"aliases of the installation: {aliases}")
@@ -218,7 +218,7 @@ class Life:
         self.call("releaseTokenOfKind", "admin", 204, **self.phone, **widget)
 
     def plan(self):
-        """A start that is planned, given back, and planned again."""
+        """A planned start, given back and planned again."""
         alias = {name: self.make("Alias", kind=kind, value=value)
                  for name, kind, value in (("order", "orderId", "order-99"), ("match", "matchId", "match-7"))}
         request = self.make("PlanRequest", alias=alias["order"], to=[alias["match"]], attributes_type="Delivery", lease="PT5M")
@@ -242,7 +242,7 @@ class Life:
         self.call("getChannel", "sender", 404, "UnknownChannelProblem", code="channel-not-found", **match)
 
     def look_into(self):
-        """The audit, and the service itself."""
+        """The audit, and the calls about the service."""
         self.call("getStatistics", "admin", 200, "Statistics", **self.sandbox, window="P1D")
         page = self.call("listAuditEvents", "admin", 200, "AuditEventPage", **self.sandbox, activity_id="a-1")
         self.check(page and len(page.events) >= 2, "the events of an activity")
@@ -250,18 +250,18 @@ class Life:
         kind = self.enum("StaleKind", "device")
         self.call("listStaleTokens", "admin", 200, "StalePage", **self.sandbox, kind=kind, unconfirmed_for="PT1S")
         self.call("listStaleTokens", "admin", 422, "InvalidPageProblem", code="invalid-cursor", **self.sandbox, cursor="none")
-        # A device's token is not unconfirmed for ten years.
+        # No device token is unconfirmed for ten years.
         for dry, answer in ((True, "PurgeCounts"), (False, "PurgeResponse")):
             body = self.make("PurgeRequest", kind=kind, unconfirmed_for="P3660D", dry_run=dry)
             self.call("purgeStaleTokens", "admin", 200, answer, body, **self.sandbox)
         self.call("getLiveness", None, 200, "Liveness")
         ready = self.call("getReadiness", "root", 200, "Readiness", verbose="")
-        self.check(ready and self.caller.plain(ready)["checks"]["schema"]["version"] >= 1, "readiness in words")
+        self.check(ready and self.caller.plain(ready)["checks"]["schema"]["version"] >= 1, "readiness as text")
         self.call("getMetrics", "root", 200, "str")
         self.call("getOpenAPI", None, 200, "OpenAPIDescription")
 
     def end(self):
-        """Tokens and activities go, then all that is held of them, and the app."""
+        """Deletes tokens and activities, then all their data, and the app."""
         self.call("deleteStartToken", "client", 204, **{**self.phone, "attributes_type": "Delivery"})
         self.call("deleteDeviceToken", "client", 204, **self.phone)
         widget = self.enum("InstallationTokenKind", "widget")
@@ -289,7 +289,7 @@ def main():
         paths = json.load(file)["paths"]
     operations = {operation["operationId"] for path in paths.values() for operation in path.values()}
     for name in sorted(operations - life.operations):
-        life.check(False, f"{name}: no life calls it")
+        life.check(False, f"{name}: the life does not call it")
     print(f"{generator}: {life.calls} calls, {len(life.wrong)} wrong")
     return 1 if life.wrong else 0
 

@@ -1,4 +1,4 @@
-// A program for the client that openapi-generator makes for Swift: what a Swift app or sender must be able to say and read.
+// A program for the Swift client of openapi-generator: the calls of a Swift app or sender.
 
 import Foundation
 import OpenAPIClient

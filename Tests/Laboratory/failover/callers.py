@@ -1,4 +1,4 @@
-"""Callers who register, rotate and end one activity after the other, and look whether others see it."""
+"""Callers that register, rotate and end activities one after the other, and check that other instances see it."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ SCOPE = f"/v1/apps/{APP}/sandbox"
 
 
 class Caller:
-    """One installation, whose calls go to one instance; what it was told is read through the other one, too."""
+    """One installation that calls one instance, and also reads acknowledged writes through the other instance."""
 
     def __init__(self, number, instances, keys, ledger, crowd, seed):
         names = list(instances)
@@ -52,15 +52,15 @@ class Caller:
             await self._look(activity, None)
             # A call that comes after an end is refused.
             if not await self._write("PUT", activity, self._body(secrets.token_hex(32)), {410}):
-                self.ledger.revived.append(f"{activity}: a registration after its end was not answered 410")
+                self.ledger.revived.append(f"{activity}: a registration after its end did not get a 410")
 
     def _body(self, token):
-        """By half of the callers the service's clock decides, by the others their own."""
+        """Half of the callers use the service's clock, the others their own clock."""
         times = {"observedAt": timestamp()} if self.number // 2 % 2 else {}
         return json.dumps({"token": token, **times}).encode()
 
     async def _write(self, method, activity, body, expected):
-        """Sends the same bytes until there is an answer; whether it was one of those expected."""
+        """Sends the same bytes until a response arrives. Returns whether it was an expected response."""
         while True:
             status, _ = await self._ask(self.own, method, activity, self.keys["client"], body, expected | {503}, self.fields)
             if status in expected:
@@ -87,7 +87,7 @@ class Caller:
                     self.ledger.revived.append(f"{activity}: read with a token after its end")
 
     async def _ask(self, instance, method, activity, key, body, expected, fields=()):
-        """The status, 0 for no answer, and the text."""
+        """The status, or 0 without a response, and the text."""
         begin = time.monotonic()
         try:
             connection = await self._connection(instance, begin)
@@ -106,7 +106,7 @@ class Caller:
         return answer.status, answer.body
 
     async def _connection(self, instance, now):
-        """A kept connection, unless it was idle for so long that the service may be closing it, as HTTP permits."""
+        """A kept connection, unless it was idle for so long that the service may close it, which HTTP permits."""
         if now - self.used.get(instance, now) > IDLE:
             self._close(instance)
         self.used[instance] = now
@@ -145,7 +145,7 @@ class Crowd(threading.Thread):
             self.ledger.lag.append((begin, time.monotonic() - begin - 0.1))
 
     def is_late(self):
-        """Callers who were stopped repeat for a while, so that nothing is left open that could be answered."""
+        """Stopped callers repeat for a while, so that every call gets a response if it can."""
         return self.is_over and time.monotonic() > self.stopped_at + 60
 
     def stop(self):

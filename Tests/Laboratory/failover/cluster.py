@@ -34,8 +34,8 @@ listen primary
 
 
 def free_ports(first):
-    """Ports in a row that nobody has. Below those that the kernel gives away by itself, so that they stay free while their
-    owner is dead."""
+    """Free consecutive ports. They are below the kernel's ephemeral ports, so they stay free while their owner is
+    dead."""
     for base in [first] if first else range(15600, 30000, PORTS):
         sockets = []
         try:
@@ -50,11 +50,11 @@ def free_ports(first):
         finally:
             for made in sockets:
                 made.close()
-    raise SystemExit("Tests/Laboratory/failover/run: no ports are free; name the first by --port")
+    raise SystemExit("Tests/Laboratory/failover/run: no free ports; set the first port with --port")
 
 
 class Unhealed(Exception):
-    """The cluster did not become whole again, which is Patroni's to do."""
+    """The cluster did not recover. Recovery is the task of Patroni."""
 
 
 class Cluster:
@@ -72,7 +72,7 @@ class Cluster:
 
     def start(self):
         self.start_etcd()
-        # The first one alone, so that it is the primary whose data the others copy.
+        # Starts the first member alone, so it becomes the primary and the others copy its data.
         for member in self.members:
             member.start()
             self.wait_for(lambda: self.primary() is not None, 90, "no primary")
@@ -83,7 +83,7 @@ class Cluster:
                 session.execute(f"CREATE ROLE {role} LOGIN")
             for role in ("pushreg", "probe"):
                 session.execute(f"CREATE DATABASE {role} OWNER {role}")
-            # It is refused many times a second by standbys.
+            # Standbys refuse the probe many times per second.
             session.execute("ALTER ROLE probe SET log_min_messages = panic")
 
     def start_etcd(self):
@@ -93,7 +93,7 @@ class Cluster:
             [shutil.which("etcd"), "--data-dir", os.path.join(directory, "data"), "--listen-client-urls", url,
              "--advertise-client-urls", url, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
              "--initial-cluster", f"default={peer}", "--log-level", "warn"], directory)
-        self.wait_for(self._etcd_is_healthy, 60, "etcd does not answer")
+        self.wait_for(self._etcd_is_healthy, 60, "etcd does not respond")
 
     def stop_etcd(self):
         processes.kill_all(os.path.join(self.work, "etcd"))
@@ -117,7 +117,7 @@ class Cluster:
     # The state
 
     def primary(self):
-        """The member whose Patroni says that it has the lead."""
+        """The member that Patroni reports as the leader."""
         found = [member for member in self.members if member.is_primary()]
         return found[0] if len(found) == 1 else None
 
@@ -126,7 +126,7 @@ class Cluster:
                                connect_timeout=5, **more)
 
     def is_whole(self):
-        """Whether all three work and another fault may come: no acknowledged write is on one machine alone."""
+        """Whether all three members work and have all acknowledged writes, so the next fault may start."""
         primary = self.primary()
         if primary is None or not all(member.is_healthy() for member in self.members):
             return False
@@ -144,7 +144,7 @@ class Cluster:
         return len(states) == 2 and all(near for _, near in states) and bool(is_required) == self.is_synchronous
 
     def wait_until_whole(self, seconds):
-        self.wait_for(self.is_whole, seconds, "the cluster did not become whole")
+        self.wait_for(self.is_whole, seconds, "the cluster did not recover")
 
     def wait_for(self, holds, seconds, otherwise):
         end = time.monotonic() + seconds

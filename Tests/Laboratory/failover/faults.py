@@ -1,4 +1,4 @@
-"""The faults. Each strikes, waits until others have taken over, and mends."""
+"""The faults. Each fault strikes, waits for the takeover, and repairs the damage."""
 
 import time
 
@@ -7,20 +7,20 @@ import psycopg
 from cluster import Unhealed
 from member import MAX_CONNECTIONS
 
-# Patroni's ttl is 20 s; what takes four times as long does not come.
+# Patroni's ttl is 20 s. A takeover that needs four times as long is considered failed.
 TAKEOVER = 80
 OTHERS = "FROM pg_stat_activity WHERE usename IN ('pushreg', 'probe')"
 
 
 class Fault:
-    """A fault of the primary, and when it struck and was mended."""
+    """A fault of the primary, with the times of its strike and its repair."""
 
     def __init__(self, cluster, probes, random):
         self.cluster, self.probes, self.random = cluster, probes, random
         self.old = cluster.primary()
         if self.old is None:
-            raise Unhealed("no primary to strike")
-        # A machine that comes back may do so in the middle of what follows, or when all is settled.
+            raise Unhealed("no primary for the fault")
+        # A machine returns either during the takeover or after it.
         self.delay = random.uniform(4, 14)
 
     def run(self):
@@ -54,7 +54,7 @@ class Kill(Fault):
 
 
 class LaggedKill(Kill):
-    """The same, half a second after its senders of the log were stopped"""
+    """SIGKILL to the primary's Patroni and Postgres, half a second after a stop of its WAL senders"""
 
     name = "lagged kill"
 
@@ -66,7 +66,7 @@ class LaggedKill(Kill):
 
 
 class Freeze(Fault):
-    """SIGSTOP to all of the primary; SIGCONT to all when another has taken over"""
+    """SIGSTOP to all processes of the primary; SIGCONT after the takeover"""
 
     name = "freeze"
 
@@ -78,7 +78,7 @@ class Freeze(Fault):
 
 
 class UnguardedThaw(Freeze):
-    """The same, but Patroni goes on 6 s after Postgres"""
+    """SIGSTOP to all processes of the primary; SIGCONT to Patroni 6 s later than to Postgres"""
 
     name = "unguarded thaw"
 
@@ -89,7 +89,7 @@ class UnguardedThaw(Freeze):
 
 
 class Switchover(Fault):
-    """Patroni is asked to hand the lead over"""
+    """A switchover by Patroni"""
 
     name = "switchover"
 
@@ -100,7 +100,7 @@ class Switchover(Fault):
 
 
 class EtcdAway(Fault):
-    """etcd is killed, and comes back after 20 s"""
+    """SIGKILL to etcd, and a restart after 20 s"""
 
     name = "etcd away"
 
@@ -115,7 +115,7 @@ class EtcdAway(Fault):
 
 
 class SlotsTaken(Fault):
-    """Others take all connections to the primary, and the service loses its own, for 10 s"""
+    """Other clients take all connections of the primary for 10 s, and the service loses its connections"""
 
     name = "slots taken"
 
@@ -131,10 +131,10 @@ class SlotsTaken(Fault):
                 connection.close()
         self.released = time.monotonic()
         if others:
-            raise Unhealed(f"{others} connections were others' at the end")
+            raise Unhealed(f"{others} connections of other clients at the end")
 
     def _take(self, session, taken):
-        """Locks the others out for a moment, by the same error: otherwise whoever is quicker has the place that becomes free."""
+        """Locks the other clients out for a moment, with the same error. Otherwise the fastest client gets each free slot."""
         for role in ("pushreg", "probe"):
             session.execute(f"ALTER ROLE {role} CONNECTION LIMIT 0")
         session.execute(f"SELECT pg_terminate_backend(pid, 1000) {OTHERS}")
@@ -143,7 +143,7 @@ class SlotsTaken(Fault):
             try:
                 taken.append(self.cluster.session(self.old, "probe", "occupant"))
             except psycopg.OperationalError:
-                # Those who are being refused take places, too.
+                # Refused clients use slots, too.
                 time.sleep(0.01)
         for role in ("pushreg", "probe"):
             session.execute(f"ALTER ROLE {role} CONNECTION LIMIT -1")
@@ -153,7 +153,7 @@ class SlotsTaken(Fault):
 
 
 class StandbysAway(Fault):
-    """Both standbys are killed, and come back when the primary was alone for some time"""
+    """SIGKILL to both standbys, and a restart after some time"""
 
     name = "standbys away"
 
@@ -162,7 +162,7 @@ class StandbysAway(Fault):
             member.kill()
 
     def wait_for_takeover(self):
-        # A write that was on its way to a standby may still be acknowledged.
+        # A write that already reached a standby may still be acknowledged.
         time.sleep(1)
         alone = time.monotonic()
         time.sleep(9)
@@ -173,7 +173,7 @@ class StandbysAway(Fault):
         for member in self._standbys():
             member.start()
         back = time.monotonic()
-        self.cluster.wait_for(lambda: self.probes.last() > back, TAKEOVER, "no member took writes when the standbys were back")
+        self.cluster.wait_for(lambda: self.probes.last() > back, TAKEOVER, "no member took writes after the standbys were back")
         self.mended = time.monotonic()
 
     def _standbys(self):

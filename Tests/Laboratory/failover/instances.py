@@ -10,7 +10,7 @@ import time
 import processes
 from client import APP
 
-# The time that a call may take: the service's own timeout, and half a second for the way and a busy machine.
+# The limit for a call: the service's timeout, and half a second for the network and a busy machine.
 REQUEST_TIMEOUT, GRACE = 5, 0.5
 
 
@@ -33,12 +33,12 @@ class Instance:
             return file.read()
 
     def error_lines(self):
-        """Lines of the log that tell of an error, and those that are no JSON."""
+        """Log lines with an error, and lines that are not JSON."""
         return [line for line in self.text().splitlines()
                 if not line.startswith("{") or re.search(r'"level":"(error|critical)"', line)]
 
     def said(self, begin, end):
-        """The lines that the log got between two times of the system's clock, without their repetitions."""
+        """The log lines between two times of the system clock, without repetitions."""
         span = [datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat()[:23] for at in (begin, end)]
         lines = [json.loads(line) for line in self.text().splitlines() if line.startswith("{")]
         words = (f"{line['message']} {line.get('error', '')}".strip() for line in lines if span[0] <= line["time"][:23] <= span[1])
@@ -49,7 +49,7 @@ class Instance:
 
 
 def command(program, url, *arguments):
-    """Runs a command of the program; gives its output."""
+    """Runs a command of the program and returns its output."""
     made = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=120,
                           env={**os.environ, "DATABASE_URL": url})
     if made.returncode != 0:
@@ -58,7 +58,7 @@ def command(program, url, *arguments):
 
 
 def prepare(program, url):
-    """The schema, an app, and its keys."""
+    """Creates the schema, an app, and its keys."""
     command(program, url, "migrate")
     command(program, url, "apps", "create", APP)
     return {role: command(program, url, "keys", "create", "--app", APP, "--role", role) for role in ("client", "sender")}

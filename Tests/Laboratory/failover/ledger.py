@@ -1,4 +1,4 @@
-"""The books: what was asked, what was answered, and what the service has acknowledged."""
+"""The ledger: calls, responses, and acknowledged writes."""
 
 import hashlib
 import time
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Answer(NamedTuple):
-    """One answer; a status of 0 is none."""
+    """One response. Status 0 means no response."""
 
     begin: float
     end: float
     instance: str
     kind: str
     status: int
-    # Whether it is one that this call may get.
+    # Whether this call may get the status.
     is_expected: bool
     words: str
 
@@ -23,7 +23,7 @@ class Answer(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """A token that the service said it has."""
+    """An acknowledged token."""
 
     at: float
     activity: str
@@ -35,7 +35,7 @@ class Acknowledged(NamedTuple):
 
 
 class Stale(NamedTuple):
-    """A read that did not show what was acknowledged before it was asked."""
+    """A read without a write that was acknowledged before the read began."""
 
     begin: float
     end: float
@@ -45,10 +45,10 @@ class Stale(NamedTuple):
 class Ledger:
     def __init__(self):
         self.answers, self.acknowledged, self.stale = [], [], []
-        # By activity: its last acknowledged token, None for one that was ended; and when that was.
+        # By activity: its last acknowledged token, or None after its end; and the time.
         self.last = {}
         self.reads, self.revived = 0, []
-        # How late the callers' own clock rang at most: what is slow here is no fault of the service.
+        # The greatest delay of the callers' own clock. Such a delay is not a fault of the service.
         self.lag = []
 
     def acknowledge(self, activity, token):
@@ -60,12 +60,12 @@ class Ledger:
         self.last[activity] = (None, time.monotonic())
 
     def forget(self, activity):
-        """Nobody knows what became of its last write."""
+        """The result of its last write is unknown."""
         self.last.pop(activity, None)
 
     def lost_tokens(self, session, since=0):
-        """When those acknowledged tokens were acknowledged that left no trace: a value's row names its activity, also after the
-        next one came."""
+        """The times of acknowledged tokens that are lost. The row of a value keeps its activity after later tokens, so a
+        token without a row is lost."""
         known, traced = [entry for entry in list(self.acknowledged) if entry.at >= since], set()
         for page in pages(known):
             rows = session.execute("SELECT token_digest, activity_id FROM token_values WHERE token_digest = ANY(%s)",
@@ -74,8 +74,8 @@ class Ledger:
         return [entry.at for entry in known if (entry.digest, entry.activity) not in traced]
 
     def wrong_states(self, session):
-        """When the last write was acknowledged of activities that show another token, or none, and of those whose end is gone;
-        only once all callers have stopped."""
+        """The times of the last writes of activities with a wrong token or a lost end. Call it after all callers have
+        stopped."""
         wrong, revived = [], []
         for page in pages(list(self.last.items())):
             rows = {activity: (token, is_ended) for activity, token, is_ended in session.execute(

@@ -53,15 +53,15 @@ def arguments():
     known = {fault.name: fault for fault in faults.ALL}
     names = [name.strip() for name in options.faults.split(",") if name.strip()] or list(known)
     if unknown := [name for name in names if name not in known]:
-        parser.error(f"there is no fault called {', '.join(unknown)}; there are: {', '.join(known)}")
+        parser.error(f"unknown faults: {', '.join(unknown)}; known faults: {', '.join(known)}")
     if options.rounds < 0:
-        parser.error("--rounds is a number of rounds")
+        parser.error("--rounds must be a number of rounds")
     if not os.access(options.program, os.X_OK):
-        parser.error(f"{options.program} is no program")
+        parser.error(f"{options.program} is not a program")
     try:
         options.settings = {name: json.loads(value) for name, value in (text.split("=", 1) for text in options.set)}
     except ValueError:
-        parser.error("--set is a setting of Patroni and its value in JSON, such as synchronous_mode_strict=true")
+        parser.error("--set must be a setting of Patroni and its value in JSON, such as synchronous_mode_strict=true")
     options.program = os.path.abspath(options.program)
     options.faults = [known[name] for name in names]
     options.rounds = options.rounds or len(names)
@@ -75,7 +75,7 @@ class Run:
         self.ledger, self.crowd, self.begin = Ledger(), None, time.monotonic()
 
     def all(self):
-        """Gives what did not hold."""
+        """Returns the broken rules."""
         self.cluster = Cluster(self.work, self.options)
         note("== a cluster of three, etcd, HAProxy and two instances")
         self.cluster.start()
@@ -93,12 +93,12 @@ class Run:
                 self.round(kind)
             time.sleep(CALM)
         except Unhealed as error:
-            self.tell_unhealed(f"{error}; the rounds after that were left out")
+            self.tell_unhealed(f"{error}; later rounds were left out")
         self.crowd.stop()
         return self.judge()
 
     def order(self):
-        """Each kind as often as the others, in an order that the seed decides."""
+        """Each kind equally often, in an order by the seed."""
         order = []
         while len(order) < self.options.rounds:
             order += self.random.sample(self.options.faults, len(self.options.faults))
@@ -125,33 +125,33 @@ class Run:
 
     def note_round(self, seen):
         self.rounds.append(seen)
-        ours = ", ".join(f"{name} {one['ours']:.2f} s, slowest answer {one['slowest']:.1f} s"
+        ours = ", ".join(f"{name} {one['ours']:.2f} s, slowest response {one['slowest']:.1f} s"
                          for name, one in seen.instances.items())
         note(f"   at {clock(seen.struck)}: Patroni's part {seen.cluster_pause:.1f} s; ours: {ours}; {seen.writes} acknowledged")
         for fault in [*seen.faults(), *self.losses(seen)]:
             note(f"   BROKEN: {fault}")
 
     def losses(self, seen):
-        """Said at once, though all is looked up at the end again."""
+        """Reports losses immediately. The end of the run checks all tokens again."""
         try:
             self.cluster.wait_for(self.cluster.primary, 60, "no primary")
             with self.cluster.session(self.cluster.primary(), "pushreg") as session:
                 lost = self.ledger.lost_tokens(session, seen.begin)
         except (Unhealed, psycopg.Error) as error:
-            return [f"what was acknowledged could not be looked up yet: {error}"]
+            return [f"acknowledged tokens could not be checked yet: {error}"]
         return [f"{len(lost)} acknowledged tokens are lost, from {clock(min(lost))} to {clock(max(lost))}"] if lost else []
 
     def judge(self):
-        """Gives what did not hold, and prints everything."""
+        """Prints the report and returns the broken rules."""
         self.probes.stop()
         verdict = Verdict(self.ledger, self.rounds, self.instances)
         verdict.faults += self.unhealed
         try:
-            self.cluster.wait_for(self.cluster.primary, 60, "no primary that could be asked what it has")
+            self.cluster.wait_for(self.cluster.primary, 60, "no primary to check the tokens")
             with self.cluster.session(self.cluster.primary(), "pushreg") as session:
                 verdict.look_up(session)
         except (Unhealed, psycopg.Error) as error:
-            verdict.faults.append(f"nothing could be looked up: {error}")
+            verdict.faults.append(f"the tokens could not be checked: {error}")
         heading = self.heading()
         print(f"\n{heading}\n{verdict.text()}")
         if self.options.json:
@@ -171,7 +171,7 @@ def main():
     options = arguments()
     os.makedirs(DIRECTORY, exist_ok=True)
     work = tempfile.mkdtemp(prefix="run-", dir=DIRECTORY)
-    # As root, Postgres runs as somebody else, who must get there.
+    # As root, Postgres runs as another user, which needs access to the directory.
     os.chmod(work, 0o755)
     note(f"seed {options.seed}; logs in {work}")
     run, holds = Run(options, work), False
@@ -184,7 +184,7 @@ def main():
 
 
 def discard(work, keeps_logs):
-    """Throws the databases away, and the logs if nobody wants to read them."""
+    """Deletes the databases, and the logs unless they are to be kept."""
     if not keeps_logs:
         shutil.rmtree(work, ignore_errors=True)
         return
@@ -194,9 +194,9 @@ def discard(work, keeps_logs):
 
 
 if __name__ == "__main__":
-    # A run that is ended early leaves nothing behind.
+    # An interrupted run also removes its files and processes.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # nohup has it ignored.
+        # nohup ignores this signal.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     main()

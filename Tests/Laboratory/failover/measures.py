@@ -1,4 +1,4 @@
-"""A round's figures: how long nobody could write, and how long the service needed after that."""
+"""The figures of a round: the time without writes, and the time that the service then needed."""
 
 import time
 
@@ -10,18 +10,18 @@ ZERO = time.time() - time.monotonic()
 
 
 def clock(at):
-    """A time as logs have it."""
+    """A time in the format of logs."""
     return time.strftime("%H:%M:%S", time.gmtime(ZERO + at)) + f".{int((ZERO + at) % 1 * 10)}"
 
 
 def longest_pause(times, begin, end):
-    """The longest time in which nothing happened, as its begin and its end."""
+    """The longest time without an event, as its start and end."""
     marks = [begin, *(at for at in times if begin <= at <= end), end]
     return max(zip(marks, marks[1:]), key=lambda pair: pair[1] - pair[0])
 
 
 class Round:
-    """What was seen of one fault, from when it struck to when its machine came back; answers to when the cluster was whole."""
+    """The observations of one fault, from its strike to its repair. Responses are observed until the cluster has recovered."""
 
     def __init__(self, fault, begin, end, probes, ledger, instances):
         self.fault, self.begin, self.end = fault.name, begin, end
@@ -29,7 +29,7 @@ class Round:
         pause = longest_pause(probes.direct(begin, fault.mended), begin, fault.mended)
         self.cluster_pause, self.taken_over = pause[1] - pause[0], pause[1]
         self.haproxy_took_over = longest_pause(probes.haproxy.times, begin, fault.mended)[1]
-        # Of a primary that has been replaced, by its own port.
+        # Writes to a replaced primary, by its own port.
         self.old_writes = 0
         if probes.last([name for name in probes.members if name != fault.old.name]) > fault.struck:
             self.old_writes = len(probes.by(fault.old.name, fault.mended, fault.mended + 25))
@@ -41,7 +41,7 @@ class Round:
 
     def _instance(self, name, answers):
         done = sorted(a.end for a in answers if a.kind != "GET" and a.status in (200, 201, 204))
-        # Where nobody had to wait, pauses of any moment are the longest: a part of such a one is none of ours.
+        # Without an outage, any normal pause is the longest. Such a pause does not count for the service.
         first, last = longest_pause(done, self.begin, self.mended)
         return {
             "ours": max(0, last - max(first, self.taken_over)),
@@ -55,7 +55,7 @@ class Round:
         }
 
     def faults(self):
-        """What did not hold."""
+        """The broken rules."""
         found = []
         for name, seen in self.instances.items():
             if seen["ours"] > MOST_PAUSE:
@@ -64,15 +64,15 @@ class Round:
                 found.append(self._told(name, late))
             if seen["unexpected"]:
                 first = seen["unexpected"][0]
-                found.append(f"{name}: {len(seen['unexpected'])} other answers, such as {first.kind} {first.status} "
+                found.append(f"{name}: {len(seen['unexpected'])} other responses, such as {first.kind} {first.status} "
                              f"at {clock(first.begin)}: {first.words}")
         return found
 
     def _told(self, name, late):
-        """The answers that came too late, with what the log says of the times when they came."""
+        """The late responses, with the log lines at these times."""
         slowest = max(late, key=lambda a: a.seconds)
         said = dict.fromkeys(words for a in late for words in self.logs[name].said(ZERO + a.end - 0.2, ZERO + a.end + 0.1))
-        return (f"{name}: {len(late)} answers after {REQUEST_TIMEOUT + GRACE} s, the slowest after {slowest.seconds:.1f} s "
+        return (f"{name}: {len(late)} responses after {REQUEST_TIMEOUT + GRACE} s, the slowest after {slowest.seconds:.1f} s "
                 f"({slowest.kind} {slowest.status}, asked at {clock(slowest.begin)}); its log when they came: "
                 + ("; ".join(words[:160] for words in said) or "nothing"))
 

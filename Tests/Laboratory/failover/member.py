@@ -1,4 +1,4 @@
-"""A member of the cluster: a Patroni with its Postgres, as one machine that may die, freeze and come back."""
+"""A member of the cluster: a Patroni with its Postgres, like one machine that can die, freeze and return."""
 
 import glob
 import json
@@ -11,7 +11,7 @@ import urllib.request
 import processes
 
 PROGRAMS = {"debian": "/usr/bin/patroni", "pypi": os.path.join(os.path.dirname(sys.executable), "patroni")}
-# As short as Patroni permits: ttl at least 20 s, and at least loop_wait and twice retry_timeout.
+# The shortest times that Patroni permits: ttl is at least 20 s, and at least loop_wait plus twice retry_timeout.
 DCS = {"ttl": 20, "loop_wait": 5, "retry_timeout": 5, "primary_start_timeout": 0, "maximum_lag_on_failover": 2**20,
        "synchronous_mode": True}
 MAX_CONNECTIONS = 60
@@ -32,7 +32,7 @@ class Member:
         os.makedirs(self.directory)
         processes.give(self.directory)
         with open(os.path.join(self.directory, "patroni.yml"), "w", encoding="utf-8") as file:
-            # JSON is YAML, too.
+            # JSON is valid YAML.
             json.dump(self._configuration(etcd_port, options.settings), file, indent=1)
 
     def _configuration(self, etcd_port, settings):
@@ -62,14 +62,14 @@ class Member:
         processes.start([self.program, os.path.join(self.directory, "patroni.yml")], self.directory)
 
     def kill(self):
-        """Everything at once, as when the machine loses its power."""
+        """Kills all processes at once, like a power failure."""
         processes.kill_all(self.directory)
 
     def freeze(self):
         processes.stop_all(self.directory)
 
     def thaw(self, only_postgres=False):
-        """Goes on; `only_postgres` leaves Patroni frozen."""
+        """Continues the processes. `only_postgres` leaves Patroni frozen."""
         patroni = set(self.patroni())
         processes.send(signal.SIGCONT, set(processes.below(self.directory)) - (patroni if only_postgres else set()))
 
@@ -77,7 +77,7 @@ class Member:
         return processes.below(self.directory, "patroni.yml")
 
     def stop_senders(self):
-        """Stops what sends the log to the standbys."""
+        """Stops the WAL senders."""
         processes.send(signal.SIGSTOP, processes.below(self.directory, "walsender"))
 
     def is_primary(self):
@@ -87,11 +87,11 @@ class Member:
         return self._ask("GET", "/health")[0] == 200
 
     def switch_over(self):
-        """Asks Patroni to hand the lead to any other that may have it; gives its status and its words."""
+        """Requests a switchover to any candidate. Returns the status and the text of the response."""
         return self._ask("POST", "/switchover", {"leader": self.name}, timeout=60)
 
     def roles(self):
-        """The role of each member, as this one knows them."""
+        """The role of each member, from the view of this member."""
         status, text = self._ask("GET", "/cluster")
         return {member["name"]: member["role"] for member in json.loads(text)["members"]} if status == 200 else {}
 

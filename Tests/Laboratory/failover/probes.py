@@ -1,4 +1,4 @@
-"""Direct writes to Postgres, many times a second, without the service: when did the cluster take writes?"""
+"""Direct writes to Postgres, many times per second, to measure when the cluster accepts writes."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ PERIOD = 0.04
 
 
 class Probe(threading.Thread):
-    """Writes to one port all the time, and notes when it was done."""
+    """Writes to one port continuously, and records the time of each write."""
 
     def __init__(self, name, port):
         super().__init__(daemon=True)
@@ -35,7 +35,7 @@ class Probe(threading.Thread):
 
 
 class Probes:
-    """One for each member, and one that goes by HAProxy."""
+    """One probe for each member, and one through HAProxy."""
 
     def __init__(self, cluster):
         with cluster.session(cluster.primary(), "probe", "probe") as session:
@@ -47,12 +47,12 @@ class Probes:
             probe.start()
 
     def last(self, names=None):
-        """When a member last took a write."""
+        """The time of a member's last write."""
         probes = [probe for name, probe in self.members.items() if names is None or name in names]
         return max((probe.times[-1] for probe in probes if probe.times), default=0)
 
     def direct(self, begin, end):
-        """When any member took a write."""
+        """The times of the writes of all members."""
         return sorted(at for probe in self.members.values() for at in probe.times if begin <= at <= end)
 
     def by(self, name, begin, end):

@@ -1,6 +1,6 @@
-"""Processes that are known by where they run: all that have a directory, or one below it, as their working directory.
+"""Finds processes by their working directory: a directory or one below it.
 
-So nothing has to be remembered of a Postgres that Patroni started, nor of the backends of a postmaster that is gone."""
+This also finds a Postgres that Patroni started, and the backends of a dead postmaster."""
 
 import os
 import pwd
@@ -13,17 +13,17 @@ USER = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
 
 
 def give(path):
-    """Lets Postgres's user write there."""
+    """Lets Postgres's user write to the directory."""
     if os.geteuid() == 0:
         entry = pwd.getpwnam(USER)
         os.chown(path, entry.pw_uid, entry.pw_gid)
 
 
 def start(command, directory, environment=None, as_postgres=True):
-    """A process in a session of its own, which Ctrl-C does not reach, with a log beside it."""
+    """Starts a process with a log in a new session, so Ctrl-C does not reach it."""
     entry = pwd.getpwnam(USER)
     demoted = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []} if as_postgres and os.geteuid() == 0 else {}
-    # Nothing of the caller's own settings.
+    # Without the settings of the caller.
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(("PUSHREG_", "PATRONI_", "PG", "DATABASE_URL", "PYTHONPATH"))}
     with open(os.path.join(directory, "log"), "ab") as log:
@@ -32,7 +32,7 @@ def start(command, directory, environment=None, as_postgres=True):
 
 
 def below(directory, name=""):
-    """The processes that run there and have the name in their command line."""
+    """The processes in the directory with the name in their command line."""
     found = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():
@@ -59,7 +59,7 @@ def send(number, pids):
 
 
 def stop_all(directory):
-    """Stops all for a time; those that start others first have no time to."""
+    """Stops all processes with SIGSTOP, and repeats until no new process appears."""
     stopped = set()
     while new := set(below(directory)) - stopped:
         send(signal.SIGSTOP, new)
@@ -68,7 +68,7 @@ def stop_all(directory):
 
 
 def kill_all(directory):
-    """Kills all, frozen ones too, and waits until they are gone."""
+    """Kills all processes, including frozen ones, and waits for their end."""
     end = time.monotonic() + 30
     while time.monotonic() < end and (found := below(directory)):
         send(signal.SIGKILL, found)

@@ -1,9 +1,9 @@
-"""All rounds as one table, a line for each kind of fault."""
+"""All rounds as one table, with a row for each kind of fault."""
 
 import statistics
 
 HEADINGS = ["fault", "rounds", "Patroni's part", "multihost: ours min/median/max", "haproxy: ours min/median/max",
-            "of that after HAProxy's own", "slowest answer mh/ha", "later pause mh/ha", "old primary's writes", "lost", "stale"]
+            "of that after HAProxy's own", "slowest response mh/ha", "later pause mh/ha", "old primary's writes", "lost", "stale"]
 
 
 def spread(values):

@@ -1,4 +1,4 @@
-"""What did not hold, over all rounds, and the report."""
+"""The broken rules of all rounds, and the report."""
 
 import collections
 
@@ -16,7 +16,7 @@ class Verdict:
         self._judge_instances()
 
     def look_up(self, session):
-        """Looks up all that was ever acknowledged."""
+        """Checks all acknowledged writes."""
         self.lost = self.ledger.lost_tokens(session)
         self.wrong, self.revived = self.ledger.wrong_states(session)
         if self.lost:
@@ -30,7 +30,7 @@ class Verdict:
     def _judge_answers(self):
         ledger = self.ledger
         if ledger.revived:
-            self.faults.append(f"{len(ledger.revived)} calls saw an ended activity run, such as {ledger.revived[0]}")
+            self.faults.append(f"{len(ledger.revived)} calls read an ended activity as running, such as {ledger.revived[0]}")
         if ledger.stale:
             first = ledger.stale[0]
             self.faults.append(f"{len(ledger.stale)} stale reads, such as one of {clock(first.begin)} to {clock(first.end)}: "
@@ -39,7 +39,7 @@ class Verdict:
                    and not any(one.begin <= a.begin <= one.end for one in self.rounds)]
         if between:
             first = between[0]
-            self.faults.append(f"between the rounds {len(between)} answers, such as {first.kind} {first.status} after "
+            self.faults.append(f"{len(between)} responses between the rounds, such as {first.kind} {first.status} after "
                                f"{first.seconds:.1f} s at {clock(first.begin)}: {first.words}")
 
     def _judge_instances(self):
@@ -55,12 +55,12 @@ class Verdict:
             losses = self.lost + self.wrong + self.revived
             lines += [table.text(self.rounds, (losses, [read.begin for read in self.ledger.stale])), ""]
         statuses = collections.Counter(str(answer.status) for answer in self.ledger.answers)
-        lines.append(f"answers: {', '.join(f'{count} × {status}' for status, count in sorted(statuses.items()))}")
-        lines.append(f"the callers' own clock was late by {max((late for _, late in self.ledger.lag), default=0):.2f} s at most")
+        lines.append(f"responses: {', '.join(f'{count} × {status}' for status, count in sorted(statuses.items()))}")
+        lines.append(f"the callers' own clock was late by at most {max((late for _, late in self.ledger.lag), default=0):.2f} s")
         lines += [f"  - {fault}" for fault in self.faults]
         for name in self.instances if self.rounds else ():
             lines.append(f"figure: failover, {name}, from the cluster's first write to the first acknowledgement, min / median / "
-                         f"max: {table.spread([one.instances[name]['ours'] for one in self.rounds])} s; slowest answer "
+                         f"max: {table.spread([one.instances[name]['ours'] for one in self.rounds])} s; slowest response "
                          f"{max(one.instances[name]['slowest'] for one in self.rounds):.1f} s")
         return "\n".join([*lines, self._figure(statuses["503"])])
 
@@ -70,4 +70,4 @@ class Verdict:
         return (f"figure: failover: {len(self.rounds)} rounds, {len(ledger.acknowledged)} acknowledged tokens, "
                 f"{len(self.lost)} lost; {len(ledger.last)} activities, {len(self.wrong)} wrong; {ended} ended, "
                 f"{len(self.revived) + len(ledger.revived)} revived; {ledger.reads} reads, {len(ledger.stale)} stale; "
-                f"{refused} answers 503; {len(self.faults)} bounds broken")
+                f"{refused} responses 503; {len(self.faults)} bounds broken")

@@ -60,13 +60,13 @@ struct ConsolePlace {
             Page(name: "overview", path: base, words: "Live tokens"),
             Page(name: "overview-month", path: base + "?window=P30D", words: "Over time"),
             Page(name: "search", path: base + "/search?q=alias:order-42%20state:active", words: "life"),
-            Page(name: "search-empty", path: base + "/search", words: "What can be searched for"),
+            Page(name: "search-empty", path: base + "/search", words: "Search syntax"),
             Page(name: "search-events", path: base + "/search?q=event:dropped", words: "Audit trail"),
-            Page(name: "activity", path: base + "/activities/life", words: "Its life"),
-            Page(name: "alias", path: base + "/aliases/liveactivityId/order-42", words: "Left out, and why"),
+            Page(name: "activity", path: base + "/activities/life", words: "Timeline"),
+            Page(name: "alias", path: base + "/aliases/liveactivityId/order-42", words: "Left out"),
             Page(name: "stale", path: base + "/stale", words: "By reason"),
-            Page(name: "purge", path: base + "/stale/purge?kind=update&reason=quarantined", words: "would be purged"),
-            Page(name: "installations", path: base + "/installations", words: "Heard of last"),
+            Page(name: "purge", path: base + "/stale/purge?kind=update&reason=quarantined", words: "Tokens to purge"),
+            Page(name: "installations", path: base + "/installations", words: "Last seen"),
             Page(
                 name: "installation",
                 path: base + "/installations/" + ConsoleFilling.installation,
@@ -74,7 +74,7 @@ struct ConsolePlace {
             ),
             Page(name: "channels", path: base + "/channels", words: "of 10,000"),
             Page(name: "keys", path: base + "/keys", words: "push gateway"),
-            Page(name: "system", path: base + "/system", words: "Configuration in force"),
+            Page(name: "system", path: base + "/system", words: "Configuration"),
             Page(name: "problem", path: base + "/nowhere", words: "no-such-route"),
         ]
     }

@@ -74,7 +74,7 @@ import Testing
             Issue.record("nothing was chosen: \(chosen)")
             return
         }
-        #expect(words[0] == "Chosen")
+        #expect(words[0] == "Selected")
         #expect(WebDriver.text(words[1]).hasPrefix("curl -X PUT \"$service/v1/apps/"))
     }
 

@@ -22,7 +22,7 @@ import Testing
         #expect(half > 0)
         #expect(half < Self.count)
         let resumed = try await file.export(from: source, ["--resume"])
-        #expect(resumed.words.contains("Going on after "), "\(resumed.words)")
+        #expect(resumed.words.contains("Continuing after "), "\(resumed.words)")
         let records = file.records
         #expect(records.count == Self.count)
         #expect(Set(records).count == Self.count)
@@ -31,7 +31,7 @@ import Testing
         #expect(done > 0)
         #expect(done < Self.count)
         let loaded = try await file.load(into: target)
-        #expect(loaded.status == 0 && loaded.words.contains("Going on after line \(done)."), "\(loaded.words)")
+        #expect(loaded.status == 0 && loaded.words.contains("Continuing after line \(done)."), "\(loaded.words)")
         // It did what was missing, and no more than that.
         let rest = try #require(loaded.words.firstMatch(of: /Imported (\d+) records/).flatMap { Int($0.1) })
         #expect(rest < Self.count)
@@ -91,14 +91,14 @@ import Testing
         _ = try await Self.interruptImport(of: file, into: target, count: 3000)
         let progress = try Data(contentsOf: URL(fileURLWithPath: file.progress))
         let elsewhere = try await file.load(into: source)
-        #expect(elsewhere.results.contains(#""taken":3000"#) && !elsewhere.words.contains("Going on"))
+        #expect(elsewhere.results.contains(#""taken":3000"#) && !elsewhere.words.contains("Continuing"))
         try progress.write(to: URL(fileURLWithPath: file.progress))
         let anew = try await file.load(into: target, ["--restart"])
-        #expect(anew.results.contains(#""taken":3000"#) && !anew.words.contains("Going on"), "\(anew.words)")
+        #expect(anew.results.contains(#""taken":3000"#) && !anew.words.contains("Continuing"), "\(anew.words)")
         try progress.write(to: URL(fileURLWithPath: file.progress))
         try file.write(file.text + "\n")
         let changed = try await file.load(into: target)
-        #expect(changed.results.contains(#""taken":3000"#) && !changed.words.contains("Going on"), "\(changed.words)")
+        #expect(changed.results.contains(#""taken":3000"#) && !changed.words.contains("Continuing"), "\(changed.words)")
     }
 
     @Test func `Faults of the first part count`() async throws {
@@ -108,9 +108,9 @@ import Testing
         try file.write("\(file.text[...newline])a diary\(file.text[newline...])")
         _ = try await Self.interruptImport(of: file, into: target, count: 3000)
         let resumed = try await file.load(into: target)
-        #expect(resumed.words.contains("Going on") && resumed.results.contains(#""faulty":0"#), "\(resumed.words)")
+        #expect(resumed.words.contains("Continuing") && resumed.results.contains(#""faulty":0"#), "\(resumed.words)")
         #expect(resumed.status == 1)
-        #expect(resumed.words.contains("the import that was interrupted named them"))
+        #expect(resumed.words.contains("the interrupted import listed them"))
     }
 
     // MARK: Interrupting

@@ -146,7 +146,7 @@ import Testing
             #expect(method.fields[.allow] == "GET, HEAD")
             let cursor = try await browser.get("…/stale?cursor=abc")
             #expect(cursor.status == 422)
-            #expect(cursor.words.contains("begin it anew"))
+            #expect(cursor.words.contains("Open it again"))
         }
     }
 }

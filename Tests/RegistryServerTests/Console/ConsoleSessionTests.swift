@@ -65,7 +65,7 @@ import Testing
             let form = try await browser.get("/console/sign-in").formToken
             let mistyped = try await browser.post("/console/sign-in", ["key": "pra_nonsense", "form": form])
             #expect(mistyped.status == 401)
-            #expect(mistyped.words.contains("no whole key"))
+            #expect(mistyped.words.contains("not a complete key"))
             #expect(!mistyped.text.contains("nonsense"))
             #expect(browser.cookies[Self.cookie] == nil)
         }
@@ -227,7 +227,7 @@ import Testing
             let browser = ConsoleBrowser(server)
             #expect(try await browser.get("/console").fields[.location] == "/console/com.example.food/sandbox")
             let page = try await browser.get("…/stale/purge")
-            #expect(page.status == 200 && page.words.contains("everyone here is root"))
+            #expect(page.status == 200 && page.words.contains("every visitor is root"))
             let refused = try await browser.post("…/stale/purge", ["confirmation": "com.example.food sandbox"])
             #expect(refused.status == 403)
         }

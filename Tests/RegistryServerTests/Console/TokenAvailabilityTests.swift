@@ -22,21 +22,21 @@ import Testing
     /// How the sentence of a availability begins; nil where there is no such way.
     private static func words(_ availability: TokenAvailability, _ keeping: Keeping) -> String? {
         switch availability {
-        case .handedOut: "It is handed out."
+        case .handedOut: "Senders get it."
         // Only activities run and end.
         case .ended: keeping == .activity ? "The activity was ended at" : nil
-        case .expired: keeping == .activity ? "The activity's lifetime was over at" : nil
+        case .expired: keeping == .activity ? "The activity's lifetime ended at" : nil
         case .dismissed: keeping == .activity ? "The full state of its installation at" : nil
-        case .noToken: keeping == .activity ? "No token of it came yet" : nil
+        case .noToken: keeping == .activity ? "It has no token yet" : nil
         case .channel: keeping == .activity ? "It has no token; the broadcast channel" : nil
         case .loggedOut: "Its installation logged out at"
         // A start token may be many installations'.
-        case .takenOver: keeping == .start ? nil : "Another one registered the same token later at"
+        case .takenOver: keeping == .start ? nil : "Another activity or installation registered the token later at"
         // A device token wins over every other kind.
-        case .kindConflict: keeping == .device ? nil : "The value is known as a token of another kind at"
-        case .unregistered: "APNs said at"
+        case .kindConflict: keeping == .device ? nil : "The value was registered as a token of another kind at"
+        case .unregistered: "APNs reported the token as dead at"
         case .quarantined: "A sender reported BadDeviceToken at"
-        case .purged: "An admin purged what was claimed up to"
+        case .purged: "An admin purged registrations up to"
         // An activity's token goes by the activity's end.
         case .deleted: keeping == .activity ? nil : "The app deleted it at"
         }
@@ -87,10 +87,10 @@ import Testing
     /// How the sentence of a note begins; each note there is has its words.
     private static func words(_ note: AliasExplanation.Note) -> String {
         switch note {
-        case .erased: "All that was said of the alias until"
-        case .unknown: "Nothing bears the alias in this app and environment"
-        case .knownElsewhere: "Nothing bears the alias here, but something does in production"
-        case .otherCase(let value): "Nothing bears the alias, but something bears \(value)"
+        case .erased: "All data about the alias until"
+        case .unknown: "No record has the alias in this app and environment"
+        case .knownElsewhere: "No record has the alias here, but a record in production has it"
+        case .otherCase(let value): "No record has the alias, but a record has \(value)"
         }
     }
 
@@ -132,7 +132,7 @@ import Testing
             let old = Hexadecimal.encode(Array(SHA256.hash(data: PushToken.sample(1).bytes).prefix(4)))
             #expect(try await browser.get("…/search?q=fingerprint:\(old)").words.contains(" a-1 "))
             let page = try await browser.get("…/activities/a-1")
-            #expect(page.words.contains(old) && page.words.contains("a newer one took its place"), "\(page.words)")
+            #expect(page.words.contains(old) && page.words.contains("a newer token replaced it"), "\(page.words)")
         }
     }
 }

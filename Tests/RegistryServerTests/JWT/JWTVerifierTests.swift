@@ -82,10 +82,10 @@ import Testing
         arguments: [
             (
                 ["iss": .string(TestIssuer.name + "/")], nil,
-                "Its iss is not the app's issuer: one has a slash at its end."
+                "Its iss is not the app's issuer: only one ends with a slash."
             ),
             (["iss": "https://evil.example"], nil, "Its iss is not the app's issuer."),
-            (["exp": "4102444800"], nil, "Its exp must be a number."), (["exp": 1], nil, "Its exp is over."),
+            (["exp": "4102444800"], nil, "Its exp must be a number."), (["exp": 1], nil, "Its exp is in the past."),
             (["aud": .null], nil, "It has no aud."), (["aud": "taxi"], nil, "Its aud is not the app's audience."),
             ([:], "client_id", "It has no client_id."),
             (["client_id": "taxi"], "client_id", "Its client_id is not the app's audience."),

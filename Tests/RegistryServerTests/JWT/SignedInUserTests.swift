@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (KeyServer.Answer.redirect, "redirects"), (.failure, "answers with the status 500"),
+        (KeyServer.Answer.redirect, "redirects"), (.failure, "responds with the status 500"),
         (.large, "is longer than 256 KiB"),
         (.json(["123": "-----BEGIN CERTIFICATE-----\nMIIC"]), "has certificates"),
         (
@@ -123,7 +123,7 @@ import Testing
             "is a discovery page; use the URL in its jwks_uri"
         ),
         (.json(["keys": [["kty": "oct", "k": "AAAA"]]]), "has no keys for RS256"),
-        (.json([]), "is no JSON Web Key Set"),
+        (.json([]), "is not a JSON Web Key Set"),
     ])
     func `A jwksUrl that never returned keys is reported to users and operators`(
         _ answer: KeyServer.Answer,

@@ -122,13 +122,13 @@ extension AliasExplanation.Note: JSONEncodable {
     package var sentence: String {
         switch self {
         case .erased(let time):
-            "All that was said of the alias until \(RFC3339.format(time)) was erased and does not come back."
+            "All data about the alias until \(RFC3339.format(time)) was erased and is not stored again."
         case .unknown:
-            "Nothing bears the alias in this app and environment, or its activities are past their retention."
+            "No record has the alias in this app and environment, or the retention of its activities is over."
         case .knownElsewhere(let environment):
-            "Nothing bears the alias here, but something does in \(environment.rawValue): is it the right environment?"
+            "No record has the alias here, but a record in \(environment.rawValue) has it. Check the environment."
         case .otherCase(let value):
-            "Nothing bears the alias, but something bears \(value). Upper and lower case differ: use one of them everywhere."
+            "No record has the alias, but a record has \(value). Aliases are case-sensitive: use the same case everywhere."
         }
     }
 

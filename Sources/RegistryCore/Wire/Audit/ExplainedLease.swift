@@ -55,11 +55,11 @@ package struct ExplainedLease: Sendable, Hashable {
     package var sentence: String {
         let start = "Start \(attempt) within 24 hours"
         return switch state {
-        case .live: "\(start) is under way until \(RFC3339.format(leasedUntil)); nobody else starts the activity."
+        case .live: "\(start) is in progress until \(RFC3339.format(leasedUntil)); no other sender starts the activity."
         case .registered: "The activity was registered after start \(attempt)."
-        case .failed: "\(start) failed: APNs said \(failure?.string ?? "no")."
-        case .released: "Its holder gave it back."
-        case .expired: "\(start) brought no activity by \(RFC3339.format(leasedUntil))."
+        case .failed: "\(start) failed: APNs reported \(failure?.string ?? "an error")."
+        case .released: "Its sender gave it back."
+        case .expired: "\(start) led to no registration by \(RFC3339.format(leasedUntil))."
         }
     }
 }

@@ -121,7 +121,7 @@ package struct StaleToken: Sendable, Hashable {
         switch reason {
         case .unconfirmed: "No client registered or refreshed it for \(span(unconfirmedFor))."
         case .expired:
-            "Its activity's lifetime was over at \(expiresAt.map { RFC3339.format($0) } ?? "some time"); no sweep wrote it down yet."
+            "Its activity's lifetime ended at \(expiresAt.map { RFC3339.format($0) } ?? "some time"); no sweep has recorded it yet."
         case .quarantined:
             "A sender reported \(quarantineReason ?? "it") at \(quarantinedAt.map { RFC3339.format($0) } ?? "some time")."
         }

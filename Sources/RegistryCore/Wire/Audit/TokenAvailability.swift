@@ -46,22 +46,22 @@ package struct TokenFacts: Sendable, Hashable {
 
     package var sentence: String {
         switch availability {
-        case .handedOut: "It is handed out."
+        case .handedOut: "Senders get it."
         case .ended:
             endReason == "dismissed"
                 ? "The user dismissed the activity\(at); that is final." : "The activity was ended\(at); that is final."
-        case .loggedOut: "Its installation logged out\(at); what was observed later counts again."
-        case .expired: "The activity's lifetime was over\(at); iOS shows it no longer."
+        case .loggedOut: "Its installation logged out\(at); later observations count again."
+        case .expired: "The activity's lifetime ended\(at); iOS no longer shows it."
         case .dismissed: "The full state of its installation\(at) did not list it; a later observation brings it back."
-        case .noToken: "No token of it came yet; it is handed out as soon as the app registers one."
+        case .noToken: "It has no token yet; senders get it when the app registers one."
         case .channel: "It has no token; the broadcast channel of the alias reaches it."
         case .takenOver:
-            "Another one registered the same token later\(at); the app must register the token that it has now."
-        case .kindConflict: "The value is known as a token of another kind\(at), so it is not handed out as this one."
-        case .unregistered: "APNs said\(at) that the token is dead, and no client claimed it since."
+            "Another activity or installation registered the token later\(at); register the current token."
+        case .kindConflict: "The value was registered as a token of another kind\(at), so it is withheld here."
+        case .unregistered: "APNs reported the token as dead\(at), and no client has registered it since."
         case .quarantined:
-            "A sender reported \(quarantineReason ?? "it")\(at); a client's later claim or an admin's release ends that."
-        case .purged: "An admin purged what was claimed up to\(upTo); a later observation brings it back."
+            "A sender reported \(quarantineReason ?? "it")\(at); a later registration or an admin's release ends this."
+        case .purged: "An admin purged registrations up to\(upTo); a later observation brings it back."
         case .deleted: "The app deleted it\(at); a later observation brings it back."
         }
     }

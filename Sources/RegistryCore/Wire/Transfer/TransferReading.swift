@@ -95,7 +95,7 @@ extension TransferRecord {
     private static func slot(_ json: inout JSONReader, _ kind: String) -> TokenSlot? {
         if kind == "start-token" { return json.string("attributesType", AttributesType.init).map(TokenSlot.start) }
         if let own = TokenKind.ofInstallations.first(where: { kind == $0.name + "-token" }) { return .only(own) }
-        json.fault("record", "is of no known kind")
+        json.fault("record", "has an unknown kind")
         return nil
     }
 }

@@ -35,7 +35,7 @@ struct CompactJWT: Sendable {
             throw Self.refusal("Its alg must be RS256, ES256 or EdDSA.")
         }
         if let field = Self.refusedFields.first(where: { header[$0] != nil }) {
-            throw Self.refusal("Its header must not hold \(field).")
+            throw Self.refusal("Its header must not contain \(field).")
         }
         if let type = header["typ"] {
             guard case .string(let name) = type, Self.types.contains(name.lowercased()) else {

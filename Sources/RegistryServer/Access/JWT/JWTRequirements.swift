@@ -34,7 +34,7 @@ struct JWTRequirements: Sendable {
         guard claims["iss"] == .string(issuer) else {
             let others = [issuer + "/", issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer]
             let isSlash = others.contains { claims["iss"] == .string($0) }
-            throw CompactJWT.refusal("Its iss is not the app's issuer\(isSlash ? ": one has a slash at its end" : "").")
+            throw CompactJWT.refusal("Its iss is not the app's issuer\(isSlash ? ": only one ends with a slash" : "").")
         }
         guard let audience = claims[audienceClaim] else { throw CompactJWT.refusal("It has no \(audienceClaim).") }
         let named = Self.texts(audience)
@@ -52,11 +52,11 @@ struct JWTRequirements: Sendable {
 
     private func validity(of claims: JSONObject, at now: TimeInterval) throws(Problem) -> Range<TimeInterval> {
         guard let expiry = Self.seconds(claims["exp"]) else { throw CompactJWT.refusal("Its exp must be a number.") }
-        guard now < expiry + Self.leeway else { throw CompactJWT.refusal("Its exp is over.") }
+        guard now < expiry + Self.leeway else { throw CompactJWT.refusal("Its exp is in the past.") }
         let end = expiry + Self.leeway
         guard let start = claims["nbf"] else { return -.infinity..<end }
         guard let start = Self.seconds(start), now >= start - Self.leeway else {
-            throw CompactJWT.refusal("Its nbf has not come yet.")
+            throw CompactJWT.refusal("Its nbf is in the future.")
         }
         return start - Self.leeway..<end
     }

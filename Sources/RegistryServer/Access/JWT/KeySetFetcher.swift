@@ -73,12 +73,12 @@ struct KeySetFetcher: Sendable {
         }
         let response = try await client.execute(request, timeout: TimeAmount(deadline))
         guard !(300...399).contains(response.status.code) else {
-            throw JSONFaultReason("redirects, which is not followed; use the target's URL")
+            throw JSONFaultReason("redirects; use the target's URL")
         }
         let body = try await response.body.collect(upTo: Self.maximumBytes)
         guard response.status == .ok else {
             let word = Self.errorWord((try? JSONParser.parse(body.readableBytesView))?["error"]?.string)
-            throw JSONFaultReason("answers with the status \(response.status.code)\(word)")
+            throw JSONFaultReason("responds with the status \(response.status.code)\(word)")
         }
         return try JSONParser.parse(body.readableBytesView)
     }
@@ -91,7 +91,7 @@ struct KeySetFetcher: Sendable {
     private func permittedAddress(of host: String) async throws -> IPAddress {
         let addresses = try await NameLookup.addresses(of: host, within: deadline)
         guard let first = addresses.first, allowsInternal || addresses.allSatisfy(\.isPublic) else {
-            throw JSONFaultReason("has a host without an address, or with one inside of the operator's network")
+            throw JSONFaultReason("has a host without an address, or with an address inside the operator's network")
         }
         return first
     }

@@ -12,7 +12,7 @@ struct KeySetURL: Sendable {
         guard text.utf8.count <= 2048, let url = URL(string: text), let scheme = url.scheme?.lowercased(),
             scheme == "https" || (allowsInternal && scheme == "http"), let host = url.host, !host.isEmpty
         else { throw JSONFaultReason("must be an https URL") }
-        guard url.user == nil, url.password == nil else { throw JSONFaultReason("must not hold a user or password") }
+        guard url.user == nil, url.password == nil else { throw JSONFaultReason("must not contain a user or password") }
         self.text = text
         self.host = host.trimmingCharacters(in: ["[", "]"])
         guard allowsInternal || !isEvidentlyInternal else {

@@ -95,7 +95,7 @@ final class VerificationKeySet: Sendable {
         if json["jwks_uri"] != nil { return "is a discovery page; use the URL in its jwks_uri" }
         guard case .object(let object) = json,
             object.contains(where: { $0.value.string?.hasPrefix("-----BEGIN") == true })
-        else { return "is no JSON Web Key Set" }
+        else { return "is not a JSON Web Key Set" }
         return "has certificates; use the issuer's JSON Web Key Set"
     }
 

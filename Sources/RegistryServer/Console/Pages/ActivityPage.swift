@@ -33,7 +33,7 @@ extension ConsoleCall {
         else {
             throw Problem(
                 .activityNotFound,
-                "No such activity is known in this app and environment, or it is past its retention."
+                "The activity is unknown in this app and environment, or its retention is over."
             )
         }
         return life
@@ -48,7 +48,7 @@ extension ConsoleCall {
     func releaseActivity() async throws -> Response {
         let scope = try requireScope()
         guard let id = try? ActivityID(call.parameter("activityId")) else {
-            throw Problem(.activityNotFound, "There can be no such activity.")
+            throw Problem(.activityNotFound, "The activity id is not valid.")
         }
         _ = try await registry.release(id, in: scope, by: principal.who)
         return .seeOther(ConsoleLink(scope).activity(id.rawValue))
@@ -68,8 +68,8 @@ extension ConsoleCall {
 
     private static func reason(_ word: String) -> String {
         switch word {
-        case "rotated": "rotated: a newer one took its place"
-        case "unregistered": "unregistered: APNs said that it is dead"
+        case "rotated": "rotated: a newer token replaced it"
+        case "unregistered": "unregistered: APNs reported it as dead"
         case "taken-over": "taken over: another activity registered it later"
         case "purged": "purged by an admin"
         default: word
@@ -94,7 +94,7 @@ extension ConsoleCall {
         add("Expires", explanation.expiresAt)
         add("Last confirmed", explanation.confirmedAt)
         add("Last observed", life.lastObservedAt)
-        add("Last push APNs took", explanation.deliveredAt)
+        add("Last push accepted by APNs", explanation.deliveredAt)
         let installation = explanation.installation
         add("Installation", installation.map(DisplayText.short), installation.map(link.installation))
         let user = life.subject?.string

@@ -46,18 +46,18 @@ extension ConsoleCall {
         do throws(JSONFaultReason) {
             return try Alias(kind: call.parameter("kind"), value: call.parameter("value"))
         } catch {
-            throw Problem(.noSuchRoute, "There is no such alias: it \(error.detail).")
+            throw Problem(.noSuchRoute, "The alias is not valid: it \(error.detail).")
         }
     }
 
     private static func summary(_ handedOut: Int, _ others: Int, isWhole: Bool) -> String {
         let tokens = DisplayText.count(handedOut, "token")
         guard isWhole else { return "Of these \(DisplayText.count(handedOut + others)), a sender gets \(tokens)." }
-        if handedOut + others == 0 { return "A sender gets no activity token: no activity bears this alias." }
-        if others == 0 { return "A sender gets \(tokens), one of each activity that bears this alias." }
+        if handedOut + others == 0 { return "A sender gets no activity token: no activity has this alias." }
+        if others == 0 { return "A sender gets \(tokens), one for each activity with this alias." }
         let many = "\(DisplayText.count(others)) other activities are left out"
         let rest = others == 1 ? "1 other activity is left out" : many
-        return "A sender gets \(handedOut == 0 ? "no token" : tokens); \(rest), as said below."
+        return "A sender gets \(handedOut == 0 ? "no token" : tokens); \(rest) for the reasons below."
     }
 }
 
@@ -81,7 +81,7 @@ extension ConsoleCall {
         do throws(JSONFaultReason) {
             return try Cursor.decode(text, of: list, in: scope)
         } catch {
-            throw Problem(.invalidCursor, "The list cannot go on from there: begin it anew.")
+            throw Problem(.invalidCursor, "The list cannot continue from this position. Open it again.")
         }
     }
 }

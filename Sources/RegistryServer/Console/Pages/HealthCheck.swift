@@ -39,7 +39,7 @@ struct HealthCheck: Sendable {
     static func summary(_ checks: [HealthCheck]) -> String {
         let bad = checks.filter { !$0.isGood }.count
         if bad == 0 { return "All is well." }
-        return bad == 1 ? "One thing wants looking at." : "\(bad) things want looking at."
+        return bad == 1 ? "One check needs attention." : "\(bad) checks need attention."
     }
 }
 
@@ -54,15 +54,15 @@ extension HealthCheck {
         }
         let (count, total) = (late.map(\.1.count).reduce(0, +), tokens?.count ?? 0)
         guard total >= fewest else {
-            return HealthCheck(true, "There are too few activity tokens to tell how many of them clients confirm.")
+            return HealthCheck(true, "Too few activity tokens to judge how many of them clients confirm.")
         }
         guard count * 4 > total else {
             return HealthCheck(true, "Clients have confirmed most activity tokens within 2 hours.")
         }
         return HealthCheck(
             false,
-            "\(DisplayText.share(count, of: total)) of the activity tokens have gone unconfirmed for 2 hours: are the apps'"
-                + " refreshes getting through?",
+            "\(DisplayText.share(count, of: total)) of the activity tokens have been unconfirmed for 2 hours: check that the apps"
+                + " can send refreshes.",
             more: ("See them", link.page("stale", [("kind", "update"), ("reason", "unconfirmed")]))
         )
     }
@@ -91,7 +91,7 @@ extension HealthCheck {
         }
         return HealthCheck(
             false,
-            "\(DisplayText.count(count)) of APNs's \(DisplayText.count(quota)) channels are in use: delete those that are done with.",
+            "\(DisplayText.count(count)) of APNs's \(DisplayText.count(quota)) channels are in use: delete unused channels.",
             more: ("See them", link.page("channels"))
         )
     }

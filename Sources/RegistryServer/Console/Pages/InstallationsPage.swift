@@ -47,7 +47,7 @@ extension ConsoleCall {
         guard let bytes = Hexadecimal.decode(call.parameter("hash")), bytes.count == 32,
             let record = try await registry.installation(InstallationHash(bytes: bytes), in: scope)
         else {
-            throw Problem(.installationNotFound, "No such installation is known in this app and environment.")
+            throw Problem(.installationNotFound, "The installation is unknown in this app and environment.")
         }
         let tokens = try await registry.explainTokens(of: record.installation, in: scope)
         let running = try await registry.findActivities([.installation(bytes)], limit: Self.pageSize, in: scope)

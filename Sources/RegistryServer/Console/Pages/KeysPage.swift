@@ -55,9 +55,9 @@ extension ConsoleCall {
         }
         return [
             ("Bundle id", app.bundleID.rawValue), ("Name", settings.name ?? "none"),
-            ("An activity lives", DisplayText.span(settings.activityLifetime)),
-            ("An ended one is remembered", DisplayText.span(settings.tombstoneRetention)),
-            ("Audit events are kept", DisplayText.span(settings.eventRetention)),
+            ("Lifetime of activities", DisplayText.span(settings.activityLifetime)),
+            ("Retention of ended activities", DisplayText.span(settings.tombstoneRetention)),
+            ("Retention of audit events", DisplayText.span(settings.eventRetention)),
             ("Signed-in users", issuer ?? "none: no JWT settings"),
         ].map { ["settingName": .text($0), "settingValue": .text($1)] }
     }
@@ -67,11 +67,11 @@ extension ConsoleCall {
         let scope = try requireScope()
         let name = call.parameter("keyId")
         guard field("confirmation") == name else {
-            return try await keysPage(fault: "No key was revoked: what you typed is not “\(name)”.")
+            return try await keysPage(fault: "No key was revoked. Type “\(name)” to confirm.")
         }
         guard let id = try? APIKeyID(name),
             try await registry.revokeKey(id, ofApp: scope.app.id, by: principal.who)
-        else { throw Problem(.keyNotFound, "The app has no key of this id.") }
+        else { throw Problem(.keyNotFound, "The app has no key with this id.") }
         call.access.keys.forget(id)
         return .seeOther(ConsoleLink(scope).page("keys"))
     }

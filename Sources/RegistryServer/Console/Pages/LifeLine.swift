@@ -49,7 +49,7 @@ struct LifeLine {
         guard isLast || event.type == "ended" else { return nil }
         return switch event.type {
         case "quarantined": life.quarantineReason.map { "A sender reported \($0) from APNs." }
-        case "dropped": life.deadAt.map { "APNs said that the token is dead as of \(DisplayText.clock($0)) UTC." }
+        case "dropped": life.deadAt.map { "APNs reported the token as dead since \(DisplayText.clock($0)) UTC." }
         case "ended" where life.explanation.facts.endReason == "dismissed": "The user dismissed it."
         default: nil
         }
@@ -63,7 +63,7 @@ struct LifeLine {
                 time: explanation.startedAt,
                 tone: "plain",
                 title: "Started",
-                detail: "The earliest time that anybody named for it."
+                detail: "The earliest start time that a caller gave."
             )
         ]
         func add(_ time: Date?, _ tone: String, _ title: String, _ detail: String) {
@@ -73,16 +73,16 @@ struct LifeLine {
         if let confirmedAt = explanation.confirmedAt, confirmedAt.timeIntervalSince(life.createdAt) > 1 {
             add(confirmedAt, "plain", "Last confirmed", "A client registered or refreshed its token.")
         }
-        add(explanation.deliveredAt, "good", "Last push delivered", "APNs took a push to its token.")
+        add(explanation.deliveredAt, "good", "Last push delivered", "APNs accepted a push to its token.")
         if let fullStateAt = life.fullStateAt, let observedAt = life.lastObservedAt, fullStateAt > observedAt {
-            add(fullStateAt, "over", "Missing from a full state", "Its installation listed what runs, and not this.")
+            add(fullStateAt, "over", "Missing from a full state", "Its installation did not list it as running.")
         }
         if let loggedOutAt = life.loggedOutAt, loggedOutAt >= explanation.startedAt {
-            add(loggedOutAt, "over", "Installation logged out", "What it had until then counts no more.")
+            add(loggedOutAt, "over", "Installation logged out", "Its earlier activities and tokens no longer count.")
         }
         if life.endedAt == nil {
             let title = explanation.expiresAt > now ? "Will expire" : "Expired"
-            add(explanation.expiresAt, "over", title, "Its lifetime is over then, whether or not anybody says so.")
+            add(explanation.expiresAt, "over", title, "Its lifetime ends then, even if no caller ends it.")
         }
         return entries
     }
@@ -101,28 +101,28 @@ struct EventWords {
     }
 
     private static let known: [String: (title: String, tone: String, detail: String)] = [
-        "registered": ("Registered", "good", "Its first token came."),
-        "rotated": ("Rotated", "good", "A new token took the place of the one before."),
-        "reactivated": ("Reactivated", "good", "A client claimed the token later than what had been held against it."),
+        "registered": ("Registered", "good", "Its first token was registered."),
+        "rotated": ("Rotated", "good", "A new token replaced the previous token."),
+        "reactivated": ("Reactivated", "good", "A client registered the token after the event that had withheld it."),
         "released": ("Released", "good", "An admin ended the quarantine."),
         "dismissed": ("Dismissed", "over", "A full state of its installation did not list it."),
         "ended": ("Ended", "over", "It was ended; that is final."),
-        "expired": ("Expiry written down", "over", "A sweep found its lifetime over."),
-        "dropped": ("Dropped", "bad", "APNs said that the token is dead."),
-        "quarantined": ("Quarantined", "bad", "A sender reported the token; it is not handed out meanwhile."),
+        "expired": ("Expiry recorded", "over", "A sweep found that its lifetime had ended."),
+        "dropped": ("Dropped", "bad", "APNs reported the token as dead."),
+        "quarantined": ("Quarantined", "bad", "A sender reported the token. Senders do not get it for now."),
         "taken-over": ("Taken over", "bad", "Another activity registered the same token later."),
         "purged": ("Purged", "bad", "An admin dropped the token as stale."),
-        "lease-taken": ("Start planned", "good", "A sender got the lease to start an activity there."),
-        "lease-released": ("Start given back", "over", "The sender gave its lease back: nothing was sent."),
+        "lease-taken": ("Start planned", "good", "A sender got the lease to start an activity on the installation."),
+        "lease-released": ("Start given back", "over", "The sender gave its lease back and sent nothing."),
         "start-failed": ("Start failed", "bad", "A sender reported that the start push failed."),
-        "erased": ("Erased", "bad", "What was known of a person was erased."),
+        "erased": ("Erased", "bad", "The data of a person was erased."),
     ]
 
     static func who(_ who: UTF8Text) -> String {
         switch who {
         case "sweep": "the sweep"
         case "command-line": "the command line"
-        case "insecure": "somebody without credentials"
+        case "insecure": "a caller without credentials"
         default: AuditName.subject(of: who).map { "the user \($0)" } ?? who.string
         }
     }

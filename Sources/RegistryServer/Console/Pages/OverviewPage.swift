@@ -67,7 +67,7 @@ extension ConsoleCall {
         var checks = try await postgresChecks(system)
         checks += [.unconfirmed(statistics, link), .drops(statistics, link)]
         checks += HealthCheck.checks(findings, of: [.burstGuard], orElse: "The burst guard is off.")
-        checks += HealthCheck.checks(findings, of: [.sweepBehind], orElse: "The sweep keeps up.", more: system)
+        checks += HealthCheck.checks(findings, of: [.sweepBehind], orElse: "The sweep is up to date.", more: system)
         checks.append(.channels(channels, link))
         let app = scope.app.bundleID
         checks += console.issuers.failure(of: app).map { [HealthCheck(Finding(issuerOf: app, failure: $0))] } ?? []
@@ -91,7 +91,7 @@ extension ConsoleCall {
             let findings = try await registry.databaseCondition().findings
             guard findings.isEmpty else { return findings.map { HealthCheck($0, more: more) } }
             return [
-                HealthCheck(true, "Postgres \(readiness.serverVersion) takes writes, and its schema is the right one.")
+                HealthCheck(true, "Postgres \(readiness.serverVersion) accepts writes, and its schema is up to date.")
             ]
         } catch let problem as Problem {
             return [HealthCheck(false, problem.detail)]

@@ -46,7 +46,7 @@ extension ConsoleCall {
         let scope = try requireScope()
         let question = try StaleQuestion(field)
         guard field("confirmation") == Self.confirmation(of: scope) else {
-            let fault = "Nothing was purged: what you typed is not “\(Self.confirmation(of: scope))”."
+            let fault = "Nothing was purged. Type “\(Self.confirmation(of: scope))” to confirm."
             return try await purgePage(question, fault: fault)
         }
         let purged = try await registry.purgeStaleTokens(question.filter, in: scope, by: principal.who)

@@ -9,12 +9,12 @@ extension ConsoleCall {
         var results = SearchResults()
         let state = search["state"]?.lowercased()
         if let state, !Self.states.contains(state) {
-            results.sentence = "There is no state “\(state)”: it is stale, \(Self.states.joined(separator: ", "))."
+            results.sentence = "The state “\(state)” is unknown. Use stale, \(Self.states.joined(separator: ", "))."
             return results
         }
         let ways = Self.ways(search)
         guard !ways.isEmpty else {
-            results.sentence = "An installation and a fingerprint are looked for by hex digits, two for each byte."
+            results.sentence = "Search for an installation or a fingerprint by its hex digits, two for each byte."
             return results
         }
         let found = try await registry.findActivities(ways, limit: Self.searchLimit, in: scope)
@@ -35,7 +35,7 @@ extension ConsoleCall {
             )
         }
         if found.count >= Self.searchLimit {
-            results.sentence = "There may be more: a search looks at the first \(Self.searchLimit) that fit."
+            results.sentence = "The result may be incomplete: a search shows at most \(Self.searchLimit) matches."
         }
         return results
     }
@@ -103,7 +103,7 @@ extension ConsoleCall {
         results.events = page.items
         results.cursor = page.next.map { Cursor.encode(after: $0, of: list, in: scope) }
         if page.items.isEmpty, page.next != nil {
-            results.sentence = "None so far, and there is more of the trail to look through."
+            results.sentence = "None so far. The rest of the audit trail was not searched yet."
         }
         return results
     }
@@ -136,8 +136,8 @@ extension ConsoleCall {
         }
         let text = (term.name.map { "\($0):" } ?? "") + term.value
         return """
-            The audit trail is not searched by “\(text)”, but by event, activity, subject, since, an alias with its kind, such as \
-            alias:userId:u-7, and the whole hash of an installation.
+            The audit trail cannot be searched by “\(text)”. Search by event, activity, subject, since, an alias with its kind, \
+            such as alias:userId:u-7, or the whole hash of an installation.
             """
     }
 

@@ -13,12 +13,12 @@ struct SearchText: Sendable, Hashable {
 
     static let qualifiers = [
         ("alias:order-42", "activities under an alias of any kind; alias:userId:u-7 names the kind"),
-        ("activity:ID", "one activity"), ("installation:HASH", "an installation, by the beginning of its hash"),
-        ("fingerprint:1a2b3c4d", "whatever has or last had a token"), ("subject:u-7", "what was done as a user"),
+        ("activity:ID", "one activity"), ("installation:HASH", "installations, by the beginning of their hash"),
+        ("fingerprint:1a2b3c4d", "records with this token, now or last"), ("subject:u-7", "actions of a user"),
         ("state:stale", "tokens that look dead; also active, ended, expired, dismissed and quarantined"),
-        ("event:dropped", "the audit trail by a type of event; event:any is all of it"),
+        ("event:dropped", "the audit trail by type of event; event:any for all types"),
         ("since:2h", "with events: the last two hours; also 30min, 7d, or a time"),
-        ("environment:sandbox", "the environment, if it is not the one that you are in"),
+        ("environment:sandbox", "another environment than the current one"),
     ]
 
     static let names: Set<UTF8Text> = [

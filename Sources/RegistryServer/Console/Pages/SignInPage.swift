@@ -38,7 +38,7 @@ extension ConsoleCall {
         let next = field("next")
         guard hasSignInCookie else { return signInPage(next: next, fault: Self.tooLate, status: .forbidden) }
         guard let key = APIKey(Secret((field("key") ?? "").trimmingCharacters(in: .whitespacesAndNewlines))) else {
-            let fault = "That is no whole key: keys have 47 characters and begin with pra_, pru_ or prr_."
+            let fault = "This is not a complete key: keys have 47 characters and begin with pra_, pru_ or prr_."
             return signInPage(next: next, fault: fault, status: .unauthorized)
         }
         let digest = key.secretDigest
@@ -47,7 +47,7 @@ extension ConsoleCall {
             return signInPage(next: next, fault: fault, status: .unauthorized)
         }
         guard Self.access.allows(Principal(record)) else {
-            let fault = "This is a \(record.id.role.rawValue) key. The console takes an auditor's or an admin's."
+            let fault = "This is a \(record.id.role.rawValue) key. The console needs an auditor or admin key."
             return signInPage(next: next, fault: fault, status: .forbidden)
         }
         let session = ConsoleSession(of: record.id.rawValue, at: now)

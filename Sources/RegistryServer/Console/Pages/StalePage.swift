@@ -16,7 +16,7 @@ struct StaleQuestion: Sendable {
             filter.attributesType = try value("attributesType").map(AttributesType.init)
             filter.unconfirmedFor = try value("unconfirmedFor").map(StaleFilter.duration)
         } catch {
-            throw Problem(.invalidRequest, "The choice of stale tokens cannot be read: one part \(error.detail).")
+            throw Problem(.invalidRequest, "A filter of stale tokens is not valid: it \(error.detail).")
         }
         parameters = Self.names.map { ($0, value($0)) }
     }
@@ -120,8 +120,8 @@ extension ConsoleCall {
 extension StaleReason {
     var sentence: String {
         switch self {
-        case .unconfirmed: "No client has registered or refreshed it for long: 2 hours, or 3 days for other kinds."
-        case .expired: "The activity's lifetime is over, and no sweep has written that down yet."
+        case .unconfirmed: "No client has registered or refreshed it for 2 hours, or 3 days for other kinds."
+        case .expired: "The activity's lifetime has ended, and no sweep has recorded that yet."
         case .quarantined: "A sender reported it, and neither a client nor an admin has cleared it since."
         }
     }

@@ -35,7 +35,7 @@ extension ConsoleCall {
             (
                 "Schema",
                 applied == needed
-                    ? "version \(applied), as this program needs it"
+                    ? "version \(applied), which this program needs"
                     : "version \(applied); this program needs \(needed)"
             ),
         ])
@@ -65,14 +65,14 @@ extension ConsoleCall {
     private func sweep(_ overdue: OverdueExpiry?) -> [TemplateContext] {
         let last = console.sweeps.last
         let outcome = last.map { sweep in
-            sweep.isComplete ? "took \(DisplayText.span(sweep.duration))" : "was given up; the log says why"
+            sweep.isComplete ? "took \(DisplayText.span(sweep.duration))" : "was given up; see the log"
         }
         return Self.rows([
             (
                 "Last on this instance",
                 last.map { "\(DisplayText.distance(of: $0.endedAt, from: now)), \(outcome ?? "")" } ?? "none yet"
             ),
-            ("Left to write down here", overdue.map(Self.words) ?? "nothing"),
+            ("Waiting to be recorded here", overdue.map(Self.words) ?? "nothing"),
         ])
     }
 
@@ -99,7 +99,7 @@ extension ConsoleCall {
         let isHidden = setting.isAboutDatabase && !isRoot
         return [
             "settingName": .text(setting.name), "settingOrigin": .optional(setting.value == nil ? nil : setting.origin),
-            "settingValue": .text(isHidden ? "for root's eyes" : setting.value ?? "not set"),
+            "settingValue": .text(isHidden ? "visible only to root" : setting.value ?? "not set"),
         ]
     }
 }

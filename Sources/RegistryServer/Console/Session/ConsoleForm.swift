@@ -7,7 +7,7 @@ extension BodyReader {
     func form(_ request: Request, of network: CallerNetwork?) async throws -> Query {
         let type = MediaType(request.fields[.contentType] ?? "")
         guard type.name == "application/x-www-form-urlencoded" else {
-            throw Problem(.unsupportedMediaType, "The console takes forms, as a browser sends them.")
+            throw Problem(.unsupportedMediaType, "Expected a submitted form.")
         }
         let (bytes, reservation) = try await collect(request, upTo: limits.singleBody, of: network)
         defer { withExtendedLifetime(reservation) {} }

@@ -1,4 +1,4 @@
-"""Converts OneSignal's CSV export of subscriptions to NDJSON for pushreg import. The guide Coming from elsewhere says how."""
+"""Converts OneSignal's CSV export of subscriptions to NDJSON for pushreg import. See the guide Coming from elsewhere."""
 import collections, csv, datetime, hashlib, io, json, re, sys
 
 COLUMNS = ["id", "identifier", "device_type", "last_active", "invalid_identifier", "external_user_id"]
@@ -22,9 +22,9 @@ def convert(row):
         return "invalid, or without a token or user"
     if not re.fullmatch("([0-9A-Fa-f]{2}){1,512}", row["identifier"]):
         raise ValueError("identifier must be a push token in hex")
-    if not row["id"] or any("\ufffd" in text for text in row.values()):  # what is not UTF-8 was read as this character
+    if not row["id"] or any("\ufffd" in text for text in row.values()):  # replaces bytes that are not UTF-8
         raise ValueError("id must not be empty, and all fields must be UTF-8")
-    # No request can name an installation of this hash.
+    # A hash that requests never produce from an installation id.
     installation = hashlib.sha256(f"onesignal/{row['id']}".encode()).hexdigest()
     line = {"installation": installation, "observedAt": time(row["last_active"])}
     print(json.dumps({"record": "device-token", **line, "token": row["identifier"]}))

@@ -1,4 +1,4 @@
-// Shows the latest content of each alias on every phone. The guide For senders says what it reads, needs and does.
+// Shows the latest content of each alias on every phone. See the guide For senders for its input, requirements and behavior.
 package main
 
 import (
@@ -38,7 +38,7 @@ type entry struct {
 	Action, Token, LeaseID, CollapseID string
 	LeasedUntil, ExpiresAt, RetryAt    time.Time
 }
-type answer struct { // the members of plans, of changes, of problems and of APNs's refusals
+type answer struct { // the members of plans, changes, problems and APNs's errors
 	Topic, PushType, NextCursor, After, Detail, Reason string
 	Timestamp                                          int64
 	Installations                                      []entry
@@ -62,9 +62,9 @@ var answers = make(chan report, 1000)
 var signing sync.Mutex
 var bearer, issued = "", math.Inf(-1)
 var registry, apns = http.Client{Timeout: 60 * time.Second}, http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
-	ForceAttemptHTTP2: true, MaxConnsPerHost: 1}} // one connection of HTTP/2, made anew after GOAWAY
+	ForceAttemptHTTP2: true, MaxConnsPerHost: 1}} // one HTTP/2 connection, opened again after GOAWAY
 
-// For tests alone, which play an hour in a minute. The registry's clock stays the real one.
+// Only for tests, which play an hour in a minute. The registry keeps the real clock.
 var speed, start = setting("CLOCK_SPEED", 1), setting("CLOCK_START", 0)
 
 func setting(name string, usual float64) float64 {
@@ -90,7 +90,7 @@ func must[Value any](value Value, err error) Value {
 	return value
 }
 
-// One JWT for all pushes, for 45 minutes: APNs refuses another one within 20, and one that is older than an hour.
+// One JWT for all pushes, for 45 minutes: APNs refuses a new one within 20 minutes, and one older than an hour.
 func authorization() string {
 	signing.Lock()
 	defer signing.Unlock()
@@ -109,7 +109,7 @@ func authorization() string {
 	return bearer
 }
 
-// The answer. After none, 408, 429 and 5xx the same goes out again, later and later, while it is wanted.
+// Returns the response. Repeats the request with growing pauses after no response, 408, 429 and 5xx, while it is wanted.
 func send(client *http.Client, method, url string, body any, fields func() map[string]string,
 	isWanted func() bool) (status int, said answer) {
 	for turn := 1.0; isWanted(); turn++ {
@@ -147,7 +147,7 @@ func call(method, path string, body any) answer {
 	return said
 }
 
-// Tells the registry each answer at once, with those that came while it was told the ones before.
+// Reports responses to the registry immediately. Responses that arrive during a report are in the next one.
 func tell() {
 	for first := range answers {
 		reports := []report{first}
@@ -158,13 +158,13 @@ func tell() {
 	}
 }
 
-// Pushes to one phone, until APNs answers or something newer is to be pushed.
+// Pushes to one phone, until APNs responds or newer content exists.
 func (work *work) push(to entry, plan answer, aps object, wanted *content) {
 	id, until, priority := newID(), clock(to.ExpiresAt), "10"
 	if aps["event"] == "update" {
 		priority = "5"
 	}
-	if to.Action == "start" { // A phone that is offline gets it later: after the lease it could be a second activity.
+	if to.Action == "start" { // An offline phone gets it later. After the lease, it could be a second activity.
 		until = clock(to.LeasedUntil)
 	}
 	fields := func() map[string]string {
@@ -182,9 +182,9 @@ func (work *work) push(to entry, plan answer, aps object, wanted *content) {
 	}
 }
 
-// Pushes what is wanted of an alias to the phones that were not given it, whenever something is new.
+// Pushes the latest content of an alias to the phones without it, after each change.
 func (work *work) keep() {
-	given, stamp := map[string]*content{}, int64(0) // the content that was last pushed to each token
+	given, stamp := map[string]*content{}, int64(0) // the last content pushed to each token
 	for again := 0.0; ; {
 		select {
 		case <-work.due:
@@ -204,10 +204,10 @@ func (work *work) keep() {
 			}
 			plan := call("POST", "plan", body)
 			for _, entry := range plan.Installations {
-				switch { // none with channel: only a push to the plan's channels reaches it
+				switch { // none with channel: reached only through the plan's channels
 				case entry.Action == "wait":
 					again = math.Min(again, clock(entry.RetryAt))
-				case entry.Action == "start" && wanted.Event == "end": // starts nothing, where a phone bears the alias itself
+				case entry.Action == "start" && wanted.Event == "end": // an end does not start activities on phones with the alias
 					call("DELETE", "plan/leases/"+entry.LeaseID, nil)
 				case entry.Action == "start":
 					go work.push(entry, plan, start, wanted)
@@ -221,11 +221,11 @@ func (work *work) keep() {
 	}
 }
 
-// Has those aliases looked at again that a change names: a token has come, or another one.
+// Plans again for the aliases in a change, because a token is new.
 func follow(after string) {
 	for {
 		page := call("GET", "changes?after="+after+"&wait=30", nil)
-		isLost := page.After == "" // feed-expired or feed-reset: begin anew
+		isLost := page.After == "" // after feed-expired or feed-reset, start from a new position
 		if isLost {
 			page = call("GET", "changes", nil)
 		}
@@ -253,7 +253,7 @@ func follow(after string) {
 func (work *work) wake() {
 	select {
 	case work.due <- true:
-	default: // It will look anyhow.
+	default: // A plan is already due.
 	}
 }
 

@@ -1,11 +1,11 @@
-// Shows the latest content of each alias on every phone. The guide For senders says what it reads, needs and does.
+// Shows the latest content of each alias on every phone. See the guide For senders for its input, requirements and behavior.
 import { createPrivateKey, randomUUID, sign } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { connect } from "node:http2"
 import { createInterface } from "node:readline"
 
 const env = process.env, works = new Map(), key = createPrivateKey(readFileSync(env.APNS_KEY))
-// For tests alone, which play an hour in a minute. The registry's clock stays the real one.
+// Only for tests, which play an hour in a minute. The registry keeps the real clock.
 const speed = Number(env.CLOCK_SPEED ?? 1), start = Number(env.CLOCK_START ?? 0)
 const clock = (moment) => start + ((moment ? Date.parse(moment) : Date.now()) / 1000 - start) * speed
 const pass = (seconds) => new Promise((resolve) => setTimeout(resolve, (Math.max(0, seconds) * 1000) / speed))
@@ -27,7 +27,7 @@ function post(path, fields, body) {
     if (!connection || connection.closed || connection.destroyed) connection = connect(env.APNS).on("error", () => {})
     return new Promise((resolve, reject) => {
         let status, retryAfter, text = ""
-        const session = connection // One that no answer comes on is closed: the next push makes another.
+        const session = connection // Closed if no response arrives; the next push opens another.
         const stream = session.request({ ":method": "POST", ":path": path, authorization: authorization(), ...fields })
         stream.on("response", (head) => { status = head[":status"]; retryAfter = head["retry-after"] })
         stream.on("data", (part) => { text += part }).on("error", reject)
@@ -72,7 +72,7 @@ async function report(answer) {
 /** Pushes to one phone, until APNs answers or something newer is to be pushed. */
 async function push(entry, page, aps, work, wanted) {
     const { token, leaseId, collapseId } = entry
-    // A phone that is offline gets it later: a start that came after its lease could be a second activity.
+    // An offline phone gets it later. After its lease, a start could create a second activity.
     const until = clock(leaseId ? entry.leasedUntil : entry.expiresAt)
     const fields = { "apns-topic": page.topic, "apns-push-type": page.pushType, "apns-expiration": Math.floor(until),
         "apns-id": randomUUID(), "apns-priority": aps.event === "update" ? 5 : 10 }
@@ -94,10 +94,10 @@ async function keep(work) {
         while (cursor !== undefined) {
             const to = wanted.event === "update" ? wanted.to : []
             const page = await call("POST", "plan", { alias, to, attributesType, planId, cursor })
-            for (const entry of page.installations) { // none with channel: only a push to the plan's channels reaches it
+            for (const entry of page.installations) { // none with channel: reached only through the plan's channels
                 const { action, token, retryAt } = entry
                 if (action === "wait") next = Math.min(next, clock(retryAt))
-                // An end starts nothing, where a phone bears the alias itself.
+                // An end does not start activities on phones with the alias.
                 if (action === "start" && wanted.event === "end") await call("DELETE", `plan/leases/${entry.leaseId}`)
                 else if (action === "start") push(entry, page, begin, work, wanted)
                 if (action === "update" && !given.has(token)) push(entry, page, update, work, wanted)
@@ -113,7 +113,7 @@ async function keep(work) {
 async function follow(after) {
     for (;;) {
         const page = await call("GET", `changes?after=${after}&wait=30`)
-        after = page.after ?? (await call("GET", "changes")).after // after feed-expired and feed-reset anew
+        after = page.after ?? (await call("GET", "changes")).after // from a new position after feed-expired and feed-reset
         const aliases = (page.changes ?? []).flatMap((change) => Object.entries(change.aliases ?? {}))
         const names = new Set(aliases.flatMap(([kind, values]) => values.map((value) => `${kind}:${value}`)))
         for (const work of works.values()) if (!page.after || work.names.some((name) => names.has(name))) work.wake()

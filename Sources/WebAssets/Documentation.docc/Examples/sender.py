@@ -1,29 +1,29 @@
-"""Shows the latest content of each alias on every phone. The guide For senders says what it reads, needs and does."""
+"""Shows the latest content of each alias on every phone. See the guide For senders for its input, requirements and behavior."""
 import asyncio, contextlib, datetime, json, jwt, random, sys, time, uuid
 from httpx import AsyncClient, Limits, Timeout, TransportError
 from os import environ as env
 
 registry = AsyncClient(base_url=env["REGISTRY"], headers={"Authorization": "Bearer " + env["SENDER_KEY"]}, timeout=60)
 apns = AsyncClient(base_url=env["APNS"], http2=True, limits=Limits(max_connections=1), timeout=Timeout(20, pool=None))
-SPEED, START = float(env.get("CLOCK_SPEED", 1)), float(env.get("CLOCK_START", 0))  # for tests, which play an hour in a minute
+SPEED, START = float(env.get("CLOCK_SPEED", 1)), float(env.get("CLOCK_START", 0))  # tests play an hour in a minute
 works, answers, token = {}, asyncio.Queue(), {"issued": float("-inf")}
-free = {client: asyncio.Semaphore(100) for client in (registry, apns)}  # as many at once; httpx is slow at keeping more waiting
+free = {client: asyncio.Semaphore(100) for client in (registry, apns)}  # httpx is slow with more waiting requests
 
 def clock(moment=None):
     return START + ((datetime.datetime.fromisoformat(moment).timestamp() if moment else time.time()) - START) * SPEED
 
-def authorization():  # one JWT for all pushes, for 45 minutes: APNs refuses another one within 20, and one older than an hour
+def authorization():  # one JWT for 45 minutes: APNs refuses a new one within 20 minutes, and one older than an hour
     if clock() - token["issued"] > 45 * 60:
         claims, key = {"iss": env["APNS_TEAM_ID"], "iat": int(clock())}, open(env["APNS_KEY"]).read()
         token.update(issued=clock(), text="bearer " + jwt.encode(claims, key, "ES256", {"kid": env["APNS_KEY_ID"]}))
     return {"authorization": token["text"]}
 
 async def send(client, method, path, body=None, fields=dict, is_wanted=lambda: True, turn=0):
-    """The answer. After none, 408, 429 and 5xx the same goes out again, later and later, while it is wanted."""
+    """Returns the response. Repeats the request with growing pauses after no response, 408, 429 and 5xx, while it is wanted."""
     while is_wanted():
         told, turn = 0, turn + 1
         async with free[client]:
-            with contextlib.suppress(TransportError):  # such as GOAWAY: the next request makes a new connection
+            with contextlib.suppress(TransportError):  # such as GOAWAY: the next request opens a new connection
                 answer = await client.request(method, path, json=body, headers=fields()) if is_wanted() else None
                 if not answer or answer.status_code < 500 and answer.status_code not in (408, 429):
                     return answer
@@ -35,8 +35,8 @@ async def call(method, path, body=None):
     if answer.status_code in (200, 204, 410): return answer.json() if answer.content else None
     sys.exit(answer.json()["detail"])
 
-async def push(entry, page, aps, work, wanted):  # to one phone, until APNs answers or something newer is to be pushed
-    is_start = "leaseId" in entry  # A phone that is offline gets it later: after the lease, it could be a second activity.
+async def push(entry, page, aps, work, wanted):  # to one phone, until APNs responds or newer content exists
+    is_start = "leaseId" in entry  # An offline phone gets it later. After the lease, it could be a second activity.
     until = clock(entry["leasedUntil"] if is_start else entry["expiresAt"])
     fields = {"apns-topic": page["topic"], "apns-push-type": page["pushType"], "apns-expiration": str(int(until)),
               "apns-id": str(uuid.uuid4()), "apns-priority": "5" if aps["event"] == "update" else "10",
@@ -46,11 +46,11 @@ async def push(entry, page, aps, work, wanted):  # to one phone, until APNs answ
         answers.put_nowait({"token": entry["token"], "status": answer.status_code, "leaseId": entry.get("leaseId"),
                             **json.loads(answer.content or "{}")})  # the reason, and the timestamp of a 410
 
-async def report():  # tells the registry each answer at once, with those that came while it was told the ones before
+async def report():  # reports responses to the registry; those that arrive during a report are in the next one
     while first := await answers.get():
         await call("POST", "feedback", {"reports": [first] + [answers.get_nowait() for _ in range(min(answers.qsize(), 999))]})
 
-async def keep(work, tasks):  # pushes what is wanted of an alias to the phones that were not given it, whenever something is new
+async def keep(work, tasks):  # pushes the latest content of an alias to the phones without it, after each change
     while True:
         work["due"].clear()
         wanted, given, again, page, plan = work["wanted"], work["given"], clock() + 3600, {"nextCursor": None}, str(uuid.uuid4())
@@ -63,18 +63,18 @@ async def keep(work, tasks):  # pushes what is wanted of an alias to the phones 
                 "planId": plan, "cursor": page["nextCursor"], "attributesType": wanted["attributesType"],
                 "alias": wanted["alias"], "to": wanted["to"] if wanted["event"] == "update" else []})
             again = min([again] + [clock(entry["retryAt"]) for entry in page["installations"] if entry["action"] == "wait"])
-            for entry in page["installations"]:  # `none` with `channel`: only a push to the plan's channels reaches it
-                if entry["action"] == "start" and wanted["event"] == "end":  # it starts nothing
+            for entry in page["installations"]:  # `none` with `channel`: reached only through the plan's channels
+                if entry["action"] == "start" and wanted["event"] == "end":  # an end does not start activities
                     await call("DELETE", "plan/leases/" + entry["leaseId"])
                 elif entry["action"] == "start" or entry["action"] == "update" and entry["token"] not in given:
-                    given |= {entry["token"]}  # A start comes again when its lease is over, whatever was given.
+                    given |= {entry["token"]}  # A start is repeated after its lease, even with the same token.
                     tasks.create_task(push(entry, page, start if "leaseId" in entry else update, work, wanted))
         with contextlib.suppress(asyncio.TimeoutError): await asyncio.wait_for(work["due"].wait(), max(1, again - clock()) / SPEED)
 
-async def follow(after):  # has those aliases looked at again that a change names: a token has come, or another one
+async def follow(after):  # plans again for the aliases in a change, because a token is new
     while True:
         page = await call("GET", f"changes?after={after}&wait=30")
-        after = page.get("after") or (await call("GET", "changes"))["after"]  # after feed-expired, feed-reset: anew
+        after = page.get("after") or (await call("GET", "changes"))["after"]  # new after feed-expired and feed-reset
         names = {(kind, name) for each in page.get("changes", []) for kind, all in each.get("aliases", {}).items() for name in all}
         for work in [work for work in works.values() if names & work["names"] or "after" not in page]: work["due"].set()
 

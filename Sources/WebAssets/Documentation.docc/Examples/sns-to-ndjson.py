@@ -1,4 +1,4 @@
-"""Converts AWS SNS's lists of endpoints to NDJSON for pushreg import. The guide Coming from elsewhere says how."""
+"""Converts AWS SNS's lists of endpoints to NDJSON for pushreg import. See the guide Coming from elsewhere."""
 import collections, hashlib, json, re, sys
 
 PLATFORMS = {"production": "APNS", "sandbox": "APNS_SANDBOX"}
@@ -6,7 +6,7 @@ if len(sys.argv) != 3 or sys.argv[1] not in PLATFORMS:
     sys.exit("Usage: python3 sns-to-ndjson.py production|sandbox OBSERVED_AT <endpoints.json >sns.ndjson")
 platform, observed_at = PLATFORMS[sys.argv[1]], sys.argv[2]
 
-def endpoints(text):  # of one page of JSON, or of several, one after the other
+def endpoints(text):  # in one page of JSON or several consecutive pages
     end, blanks = 0, re.compile(r"\s*")
     while (start := blanks.match(text, end).end()) < len(text):
         page, end = json.JSONDecoder().raw_decode(text, start)
@@ -23,7 +23,7 @@ def convert(endpoint):
         return "without CustomUserData"
     if not re.fullmatch("([0-9A-Fa-f]{2}){1,512}", attributes["Token"]):
         raise ValueError("Token must be a push token in hex")
-    # No request can name an installation of this hash.
+    # A hash that requests never produce from an installation id.
     line = {"installation": hashlib.sha256(f"sns/{arn}".encode()).hexdigest(), "observedAt": observed_at}
     print(json.dumps({"record": "device-token", **line, "token": attributes["Token"]}))
     print(json.dumps({"record": "installation", **line, "aliases": {"userId": attributes["CustomUserData"]}}))
@@ -31,7 +31,7 @@ def convert(endpoint):
 try:
     found = list(endpoints(sys.stdin.buffer.read().decode("utf-8-sig")))
 except (ValueError, KeyError, TypeError):
-    sys.exit("Standard input must be what aws sns list-endpoints-by-platform-application prints as JSON.")
+    sys.exit("Standard input must be the JSON output of aws sns list-endpoints-by-platform-application.")
 left_out, malformed = collections.Counter(), 0
 for number, endpoint in enumerate(found, start=1):
     try:

@@ -1,4 +1,4 @@
-"""Requests that are dear: repeated ids and tokens, values and rows that a stranger made before."""
+"""Expensive requests: repeated ids and tokens, and values and rows that a stranger created before."""
 
 import asyncio
 import collections
@@ -12,10 +12,10 @@ from client import APP, SCOPE, Connection, ask, client, timestamp, token
 
 
 class Repetitions(Attack):
-    """Full states that name one id, or one token, a thousand times."""
+    """Full states with one id or one token a thousand times."""
 
     name = "repetitions"
-    must = "others do not wait for them"
+    must = "other callers do not wait"
     offered = "1000 × one id or token, 20 connections, at most 8/s"
 
     async def load(self, signals):
@@ -33,7 +33,7 @@ class Repetitions(Attack):
 
 
 async def fill(attack, signals, first, send):
-    """Sends 3,000 times over ten connections, each from an address of its own; counts the statuses."""
+    """Sends 3,000 requests on ten connections with different addresses. Counts the statuses."""
     count, numbers, counts = attack.some(3000, 1000), itertools.count(), collections.Counter()
 
     async def call(place):
@@ -49,10 +49,10 @@ async def fill(attack, signals, first, send):
 
 
 class Values(Attack):
-    """One installation gives its device token new values without end."""
+    """One installation registers new device tokens continuously."""
 
     name = "values"
-    must = "the audit, the installation and the console's pages answer, each within 2 s"
+    must = "the audit, the installation and the console's pages respond within 2 s"
     offered = "3,000 values of one installation, 10 addresses"
 
     async def load(self, signals):
@@ -74,7 +74,7 @@ class Values(Attack):
     async def check(self, seen, service):
         keys, source, faults = self.target.keys, self.target.address(621), []
         if not any(seen.get(status, 0) for status in ("200", "201")):
-            return [f"no value was taken: {seen}"]
+            return [f"no value was accepted: {seen}"]
         cookie = await sign_in(self.target, keys["auditor"], source)
         pages = [(f"/console/{APP}/sandbox{page}", None, [("Cookie", cookie)])
                  for page in ("", "/installations", "/stale", "/stale/purge")]
@@ -89,7 +89,7 @@ class Values(Attack):
 
 
 class AliasIdentity(Attack):
-    """One owner registers token upon token under one alias."""
+    """One owner registers many tokens under one alias."""
 
     name = "alias identity"
     must = "the next registration costs at most four times a first one (and 2 ms)"
@@ -118,19 +118,19 @@ class AliasIdentity(Attack):
             for _ in range(count):
                 answer = await self.register(connection, alias)
                 if answer.status not in (200, 201):
-                    return [f"a registration after {seen} is answered {answer.status}"]
+                    return [f"a registration after {seen} gets {answer.status}"]
             costs[alias] = (service.cpu() + service.postgres_cpu() - begin) / count
         connection.close()
         few, many = (costs[alias] * 1000 for alias in ("fresh-alias", "crowded"))
-        return [f"a registration costs {many:.0f} ms of processor time in place of {few:.0f}"] if many > 4 * few + 2 else []
+        return [f"a registration costs {many:.0f} ms of processor time instead of {few:.0f}"] if many > 4 * few + 2 else []
 
 
 class ManyAliases(Attack):
-    """One resolve names the same alias many times, which names a thousand activities."""
+    """One resolve repeats an alias with a thousand activities."""
 
     name = "equal aliases"
-    must = "the answer is 200 and no larger than 16 MiB; memory stays under the limit"
-    offered = "300 and 1000 equal aliases that name 1000 activities"
+    must = "the response is 200 and at most 16 MiB; memory stays under the limit"
+    offered = "300 and 1000 equal aliases with 1000 activities"
 
     async def load(self, signals):
         count, numbers = self.some(1000, 300), itertools.count()
@@ -160,9 +160,9 @@ class ManyAliases(Attack):
 
     async def check(self, seen, service):
         wrong = {status: count for status, count in seen.items() if status not in ("200", "429", "largest")}
-        faults = [f"resolves were answered {wrong}"] if wrong else []
+        faults = [f"resolves got {wrong}"] if wrong else []
         if seen.get("largest", 0) > 16 * 2**20:
-            faults.append(f"an answer had {seen['largest'] / 2**20:.0f} MiB")
+            faults.append(f"a response had {seen['largest'] / 2**20:.0f} MiB")
         return faults
 
 

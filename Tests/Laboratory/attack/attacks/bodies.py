@@ -1,4 +1,4 @@
-"""Bodies that fill the memory."""
+"""Bodies that fill memory."""
 
 import asyncio
 import collections
@@ -15,10 +15,10 @@ def full_state(target, number, body):
 
 
 class HalfBodies(Attack):
-    """One address sends bodies of 2 MiB but for one byte, and leaves them so."""
+    """One address sends bodies of 2 MiB except the last byte, and then waits."""
 
     name = "half bodies"
-    must = "no more than a budget of bytes is kept (64 MiB, and what comes with it); others' bodies are taken"
+    must = "at most a budget of bytes is kept (64 MiB plus overhead); bodies of other callers are accepted"
     offered = "400 × 2 MiB, one address"
     addresses = 1
     needs_network = True
@@ -66,7 +66,7 @@ class HalfBodies(Attack):
 
 
 class HalfBodiesOfMany(HalfBodies):
-    """The same from fifty addresses."""
+    """Fifty addresses send bodies of 2 MiB except the last byte, and then wait."""
 
     name = "half bodies of many"
     offered = "400 × 2 MiB, 50 addresses"
@@ -74,7 +74,7 @@ class HalfBodiesOfMany(HalfBodies):
 
 
 class Objects(Attack):
-    """Whole bodies of 2 MiB that are nothing but small objects."""
+    """Complete bodies of 2 MiB that consist of small objects."""
 
     name = "objects"
     must = "memory stays under the limit"
@@ -102,7 +102,7 @@ class Objects(Attack):
 
         count = self.some(64, 16)
         running = asyncio.create_task(gather(signals, count, call))
-        # All at once, and then as fast as the cap lets them.
+        # All together at first, and then at the maximum rate.
         for _ in range(count):
             turns.release()
         await asyncio.sleep(0.5)

@@ -6,13 +6,13 @@ import collections
 from attack import Attack, gather
 from client import ask, connect, request
 
-# The connections that Threats.md allows one address, and one network of 64 bits.
+# The limit of connections for an address and for a network of 64 bits, by Threats.md.
 MOST_OF_ONE = 1000
 ADMIN_PORT = 9464
 
 
 async def is_closed(made, patience):
-    """Whether the service closes a connection on which nothing was said."""
+    """Whether the service closes a connection without a request."""
     try:
         return not await asyncio.wait_for(asyncio.get_running_loop().sock_recv(made, 64), patience)
     except TimeoutError:
@@ -22,7 +22,7 @@ async def is_closed(made, patience):
 
 
 async def is_served(made, patience):
-    """Whether the service answers on a connection."""
+    """Whether the service responds on a connection."""
     loop = asyncio.get_running_loop()
     try:
         await loop.sock_sendall(made, request("GET", "/livez"))
@@ -32,7 +32,7 @@ async def is_served(made, patience):
 
 
 class Hold:
-    """Connections that say nothing, held for as long as the service lets them."""
+    """Connections without requests, held as long as the service permits."""
 
     def __init__(self, target):
         self.target, self.sockets, self.counts = target, [], collections.Counter()
@@ -46,7 +46,7 @@ class Hold:
                 self.counts["not opened"] += 1
 
     def living(self):
-        """How many are still open, as far as a look without waiting can tell."""
+        """The number of open connections, checked without waiting."""
         self.sockets = [made for made in self.sockets if not self._has_ended(made)]
         return len(self.sockets)
 
@@ -69,10 +69,10 @@ class Hold:
 
 
 class TooMany(Attack):
-    """One address holds all connections that it may, and opens and closes others all the time."""
+    """One address holds its maximum of connections, and continuously opens and closes others."""
 
     name = "connections"
-    must = "one too many is closed at once, and its place comes back"
+    must = "an excess connection is closed immediately, and its slot becomes free"
     offered = "1000 held, 100/s more, one address"
     needs_network = True
 
@@ -84,7 +84,7 @@ class TooMany(Attack):
 
         async def one_more():
             made = await connect(self.target, source)
-            # Where one of those that are held was idle for too long, its place is free.
+            # The slot of a held connection is free after the idle timeout.
             if await is_closed(made, 3):
                 counts["closed"] += 1
             else:
@@ -103,7 +103,7 @@ class TooMany(Attack):
     async def check(self, seen, service):
         if count := seen.get("neither served nor closed"):
             return [f"{count} connections beyond the limit of their address were neither served nor closed"]
-        return [] if seen.get("closed") else ["no connection was one too many"]
+        return [] if seen.get("closed") else ["no connection exceeded the limit"]
 
 
 class OneNetwork(Attack):
@@ -127,18 +127,18 @@ class OneNetwork(Attack):
 
     async def check(self, seen, service):
         living = seen.get("living", 0)
-        return [f"{living} connections of one /64 were taken"] if living > MOST_OF_ONE else []
+        return [f"{living} connections of one /64 were accepted"] if living > MOST_OF_ONE else []
 
 
 class Hoard(Attack):
-    """Twenty addresses hold idle connections, as many as there are, and open those anew that they lose."""
+    """Twenty addresses hold all connections of the service idle, and reopen lost ones."""
 
     name = "hoard"
-    must = "whoever comes is let in, however many others are held"
-    offered = "all connections there are, 20 addresses"
+    must = "new callers are accepted while all connections are held"
+    offered = "all connections, 20 addresses"
     needs_network = True
     joins = False
-    # 10,000 connections in full; short runs have a service that may have fewer.
+    # 10,000 connections in a full run; the service of a short run permits fewer.
     flags = ()
     networks = 20
 
@@ -173,10 +173,10 @@ class Hoard(Attack):
 
 
 class HoardOfNetworks(Hoard):
-    """Two hundred IPv6 networks hold idle connections, as many as there are."""
+    """Two hundred IPv6 networks hold all connections of the service idle."""
 
     name = "hoard of networks"
-    offered = "all connections there are, 200 /64s"
+    offered = "all connections, 200 /64s"
     networks = 200
 
     def source(self, number):
@@ -184,19 +184,19 @@ class HoardOfNetworks(Hoard):
 
 
 class Slow(Attack):
-    """Heads and bodies that come a byte a second, and readers who do not read."""
+    """Heads and bodies at a byte per second, and readers that do not read."""
 
     name = "slow"
     opened = 0
-    must = "they cost nobody else anything"
-    offered = "600 connections of 10 addresses, a byte a second each"
+    must = "other callers are not affected"
+    offered = "600 connections of 10 addresses, a byte per second each"
 
     async def load(self, signals):
         count = self.some(600, 60)
         work, spread = [self.slow_head, self.slow_body, self.slow_reader], 3
 
         async def call(number):
-            # One after another: who comes at once with all others is another attack.
+            # One after another, because simultaneous connections are another attack.
             await asyncio.sleep(spread * number / count)
             await work[number % 3](signals, self.target.address(200 + number % 10))
 
@@ -235,7 +235,7 @@ class Slow(Attack):
 
 
 class AdminPort(Attack):
-    """One address holds the connections of the admin port, of which there are few."""
+    """One address holds the few connections of the admin port."""
 
     name = "admin port"
     must = "another address gets the metrics"
@@ -268,7 +268,7 @@ class AdminPort(Attack):
 
     async def check(self, seen, service):
         count = seen.get("not answered", 0)
-        return [f"{count} of 5 scrapes of another address were not answered"] if count else []
+        return [f"{count} of 5 scrapes from another address got no response"] if count else []
 
 
 ALL = [TooMany, OneNetwork, Hoard, HoardOfNetworks, Slow, AdminPort]

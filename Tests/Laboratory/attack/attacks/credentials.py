@@ -1,4 +1,4 @@
-"""Keys and JWTs that nobody gave, and quotas that strangers use up."""
+"""Made-up keys and JWTs, and quotas that strangers use up."""
 
 import base64
 import collections
@@ -13,10 +13,10 @@ from attacks.load import flood, repeat
 from client import APP, SCOPE, Connection, ask, client, made_up_key, random_digits, request
 
 class MadeUpKeys(Attack):
-    """Keys as they should be written, which nobody ever made, each another one."""
+    """Well-formed keys that do not exist, each used once."""
 
     name = "made-up keys"
-    must = "a sender whose key this instance has not seen yet gets in"
+    must = "senders with keys that are new to this instance are accepted"
     offered = "at most 3,000/s, one address"
     needs_network = True
 
@@ -27,10 +27,10 @@ class MadeUpKeys(Attack):
 
 
 class Cookies(Attack):
-    """The console is asked with 250 cookies in a request, each of a key that nobody made."""
+    """Requests to the console with 250 cookies each, all for keys that do not exist."""
 
     name = "cookies"
-    must = "a sender whose key this instance has not seen yet gets in"
+    must = "senders with keys that are new to this instance are accepted"
     offered = "250 made-up sessions, 20/s, one address"
     needs_network = True
 
@@ -56,17 +56,17 @@ def forged_jwt():
 
 
 def jwt_settings(bits=2048, kids=("attack",)):
-    """Settings of an app that trusts keys of which nobody has the private half."""
+    """Settings of an app that trusts keys without a known private half."""
     keys = [{"kty": "RSA", "kid": kid, "e": "AQAB", "n": part(((secrets.randbits(bits) | 1 << (bits - 1)) | 1).to_bytes(bits // 8))}
             for kid in kids]
     return {"jwt": {"issuer": "https://login.example.com", "audience": "food", "jwks": {"keys": keys}}}
 
 
 class ForgedJWTs(Attack):
-    """JWTs of an app that there is and of made-up apps, with signatures that are none."""
+    """JWTs of an existing app and of made-up apps, with invalid signatures."""
 
     name = "forged JWTs"
-    must = "callers are served; Postgres hears nothing of them"
+    must = "callers are served; the JWTs cause no queries"
     offered = "at most 1,000/s, one address"
     needs_network = True
 
@@ -83,7 +83,7 @@ class ForgedJWTs(Attack):
 
 
 class Quota(Attack):
-    """The publishable key is in every copy of the app: ten addresses and ten networks use up what one key may."""
+    """Ten addresses and ten networks use up the quota of a publishable key, which every copy of the app contains."""
 
     name = "quota"
     must = "phones with the same key are served"
@@ -100,12 +100,12 @@ class Quota(Attack):
         def source(place):
             return self.target.address(930 + place) if place % 2 else self.target.network(930 + place)
 
-        # More than may come at once, so that what comes back each second is all there is.
+        # More than the burst, so that only the rate per second remains.
         return await repeat(self, signals, 20, self.rate(1200), make, source, first=1000)
 
 
 class Oracle(Attack):
-    """Somebody without credentials asks which apps there are, by the answers' words and by their times."""
+    """A caller without credentials looks for existing apps by the bytes and the times of responses."""
 
     name = "which apps there are"
     must = "same bytes for apps with JWTs, without, and unknown ones; medians within a quarter of a millisecond or 10 %"
@@ -135,7 +135,7 @@ class Oracle(Attack):
         taken, connections = collections.defaultdict(list), {}
         for number in range(self.some(150, 60)):
             for app in ("sans", "none"):
-                # An address of its own for each few requests: what is counted by address should not be what differs.
+                # A new address after a few requests, so that limits by address do not affect the times.
                 source = self.target.address(960 + number // 10)
                 if source not in connections:
                     connections[source] = await Connection.open(self.target, source)
@@ -147,12 +147,12 @@ class Oracle(Attack):
             connection.close()
         known, unknown = (statistics.median(taken[app]) * 1000 for app in ("sans", "none"))
         if abs(known - unknown) > max(0.25, 0.1 * min(known, unknown)):
-            return [f"medians of {known:.2f} ms for an app that exists and of {unknown:.2f} ms for one that does not"]
+            return [f"medians of {known:.2f} ms for an app that exists and of {unknown:.2f} ms for one that does not exist"]
         return []
 
 
 class LargeKeys(Attack):
-    """An app's admin sets forty RSA keys of 8192 bits under one name, for each of which a forged JWT costs time."""
+    """An app's admin sets forty RSA keys of 8192 bits with one kid. A forged JWT costs time for each key."""
 
     name = "large keys"
     must = "they are refused (422)"
@@ -161,7 +161,7 @@ class LargeKeys(Attack):
     async def check(self, seen, service):
         answer = await ask(self.target, "PUT", "/v1/apps/com.example.large", self.target.keys["root"],
                            jwt_settings(8192, ["same"] * 40))
-        return [] if answer.status in (413, 422) else [f"they are answered {answer.status}"]
+        return [] if answer.status in (413, 422) else [f"they get {answer.status}"]
 
 
 ALL = [MadeUpKeys, Cookies, ForgedJWTs, Quota, Oracle, LargeKeys]

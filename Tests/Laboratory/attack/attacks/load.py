@@ -1,4 +1,4 @@
-"""Load at a rate: requests one by one, or many in a write."""
+"""Load at a rate: one request or many requests per write."""
 
 import asyncio
 import collections
@@ -11,9 +11,9 @@ AT_ONCE = 20
 
 
 async def paced(attack, signals, connections, rate, turn, source, first=0):
-    """So many turns a second on some connections; `turn(connection, counts)` asks and counts the answers.
+    """Turns at a rate per second on some connections. `turn(connection, counts)` sends requests and counts the responses.
 
-    A connection that fails is made anew. The load is on once there were `first` answers."""
+    Failed connections are opened again. The load is running after `first` responses."""
     counts, turns = collections.Counter(), asyncio.Semaphore(0)
 
     async def call(place):
@@ -50,7 +50,7 @@ async def paced(attack, signals, connections, rate, turn, source, first=0):
 
 
 async def repeat(attack, signals, connections, rate, make, source, timeout=15, first=0):
-    """So many requests a second; `make(number)` gives method, path, key, body and fields."""
+    """Requests at a rate per second. `make(number)` returns method, path, key, body and fields."""
     numbers = itertools.count()
 
     async def turn(connection, counts):
@@ -62,7 +62,7 @@ async def repeat(attack, signals, connections, rate, make, source, timeout=15, f
 
 
 async def flood(attack, signals, connections, rate, make, source):
-    """Pipelined requests, `AT_ONCE` in a write; `make()` gives one's bytes."""
+    """Pipelined requests, `AT_ONCE` per write. `make()` returns the bytes of one request."""
 
     async def turn(connection, counts):
         connection.writer.write(b"".join(make() for _ in range(AT_ONCE)))

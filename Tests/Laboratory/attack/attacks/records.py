@@ -1,4 +1,4 @@
-"""Stored data: names that look alike, and numbers that are written anew."""
+"""Stored data: names that look alike, and numbers that Postgres writes in another form."""
 
 from urllib.parse import quote
 
@@ -7,10 +7,10 @@ from client import APP, SCOPE, ask, client
 
 
 class LookAlikes(Attack):
-    """Two activities whose names are equal to the eye, and to Unicode, are reported dead in one batch."""
+    """Reports two activities with equal-looking names, which are equivalent in Unicode, as dead in one batch."""
 
     name = "look-alikes"
-    must = "neither dead token is handed out again"
+    must = "senders get neither dead token again"
     has_load = False
     PAIRS = [("\u212a-1", "K-1"), ("caf\u00e9", "cafe\u0301"), ("\u212b", "\u00c5"), ("\u1e9b\u0323", "\u017f\u0323\u0307")]
 
@@ -18,7 +18,7 @@ class LookAlikes(Attack):
         faults = []
         for number, pair in enumerate(self.PAIRS):
             for reason, status in (("Unregistered", 410), ("BadDeviceToken", 400)):
-                # Few quarantines trip a guard; one pair of them is enough.
+                # Uses one pair of quarantines, because a few more trip the burst guard.
                 if status == 400 and number:
                     continue
                 faults += await self.pair(f"{number}{status}", pair, reason, status)
@@ -34,21 +34,21 @@ class LookAlikes(Attack):
         answer = await ask(self.target, "POST", f"{SCOPE}/feedback", key, {"reports": reports})
         page = await ask(self.target, "GET", f"{SCOPE}/aliases/liveactivityId/alike-{run}/activities", key)
         left = [one["token"] for one in page.json()["activities"]]
-        return [f"{reason} for {pair!a}: {answer.json()['results']}, and {left} is handed out"] if left else []
+        return [f"{reason} for {pair!a}: {answer.json()['results']}, and {left} is still handed out"] if left else []
 
 
 class Numbers(Attack):
-    """Metadata that is short as it is sent and long as Postgres writes it."""
+    """Metadata that is short in the request and long in Postgres's form."""
 
     name = "numbers"
-    must = "export goes through; what was registered can be rotated and ended; never a 500"
+    must = "export succeeds; the activities can be rotated and ended; never a 500"
     has_load = False
 
     async def check(self, seen, service):
         key, field = self.target.keys["client"], client("numbers")
         faults = []
         for number, value in enumerate(["1e18", "1e17", "9.007199254740993e15", "1e308", "5e-324", "-0.0", "1E5", "0.1"]):
-            # As many as 2 KiB take when they are written in the shortest way.
+            # As many as fit in 2 KiB in the shortest form.
             metadata = '{"a":[' + ",".join([value] * 280) + "]}"
             body = f'{{"token":"{number:02x}ab","metadata":{metadata},"installationId":"numbers"}}'.encode()
             faults += await self.live(f"numbers-{number}", value, key, field, body)
@@ -72,7 +72,7 @@ class Numbers(Attack):
         done = service.command("export", APP, "sandbox")
         if done.returncode == 0 and '"end":true' in done.stdout:
             return []
-        return [f"export ends with {done.returncode}: {' '.join(done.stderr.strip().splitlines()[-1:])}"]
+        return [f"export exits with {done.returncode}: {' '.join(done.stderr.strip().splitlines()[-1:])}"]
 
 
 ALL = [LookAlikes, Numbers]

@@ -1,4 +1,4 @@
-"""Requests that are out of the ordinary."""
+"""Unusual requests."""
 
 import asyncio
 
@@ -8,10 +8,10 @@ from client import APP, SCOPE, Connection, Gone, ask, request
 
 
 class Deafness(Attack):
-    """Requests after which a parser of HTTP/1.1 stops: Upgrade and CONNECT."""
+    """Requests that stop a parser of HTTP/1.1: Upgrade and CONNECT."""
 
     name = "upgrades"
-    must = "what comes next is answered, or the answer said that the connection closes, and it does"
+    must = "the next request gets a response, or the response announces the close of the connection, and it closes"
     has_load = False
 
     async def check(self, seen, service):
@@ -35,17 +35,17 @@ class Deafness(Attack):
             if not pipelined:
                 connection.writer.write(after)
             second = await connection.receive("GET", 3)
-            return None if second.status == 200 else f"{what}: the next request is answered {second.status}"
+            return None if second.status == 200 else f"{what}: the next request gets {second.status}"
         except (Gone, ConnectionError):
-            return None if first.says_close() else f"{what}: it closes without having said so"
+            return None if first.says_close() else f"{what}: it closes without an announcement"
         except TimeoutError:
-            return f"{what}: the connection is deaf afterwards"
+            return f"{what}: the connection does not respond afterwards"
         finally:
             connection.close()
 
 
 class Framing(Attack):
-    """Requests that end the connection or that HTTP/1.1 forbids, and an installation that is named badly."""
+    """Requests that end the connection, requests that HTTP/1.1 forbids, and invalid installation ids."""
 
     name = "framing"
     must = "Connection: Close and HTTP/1.0 close; no Host, two Hosts are 400; bad or two installations 422"
@@ -59,7 +59,7 @@ class Framing(Attack):
             await self.ends(b"GET /livez HTTP/1.0\r\nHost: a\r\n\r\n", 200, "HTTP/1.0"),
             await self.ends(get + b"\r\n", 400, "no Host"),
             await self.ends(get + b"Host: a\r\nHost: b\r\n\r\n", 400, "two Hosts"),
-            await self.named(b"X-Installation-Id: \xff\xfe\r\n", "an installation that is no UTF-8"),
+            await self.named(b"X-Installation-Id: \xff\xfe\r\n", "an installation that is not UTF-8"),
             await self.named(b"X-Installation-Id: a\r\nX-Installation-Id: b\r\n", "two installations"),
         ]
         return [fault for fault in faults if fault]
@@ -70,8 +70,8 @@ class Framing(Attack):
             connection.writer.write(text)
             answer = await connection.receive("GET", 3)
             if answer.status != status:
-                return f"{what}: {answer.status} in place of {status}"
-            return f"{what}: something follows" if await asyncio.wait_for(connection.reader.read(1), 2) else None
+                return f"{what}: {answer.status} instead of {status}"
+            return f"{what}: more bytes follow" if await asyncio.wait_for(connection.reader.read(1), 2) else None
         except TimeoutError:
             return f"{what}: the connection stays open"
         finally:
@@ -83,16 +83,16 @@ class Framing(Attack):
             text = request("PUT", f"{SCOPE}/activities/framing", self.target.keys["client"], {"token": "abcd"})
             connection.writer.write(text.replace(b"Content-Type:", field + b"Content-Type:", 1))
             answer = await connection.receive("PUT", 5)
-            return None if answer.status == 422 else f"{what}: {answer.status} in place of 422"
+            return None if answer.status == 422 else f"{what}: {answer.status} instead of 422"
         finally:
             connection.close()
 
 
 class LargeHeads(Attack):
-    """Accept, Cookie and query as long as they may be, without credentials."""
+    """Accept, Cookie and query of the maximum length, without credentials."""
 
     name = "large heads"
-    must = "each costs the service at most sixteen times a plain request, and 0.5 ms"
+    must = "each costs the service at most sixteen times a plain request, plus 0.5 ms"
     has_load = False
 
     async def check(self, seen, service):
@@ -108,13 +108,13 @@ class LargeHeads(Attack):
         costs = {}
         for name, (where, fields) in heads.items():
             costs[name] = await self.cost(service, request("GET", where, None, None, fields))
-        # A debug build checks each byte of a field slowly, and a plain request has few.
+        # A debug build checks each byte of a field slowly, and a plain request has few bytes.
         most = 16 * costs["plain"] + 0.5
         return [f"{name}: {cost:.2f} ms of processor time, plain {costs['plain']:.2f}"
                 for name, cost in costs.items() if cost > most]
 
     async def cost(self, service, text):
-        """Milliseconds of the service's processor time for one."""
+        """Milliseconds of the service's processor time per request."""
         count = self.some(300, 100)
         connection = await Connection.open(self.target)
         try:
@@ -131,10 +131,10 @@ class LargeHeads(Attack):
 
 
 class Readiness(Attack):
-    """Readiness is asked for all the time."""
+    """Continuous requests for readiness."""
 
     name = "readyz"
-    must = "callers are served; few of the questions reach Postgres"
+    must = "callers are served; few requests reach Postgres"
     offered = "at most 3,000/s, one address"
 
     async def load(self, signals):
@@ -142,7 +142,7 @@ class Readiness(Attack):
 
     async def check(self, seen, service):
         other = {status: count for status, count in seen.items() if status not in ("200", "429")}
-        faults = [f"it was answered {other}"] if other else []
+        faults = [f"it got {other}"] if other else []
         begin = service.postgres_cpu()
         connection, count = await Connection.open(self.target), 1000
         connection.writer.write(request("GET", "/readyz") * count)
@@ -154,7 +154,7 @@ class Readiness(Attack):
 
 
 class CrossSite(Attack):
-    """A page of another site has a browser send changes to a service without authentication."""
+    """A page of another site makes a browser send changes to a service without authentication."""
 
     name = "cross-site"
     must = "the change is refused"

@@ -1,9 +1,9 @@
-// The least that would do, as a team would begin: Go, pgx and one table, a row an alias. A registration is one upsert, a
-// resolve one select; nothing is known of order, ends, owners, expiry or history.
+// The simplest service, as a team would start: Go, pgx and one table with a row per alias. A registration is one upsert, and
+// a resolve is one select. It has no order, ends, owners, expiry or history.
 //
 //	onetable -database URL -registry URL -count N -address HOST:PORT
 //
-// The table is made anew with so many rows, as seed.sql makes activities. Keys are those of the registry's database.
+// It creates the table again with N rows, like the activities of seed.sql. It uses the keys of the registry's database.
 package main
 
 import (
@@ -48,7 +48,7 @@ type service struct{ pool *pgxpool.Pool }
 func main() {
 	database := flag.String("database", "", "connection string")
 	registry := flag.String("registry", "", "connection string of the registry's database")
-	count := flag.Int64("count", 0, "rows to begin with")
+	count := flag.Int64("count", 0, "rows at the start")
 	connections := flag.Int("connections", 16, "connections to Postgres")
 	flag.Parse()
 
@@ -78,7 +78,7 @@ func (s *service) fill(ctx context.Context, count int64) error {
 	return err
 }
 
-// Register keeps the token under the first alias that is given.
+// Register stores the token under the first given alias.
 func (s *service) Register(
 	writer http.ResponseWriter, request *http.Request, id string, body *peer.Registration, token []byte, _ *peer.Caller,
 ) {
@@ -103,7 +103,7 @@ func (s *service) Register(
 	peer.Answer(writer, status, value)
 }
 
-// Resolve answers with the one activity of an alias.
+// Resolve responds with the activity of an alias.
 func (s *service) Resolve(writer http.ResponseWriter, request *http.Request, kind, value string) {
 	found := peer.NewResolved(kind, value)
 	var a peer.Activity

@@ -11,17 +11,17 @@ import (
 	"github.com/jackc/pgx/v4/pgxpool"
 )
 
-// Access is who may call: the API keys and the JWTs' issuer, as the registry's database has them when the peer starts.
+// Access has the API keys and the issuer of JWTs. The peer reads them from the registry's database at its start.
 type Access struct {
 	// Digests of the keys' secrets by id.
 	keys map[string][]byte
-	// Nil when the app takes no JWTs.
+	// Nil if the app has no JWT settings.
 	issuer *issuer
 }
 
-// Caller is who makes a request.
+// Caller is the caller of a request.
 type Caller struct {
-	// Name is what the audit trail calls it.
+	// Name is the name of the caller in the audit trail.
 	Name string
 	// Subject is the signed-in user; nil for keys.
 	Subject *string
@@ -59,7 +59,7 @@ func ReadAccess(ctx context.Context, database string) (*Access, error) {
 	return access, rows.Err()
 }
 
-// caller is the key or user that a request's credentials prove.
+// caller is the key or user of a request's credentials.
 func (a *Access) caller(request *http.Request) (*Caller, bool) {
 	text := strings.TrimPrefix(request.Header.Get("Authorization"), "Bearer ")
 	if strings.HasPrefix(text, "pr") {
@@ -82,7 +82,7 @@ func (a *Access) key(text string) (*Caller, bool) {
 	return &Caller{Name: id}, ok && subtle.ConstantTimeCompare(known, digest[:]) == 1
 }
 
-// maySet keeps a user from the names of others.
+// maySet reports whether a user may set an alias. Users may not set the ids of others.
 func (c *Caller) maySet(aliases map[string]Aliases) bool {
 	if c.Subject == nil {
 		return true
@@ -95,7 +95,7 @@ func (c *Caller) maySet(aliases map[string]Aliases) bool {
 	return true
 }
 
-// Connect makes a pool of connections to Postgres, with the settings that the registry has.
+// Connect opens a pool of connections to Postgres with the registry's settings.
 func Connect(ctx context.Context, database string, connections int) (*pgxpool.Pool, error) {
 	configuration, err := pgxpool.ParseConfig(database)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package peer is what all peers in Go share: HTTP, credentials, and the shapes of requests and answers.
+// Package peer is shared by all peers in Go: HTTP, credentials, and the types of requests and responses.
 package peer
 
 import (
@@ -9,14 +9,14 @@ import (
 
 const largestBody = 64 * 1024
 
-// Fail answers with a problem.
+// Fail responds with a problem.
 func Fail(writer http.ResponseWriter, status int, code string) {
 	writer.Header().Set("Content-Type", "application/problem+json")
 	writer.WriteHeader(status)
 	json.NewEncoder(writer).Encode(map[string]interface{}{"status": status, "code": code})
 }
 
-// Answer answers with a value.
+// Answer responds with a value.
 func Answer(writer http.ResponseWriter, status int, value interface{}) {
 	bytes, err := json.Marshal(value)
 	if err != nil {
@@ -39,7 +39,7 @@ type Registration struct {
 // Aliases are a string or an array of strings.
 type Aliases []string
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON reads both forms.
 func (a *Aliases) UnmarshalJSON(bytes []byte) error {
 	var one string
 	if json.Unmarshal(bytes, &one) == nil {
@@ -49,7 +49,7 @@ func (a *Aliases) UnmarshalJSON(bytes []byte) error {
 	return json.Unmarshal(bytes, (*[]string)(a))
 }
 
-// FirstAlias is any of the aliases, as kind:value; the bench gives one.
+// FirstAlias is one of the aliases, as kind:value. The bench sends one alias.
 func (r *Registration) FirstAlias() (string, bool) {
 	for kind, values := range r.Aliases {
 		if len(values) > 0 {
@@ -59,7 +59,7 @@ func (r *Registration) FirstAlias() (string, bool) {
 	return "", false
 }
 
-// Registered is the answer to a registration.
+// Registered is the response to a registration.
 type Registered struct {
 	ActivityID  string    `json:"activityId"`
 	Outcome     string    `json:"outcome"`
@@ -70,7 +70,7 @@ type Registered struct {
 	Revision    int64     `json:"revision"`
 }
 
-// Resolved is the answer to a resolve.
+// Resolved is the response to a resolve.
 type Resolved struct {
 	Alias      map[string]string `json:"alias"`
 	Topic      string            `json:"topic"`
@@ -80,7 +80,7 @@ type Resolved struct {
 	NextCursor *string           `json:"nextCursor,omitempty"`
 }
 
-// NewResolved has no activities yet.
+// NewResolved returns a response without activities.
 func NewResolved(kind, value string) *Resolved {
 	return &Resolved{
 		Alias: map[string]string{"kind": kind, "value": value}, Topic: "com.example.food.push-type.liveactivity",
@@ -88,7 +88,7 @@ func NewResolved(kind, value string) *Resolved {
 	}
 }
 
-// Activity is one that runs under an alias.
+// Activity is a running activity of an alias.
 type Activity struct {
 	ActivityID            string     `json:"activityId"`
 	Token                 string     `json:"token"`

@@ -13,10 +13,10 @@ import (
 	"github.com/golang-jwt/jwt"
 )
 
-// leeway is how far the clocks of issuer and peer may differ.
+// leeway is the permitted difference between the clocks of issuer and peer.
 const leeway = time.Minute
 
-// An issuer checks the JWTs of an app's users by the app's settings.
+// An issuer checks the JWTs of an app's users with the app's settings.
 type issuer struct {
 	name      string
 	audiences jwt.ClaimStrings
@@ -34,7 +34,7 @@ type webKey struct {
 	E    string `json:"e"`
 }
 
-// newIssuer reads an app's setting `jwt`; nil where there is none.
+// newIssuer reads an app's setting `jwt`. It returns nil without the setting.
 func newIssuer(settings []byte) (*issuer, error) {
 	var read struct {
 		Issuer   string           `json:"issuer"`
@@ -72,7 +72,7 @@ func number(text string) *big.Int {
 	return new(big.Int).SetBytes(bytes)
 }
 
-// claims are those that are looked at.
+// claims are the checked claims.
 type claims struct {
 	Issuer    string           `json:"iss"`
 	Audience  jwt.ClaimStrings `json:"aud"`
@@ -82,7 +82,7 @@ type claims struct {
 	of        *issuer
 }
 
-// Valid is asked by the parser once the signature has turned out to be good.
+// Valid is called by the parser after it has verified the signature.
 func (c *claims) Valid() error {
 	now := time.Now()
 	switch {
@@ -111,7 +111,7 @@ func (i *issuer) isAudience(named jwt.ClaimStrings) bool {
 	return false
 }
 
-// subject is the user of a JWT, if it is valid. Each is verified each time, as most libraries and gateways do.
+// subject is the user of a valid JWT. Each JWT is verified each time, like in most libraries and gateways.
 func (i *issuer) subject(text string) (string, bool) {
 	read := &claims{of: i}
 	_, err := i.parser.ParseWithClaims(text, read, func(token *jwt.Token) (interface{}, error) {

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// Calls are the two hottest ones, which each peer answers from where it keeps the tokens.
+// Calls are the two most frequent calls. Each peer implements them with its own storage.
 type Calls interface {
 	Register(writer http.ResponseWriter, request *http.Request, id string, body *Registration, token []byte, caller *Caller)
 	Resolve(writer http.ResponseWriter, request *http.Request, kind, value string)
 }
 
 var (
-	address     = flag.String("address", "127.0.0.1:8090", "where to listen")
+	address     = flag.String("address", "127.0.0.1:8090", "the address to listen on")
 	certificate = flag.String("certificate", "", "the certificate in PEM, for TLS with HTTP/2 and HTTP/1.1")
-	key         = flag.String("key", "", "its private key")
+	key         = flag.String("key", "", "the private key of the certificate")
 )
 
-// Serve answers until the process ends.
+// Serve serves until the process ends.
 func Serve(calls Calls, access *Access) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/livez", func(writer http.ResponseWriter, _ *http.Request) {
@@ -38,7 +38,7 @@ func Serve(calls Calls, access *Access) {
 	log.Fatal(http.ListenAndServe(*address, mux))
 }
 
-// route takes …/activities/{activityId} and …/aliases/{kind}/{value}/activities.
+// route accepts …/activities/{activityId} and …/aliases/{kind}/{value}/activities.
 func route(calls Calls, access *Access, writer http.ResponseWriter, request *http.Request) {
 	caller, ok := access.caller(request)
 	if !ok {

@@ -1,9 +1,9 @@
-// The registry's two hottest calls as a team would write them by hand in Go: net/http, pgx and a pool, one transaction
-// a request, the statements of the registry itself.
+// The registry's two most frequent calls, as a team would write them in Go: net/http, pgx with a pool, one transaction per
+// request, and the registry's statements.
 //
 //	pgx -database URL -statements FILE -address HOST:PORT [-certificate FILE -key FILE]
 //
-// Keys and the issuer of JWTs are those that the registry's database has.
+// It uses the keys and the JWT issuer of the registry's database.
 package main
 
 import (
@@ -24,7 +24,7 @@ type statement struct {
 	Parameters []string `json:"parameters"`
 }
 
-// values are a request's parameters by name.
+// values are a request's parameters, by name.
 type values map[string]interface{}
 
 func (s *statement) arguments(v values) []interface{} {

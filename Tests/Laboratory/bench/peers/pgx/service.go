@@ -34,7 +34,7 @@ func (s *service) run(ctx context.Context, path string, v values) pgx.BatchResul
 	return s.pool.SendBatch(ctx, batch)
 }
 
-// Register is not part of this peer: the registry's rules of a registration are not SQL.
+// Register is not part of this peer, because the registry's rules for registrations are not SQL.
 func (s *service) Register(
 	writer http.ResponseWriter, request *http.Request, id string, body *peer.Registration, token []byte, caller *peer.Caller,
 ) {
@@ -43,7 +43,7 @@ func (s *service) Register(
 
 const page = 100
 
-// Resolve answers with the first page of an alias.
+// Resolve responds with the first page of an alias.
 func (s *service) Resolve(writer http.ResponseWriter, request *http.Request, kind, value string) {
 	results := s.run(request.Context(), "resolve", values{
 		"kind": kind, "value": value, "kinds": []string{kind}, "values": []string{value}, "after": int64(0),

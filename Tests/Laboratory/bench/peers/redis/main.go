@@ -1,9 +1,9 @@
-// Tokens in Redis, as a team would keep them that has no need of rules: Go with redigo, a hash an alias. A registration is
-// one HSET, a resolve one HGETALL.
+// Tokens in Redis, for a team that needs no rules: Go with redigo and a hash per alias. A registration is one HSET, and a
+// resolve is one HGETALL.
 //
 //	redis -socket FILE -registry URL -count N -address HOST:PORT
 //
-// The database is emptied and filled with so many hashes, as seed.sql makes activities. Keys are those of the registry's
+// It fills the empty database with N hashes, like the activities of seed.sql. It uses the keys of the registry's
 // database.
 package main
 
@@ -36,8 +36,8 @@ type fields struct {
 func main() {
 	socket := flag.String("socket", "", "the socket of the Redis")
 	registry := flag.String("registry", "", "connection string of the registry's database")
-	count := flag.Int("count", 0, "hashes to begin with")
-	// A registration is answered when the disk has it, and one write to the disk serves all connections that wait.
+	count := flag.Int("count", 0, "hashes at the start")
+	// A registration gets its response after the disk has it. One write to disk serves all waiting connections.
 	connections := flag.Int("connections", 64, "connections to Redis")
 	flag.Parse()
 
@@ -69,7 +69,7 @@ func (s *service) fill(count int) error {
 		connection.Send("HSET", redis.Args{fmt.Sprintf("orderId:o-%d", number)}.AddFlat(
 			&fields{fmt.Sprintf("a-%d", number), token, at, at})...)
 		if number%part == 0 || number == count {
-			// The answers to all that was sent.
+			// The responses to all sent commands.
 			if _, err := connection.Do(""); err != nil {
 				return err
 			}
@@ -78,7 +78,7 @@ func (s *service) fill(count int) error {
 	return nil
 }
 
-// Register keeps the token under the first alias that is given.
+// Register stores the token under the first given alias.
 func (s *service) Register(
 	writer http.ResponseWriter, _ *http.Request, id string, body *peer.Registration, token []byte, _ *peer.Caller,
 ) {
@@ -108,7 +108,7 @@ func (s *service) Register(
 	peer.Answer(writer, status, value)
 }
 
-// Resolve answers with the one activity of an alias.
+// Resolve responds with the activity of an alias.
 func (s *service) Resolve(writer http.ResponseWriter, _ *http.Request, kind, value string) {
 	connection := s.pool.Get()
 	defer connection.Close()
