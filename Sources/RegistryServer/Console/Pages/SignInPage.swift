@@ -10,7 +10,7 @@ extension ConsoleCall {
 
     /// The lifetime of the form in seconds.
     private static let formTime = 3600
-    static let tooLate = "The page had lain too long, or cookies are off. Please try once more."
+    static let tooLate = "The page was open for too long, or cookies are off. Try again."
 
     func showSignIn() -> Response {
         guard visit.principal.role == nil else { return .seeOther(ConsoleLink.home) }
