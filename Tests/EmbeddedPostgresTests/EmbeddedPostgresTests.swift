@@ -4,7 +4,6 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-/// A private Postgres in a directory, on the real programs.
 @Suite(.timeLimit(.minutes(15))) struct EmbeddedPostgresTests {
     @Test func `A restart finds the data again`() async throws {
         try await TemporaryDirectory.use { directory in
@@ -59,7 +58,7 @@ import Testing
     @Test func `A server left over by a crash is adopted`() async throws {
         try await TemporaryDirectory.use { directory in
             let place = try DatabaseDirectory(preparing: directory)
-            // A program that starts a server and dies leaves its locks to the kernel and its server running.
+            // After a crash the kernel releases the locks, but the server keeps running.
             let server = Server(place: place, settings: ["fsync": "off"], search: .standard, logger: .silent)
             let left = try server.joinOrStart()
             let adopted = try await open(directory)
@@ -76,7 +75,7 @@ import Testing
             try run("CREATE TABLE t AS SELECT n FROM generate_series(1, 300000) AS n", on: first)
             kill(first.serverPID, SIGKILL)
             while !isGone(first.serverPID) { await Task.yield() }
-            // Started by a program that did not wait for the end of its recovery.
+            // The program that started this server did not wait for the end of its recovery.
             let options = try ServerSettings.arguments(socketDirectory: place.makeSocketDirectory(), overrides: [:])
             let start = try [
                 InstallationSearch.standard.find(version: nil).program("pg_ctl"), "start", "-W", "-D", place.data,
@@ -199,7 +198,6 @@ extension Logger {
     fileprivate static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }
 
-/// A directory in /tmp that is gone afterwards.
 private enum TemporaryDirectory {
     static func use(_ body: (String) async throws -> Void) async throws {
         let directory = "/tmp/pushreg-embedded-\(UInt64.random(in: 0 ..< .max))"

@@ -1,13 +1,11 @@
 import Foundation
 
-/// A program that we started. Foundation's class for this waits for all who inherited its socket, and so for a server too.
+/// A child process. Foundation's `Process` also waits for every process that inherited its socket, such as a server.
 struct Child {
     private let command: [String]
     private let id: pid_t
 
-    /// Starts a program without output.
-    ///
-    /// - Parameter input: the descriptor that becomes its standard input; none if nil.
+    /// - Parameter input: the descriptor for standard input; none if nil. The program has no output.
     init(_ command: [String], input: Int32? = nil) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -28,7 +26,6 @@ struct Child {
         (self.command, self.id) = (command, id)
     }
 
-    /// Waits for the end, which must be a good one.
     func expectSuccess() throws {
         var status: Int32 = 0
         while waitpid(id, &status, 0) < 0 {

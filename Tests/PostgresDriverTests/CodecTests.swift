@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostgresDriver
 
-/// A value and the server's own text for it.
+/// A value and the server's text for it.
 struct CodecCase: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let check: @Sendable (borrowing PostgresSession) throws -> Void

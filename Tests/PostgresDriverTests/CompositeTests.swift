@@ -1,7 +1,6 @@
 import PostgresDriver
 import Testing
 
-/// Rows that are bound as one array of a composite type.
 @Suite struct CompositeTests {
     private struct Book: PostgresComposite {
         let id: Int
@@ -29,7 +28,7 @@ import Testing
         }
     }
 
-    /// The connection is older than the type, whose number differs between the two schemas.
+    /// The connection is older than the type, and the type's number differs between the two schemas.
     @Test(arguments: 1...2) func `Rows are bound without the number of their type`(_ time: Int) async throws {
         let books = [
             Book(id: 1, title: "Faust", mood: "calm", pages: [7, 8]),

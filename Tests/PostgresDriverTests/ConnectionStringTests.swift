@@ -1,7 +1,6 @@
 import PostgresDriver
 import Testing
 
-/// Connection strings as other drivers, tools and platforms write them.
 @Suite struct ConnectionStringTests {
     @Test(arguments: [
         (
@@ -39,7 +38,7 @@ import Testing
         #expect(fault?.contains("hunter2") != true)
     }
 
-    /// The unknown name may be a part of the password.
+    /// The unknown name may be part of the password.
     @Test(arguments: [
         "postgres://u:a/b?hunter2=d@h/d", "host=h password=a hunter2=b", "host=h hunter2",
         "postgres://h/d?password=a&hunter2=b",

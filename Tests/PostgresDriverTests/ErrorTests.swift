@@ -81,7 +81,7 @@ import Testing
             "max_connections": "4", "superuser_reserved_connections": "0",
         ])
         try await withPool(4, on: cluster.tcpString) { holders in
-            // The connection by which pg_ctl has tried the server may still be there.
+            // The connection that pg_ctl used to test the server may still be open.
             let clients: SQL = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
             try await until { try await holders.value(Int.self, clients) == 1 }
             let (inside, gate) = (Counter(), Gate())

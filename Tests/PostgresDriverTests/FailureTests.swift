@@ -3,7 +3,7 @@ import PostgresDriver
 import Testing
 
 @Suite struct FailureTests {
-    /// Waits until a backend of the pool waits for a lock, and returns its number.
+    /// Waits until a backend of the pool waits for a lock, and returns its process id.
     private func blockedBackend(_ pool: PostgresPool) async throws -> Int {
         var backend: Int?
         try await until {
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// Runs statements of which the last waits for a lock, and ends their backend meanwhile.
+    /// Runs statements, and ends their backend while the last statement waits for a lock.
     private func runAndTerminate(_ retry: RetryPolicy, _ tries: Counter, _ pool: PostgresPool) async throws -> Int {
         let (inside, end) = (Counter(), Gate())
         let holder = Task {
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// It was on its way to the default partition, whose lock the change has.
+    /// The insert goes to the default partition, which the change has locked.
     @Test func `A row goes into its partition when that is created meanwhile`() async throws {
         try await withPool(3) { pool in
             try await pool.run("CREATE TABLE t (id int) PARTITION BY LIST (id)")
@@ -271,7 +271,6 @@ import Testing
             let end = DispatchSemaphore(value: 0)
             let error = try await postgresError {
                 try await pool.withSession(timeout: .seconds(1)) { session in
-                    // Somebody else waits for the connection, and keeps it.
                     Task { try await pool.withSession { _ in end.wait() } }
                     while pool.statistics.waiting == 0 { sched_yield() }
                     try session.transaction { transaction in
@@ -290,7 +289,7 @@ import Testing
             connectionString: "host=127.0.0.1 port=\(listener.port) user=nobody sslmode=disable"
         )
         configuration.connectTimeout = .milliseconds(200)
-        // A hundred rounds of two, if they queued: twenty seconds.
+        // Queueing would mean a hundred rounds of two calls: twenty seconds.
         configuration.maximumConnections = 2
         configuration.requestTimeout = .seconds(60)
         try await withPool(configuration: configuration) { pool in

@@ -43,7 +43,6 @@ import Testing
         let service = string([frozen.port, alive]).split(separator: " ").joined(separator: "\n")
         try "[both]\n\(service)\n".write(toFile: file, atomically: true, encoding: .utf8)
         defer { unlink(file) }
-        // No other test names a service.
         setenv("PGSERVICEFILE", file, 1)
         let configuration = try await ownSchema(1, on: "service=both") { $0.connectTimeout = .seconds(6) }
         try await withPool(configuration: configuration) { pool in
@@ -85,7 +84,7 @@ import Testing
         try await withPool(2, on: string([old.port, new.port], "target_session_attrs=read-write")) { pool in
             #expect(try await bothReadOnly(pool) == [false, false])
             try await demote(old)
-            // Each backend reads its configuration again in its own time.
+            // Each backend reloads its configuration at its own time.
             try await until { try await bothReadOnly(pool) == [true, true] }
             let port = try await pool.withSession { session in
                 try session.transaction { transaction in
@@ -100,7 +99,7 @@ import Testing
         }
     }
 
-    /// Connections whose plans are too old ask for new ones first.
+    /// Connections replace plans that are too old before they run the statement.
     @Test(
         arguments: [nil, Duration.zero]
     ) func `A server that freezes costs one deadline, not one per connection`(planLifetime: Duration?) async throws {
@@ -118,7 +117,7 @@ import Testing
             let start = ContinuousClock.now
             let ports = try await meet(pool, "SELECT inet_server_port()")
             #expect(ports == [Int](repeating: other.port, count: 4))
-            // A connect that tried the frozen server first would take a half of ten seconds.
+            // A connect that tried the frozen server first would take half of the ten seconds.
             #expect(start.duration(to: .now) < .seconds(4))
         }
     }
@@ -131,7 +130,7 @@ import Testing
             for process in stopped { kill(process, SIGSTOP) }
             defer { for process in stopped { kill(process, SIGCONT) } }
             try await expectNoAnswer(pool)
-            // Each attempt would wait ten seconds for it.
+            // Each attempt would wait ten seconds for this server.
             let start = ContinuousClock.now
             for _ in 0..<3 { _ = try await postgresError { _ = try await answeringPort(pool) } }
             #expect(start.duration(to: .now) < .seconds(6))
@@ -146,7 +145,7 @@ import Testing
                 defer { isOver.increment() }
                 try await pool.withSession(timeout: .seconds(2)) { _ = try $0.execute("SELECT pg_sleep(20)") }
             }
-            // One caller keeps the other connection all the while, as those who do batch after batch.
+            // One caller keeps the other connection, like callers that run batch after batch.
             let other = try await pool.withSession { session in
                 var backend = 0
                 while isOver.value == 0 { backend = try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self) }
@@ -167,7 +166,6 @@ import Testing
                 try await pool.withSession(timeout: .milliseconds(100)) { _ = try $0.execute("SELECT pg_sleep(20)") }
             }
             #expect(error.code == .deadlineExceeded)
-            // The other connection stays.
             let last = try await pool.value(Int.self, "SELECT pg_backend_pid()")
             #expect(backends.contains(last))
             #expect(pool.statistics.connects == 2)
@@ -193,7 +191,7 @@ import Testing
         }
     }
 
-    /// Asks a server that is frozen, for two seconds.
+    /// Queries a frozen server with a timeout of two seconds.
     private func expectNoAnswer(_ pool: PostgresPool) async throws {
         let error = try await postgresError {
             try await pool.withSession(timeout: .seconds(2)) { _ = try $0.execute("SELECT 1") }
@@ -201,7 +199,6 @@ import Testing
         #expect(error.code == .deadlineExceeded)
     }
 
-    /// Asks on several connections of a pool at once.
     private func meet(_ pool: PostgresPool, _ question: SQL, width: Int = 4) async throws -> [Int] {
         let meeting = Rendezvous(width)
         return try await withThrowingTaskGroup(of: Int.self) { group in
@@ -217,7 +214,6 @@ import Testing
         }
     }
 
-    /// Reads `default_transaction_read_only` on the two connections of a pool.
     @Test func `A timeout over many statements does not close the connections of others`() async throws {
         try await withPool(2) { pool in
             _ = try await bothReadOnly(pool)

@@ -1,7 +1,6 @@
 import PostgresDriver
 import Testing
 
-/// Columns that are read by name.
 @Suite struct NamedRowTests {
     private enum Mood: String, PostgresEncodable, PostgresDecodable, PostgresArrayElement {
         case calm

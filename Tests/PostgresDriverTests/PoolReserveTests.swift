@@ -2,7 +2,6 @@ import Testing
 
 @testable import PostgresDriver
 
-/// The reserve that is kept for hot work, and the order in which both kinds of work are served.
 @Suite struct PoolReserveTests {
     typealias State = PoolState<Int, String>
 
@@ -12,7 +11,7 @@ import Testing
         PoolLease(connection: connection, generation: PoolGeneration(0), priority: priority)
     }
 
-    /// Four connections, one of them kept, that three pieces of usual work have.
+    /// Four connections, one reserved. Usual work has the other three.
     private func crowded() -> State {
         var state = State(maximumConnections: 4, reserve: 1, maximumWaiting: 10)
         for id in 0..<3 {
@@ -37,7 +36,7 @@ import Testing
         #expect(state.release(lease(3, .hot), isReusable: true, now: start).summary == [])
         #expect(state.idleCount == 1)
         #expect(state.waitingCount == 1)
-        // It lies idle beside a waiter that may not have it; hot work need not wait behind that one.
+        // This connection is idle, but reserved; hot work takes it before the waiting usual caller.
         #expect(state.takeIdle(.usual) == nil)
         #expect(state.takeIdle(.hot)?.connection == 3)
         #expect(state.release(lease(0, .usual), isReusable: true, now: start).summary == ["lend 0 to late"])
@@ -50,7 +49,7 @@ import Testing
         _ = state.enqueue("usual", id: 11, now: start)
         _ = state.enqueue("hot 2", id: 12, .hot, now: start)
         _ = state.enqueue("hot 3", id: 13, .hot, now: start)
-        // Usual work is at its limit until one of its own connections comes back; that one goes to who waits longest.
+        // Usual work is at its limit until one of its own connections returns.
         #expect(state.release(lease(3, .hot), isReusable: true, now: start).summary == ["lend 3 to hot 2"])
         #expect(state.release(lease(0, .usual), isReusable: true, now: start).summary == ["lend 0 to usual"])
         #expect(state.release(lease(1, .usual), isReusable: true, now: start).summary == ["lend 1 to hot 3"])
@@ -74,8 +73,8 @@ import Testing
         #expect(state.connected(lease(7, .usual), now: start).summary == ["lend 7 to a"])
     }
 
-    /// Any number of any kind, in any order: usual work never has more than its part, nobody is lent a connection twice, and
-    /// nobody waits while there is one that they may have.
+    /// Usual work never exceeds its share, no connection is lent twice, and no caller waits while a connection is free
+    /// for it.
     @Test func `The reserve holds through any series of requests`() {
         var random = SystemRandomNumberGenerator()
         var state = State(maximumConnections: 8, reserve: 2, maximumWaiting: 1000)

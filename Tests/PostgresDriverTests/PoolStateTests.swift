@@ -2,7 +2,7 @@ import Testing
 
 @testable import PostgresDriver
 
-/// The pool's decisions, without clock and socket: connections are numbers, waiters are names.
+/// The pool's decisions, without clock and sockets: connections are numbers, callers are names.
 @Suite struct PoolStateTests {
     typealias State = PoolState<Int, String>
 
@@ -168,16 +168,16 @@ import Testing
         #expect(state.enqueue("a", id: 1, until: time(10), now: start).wakes == [time(10)])
         #expect(state.enqueue("b", id: 2, until: time(20), now: start).wakes == [])
         #expect(state.enqueue("c", id: 3, .hot, until: time(30), now: start).wakes == [])
-        // A shorter wait needs an earlier one.
+        // A shorter timeout needs an earlier timer.
         #expect(state.enqueue("d", id: 4, until: time(5), now: start).wakes == [time(5)])
         let first = state.refuseOverdue(planned: time(5), now: time(5))
         #expect(first.summary == ["fail d deadlineExceeded"])
         #expect(first.wakes == [time(10)])
-        // It is late, and finds two.
+        // This timer is late, and two deadlines have passed.
         let second = state.refuseOverdue(planned: time(10), now: time(20))
         #expect(second.summary == ["fail a deadlineExceeded", "fail b deadlineExceeded"])
         #expect(second.wakes == [time(30)])
-        // The timer that an earlier one went ahead of finds nothing and asks for nothing.
+        // An earlier timer has replaced this one, so it has no effect.
         let third = state.refuseOverdue(planned: time(10), now: time(20))
         #expect(third.summary == [])
         #expect(third.wakes == [])
@@ -191,14 +191,12 @@ import Testing
 }
 
 extension PoolState where Connection == Int, Waiter == String {
-    /// Puts a caller into the queue who waits for a minute.
     mutating func enqueue(_ waiter: String, id: UInt64, _ priority: PoolPriority = .usual, now: Instant) -> [Effect] {
         enqueue(waiter, id: id, priority, until: now.advanced(by: .seconds(60)), now: now)
     }
 }
 
 extension [PoolState<Int, String>.Effect] {
-    /// The effects in words, but for the times to wake.
     var summary: [String] {
         compactMap { effect in
             switch effect {
@@ -211,7 +209,7 @@ extension [PoolState<Int, String>.Effect] {
         }
     }
 
-    /// When the pool wants to be woken.
+    /// The times of the timers that the pool requests.
     var wakes: [ContinuousClock.Instant] {
         compactMap { effect in
             if case .wake(let time) = effect { time } else { nil }

@@ -3,7 +3,7 @@ import PostgresDriver
 import Testing
 
 @Suite struct PoolTests {
-    /// Lends the only connection until the gate is opened.
+    /// Lends the only connection until the gate opens.
     private func occupy(_ pool: PostgresPool) async throws -> (Gate, Task<Void, any Error>) {
         let end = Gate()
         let task = Task { try await pool.withSession { _ in end.pass() } }
@@ -61,12 +61,12 @@ import Testing
             let (end, holder) = try await occupy(pool)
             let start = ContinuousClock.now
             let error = try await postgresError {
-                try await pool.withSession(timeout: .milliseconds(100)) { _ in _ = Issue.record("it ran") }
+                try await pool.withSession(timeout: .milliseconds(100)) { _ in _ = Issue.record("the closure ran") }
             }
             #expect(error.code == .deadlineExceeded)
             #expect(error.isSafeToRetry)
             #expect(error.file.hasSuffix("PoolTests.swift"))
-            // With a quarter of its time a statement could still be answered.
+            // The remaining quarter of the time would be enough for a statement.
             #expect((.milliseconds(75) ..< .seconds(10)).contains(start.duration(to: .now)))
             #expect(pool.statistics.waiting == 0)
             end.open()
@@ -79,7 +79,7 @@ import Testing
             let (end, holder) = try await occupy(pool)
             for _ in 0..<100 {
                 let error = try await postgresError {
-                    try await pool.withSession(timeout: .zero) { _ in _ = Issue.record("it ran") }
+                    try await pool.withSession(timeout: .zero) { _ in _ = Issue.record("the closure ran") }
                 }
                 #expect(error.code == .deadlineExceeded)
             }
@@ -91,7 +91,7 @@ import Testing
     @Test func `A cancelled caller leaves the queue`() async throws {
         try await withPool(1) { pool in
             let (end, holder) = try await occupy(pool)
-            let waiter = Task { try await pool.withSession { _ in _ = Issue.record("it ran") } }
+            let waiter = Task { try await pool.withSession { _ in _ = Issue.record("the closure ran") } }
             try await until { pool.statistics.waiting == 1 }
             waiter.cancel()
             await #expect(throws: CancellationError.self) { try await waiter.value }

@@ -1,15 +1,15 @@
 import PostgresDriver
 import Testing
 
-/// Plans of prepared statements, which know the tables as they were when they were made.
+/// Plans of prepared statements; a plan assumes the table sizes of the time when it was made.
 @Suite(.timeLimit(.minutes(15))) struct QueryPlanLifetimeTests {
     @Test func `Old plans are replaced by plans for the current tables`() async throws {
         let cluster = try await ThrowawayCluster.start()
         #expect(try await wholeReads(lifetime: .zero, on: cluster) == 0)
     }
 
-    /// In a shared cluster, Postgres would make plans anew for what the tests beside this one change; and of its own accord it
-    /// may do so here, too, so an old plan need not be seen at the first try.
+    /// In a shared cluster, changes by other tests would renew the plans. Postgres may also renew them by itself, so
+    /// the first attempt may miss the old plan.
     @Test func `Without a lifetime plans are kept`() async throws {
         let cluster = try await ThrowawayCluster.start()
         var most = 0
@@ -17,8 +17,8 @@ import Testing
         #expect(most == 1)
     }
 
-    /// How often a statement reads its table whole that was planned while the table was empty. The index is better once there
-    /// are rows.
+    /// The number of sequential scans by a statement that was planned while the table was empty. With rows, the index
+    /// is faster.
     private func wholeReads(lifetime: Duration?, on cluster: ThrowawayCluster) async throws -> Int {
         let configuration = try await ownSchema(1, on: cluster.socketString) {
             $0.planCacheMode = .forceGenericPlan

@@ -82,7 +82,6 @@ import Testing
         #expect(try Self.parsed()[0].bindingFault(of: names) == message)
     }
 
-    /// Of the same text, for their identities count.
     @Test func `A query is prepared once per connection`() async throws {
         let (one, other) = (try Self.parsed()[1], try Self.parsed()[1])
         try await withPool(1) { pool in

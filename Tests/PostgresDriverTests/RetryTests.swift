@@ -48,7 +48,6 @@ import Testing
         }
     }
 
-    /// Work that was committed before a session was renewed has no part in whether the rest may be tried again.
     @Test(arguments: [true, false]) func `A renewed session starts clean`(isRenewed: Bool) async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (n int8)")

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A TCP port on the loopback whose connections the kernel accepts and nobody ever answers: a frozen host.
+/// A loopback port that accepts connections and never responds, like a frozen host.
 final class SilentListener: Sendable {
     let port: Int
     private let descriptor: Int32
 
-    /// Listens on a port; 0 leaves the choice to the kernel.
+    /// - Parameter port: 0 for a port chosen by the kernel.
     init(port: Int = 0) throws {
-        // A program that another test starts at this moment must not keep the port.
+        // A program started by another test must not inherit the port.
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -3,14 +3,13 @@ import PostgresDriver
 import Synchronization
 import Testing
 
-/// Lends a pool whose connections work in a new schema, and shuts it down.
 func withPool<Value>(
     _ maximumConnections: Int = 4,
     on connectionString: String? = nil,
     _ body: (PostgresPool) async throws -> Value
 ) async throws -> Value { try await withPool(configuration: ownSchema(maximumConnections, on: connectionString), body) }
 
-/// A configuration with long timeouts whose connections work in a new schema, in the shared cluster if no other is given.
+/// A configuration with long timeouts and a new schema, in the shared cluster by default.
 func ownSchema(
     _ maximumConnections: Int = 4,
     on connectionString: String? = nil,
@@ -27,7 +26,7 @@ func ownSchema(
         lockTimeout: .seconds(20),
         settings: ["search_path": schema],
         onConnect: { session in
-            // Two connections that come together collide here, in spite of IF NOT EXISTS; then the schema is there too.
+            // Two simultaneous connections collide here in spite of IF NOT EXISTS. The schema exists afterwards.
             try? session.simple("CREATE SCHEMA IF NOT EXISTS \(schema)")
         }
     )
@@ -36,7 +35,6 @@ func ownSchema(
 }
 
 extension String? {
-    /// The string, or that of the shared cluster.
     fileprivate var orShared: String {
         get async throws {
             if let self { return self }
@@ -45,7 +43,6 @@ extension String? {
     }
 }
 
-/// Lends a pool, and shuts it down.
 func withPool<Value>(
     configuration: PostgresConfiguration,
     _ body: (PostgresPool) async throws -> Value
@@ -59,7 +56,6 @@ func withPool<Value>(
     return try result.get()
 }
 
-/// The error of some work, which must be Postgres's.
 func postgresError(
     _ comment: Comment? = nil,
     sourceLocation: SourceLocation = #_sourceLocation,
@@ -72,7 +68,6 @@ func postgresError(
     throw Failure("no error")
 }
 
-/// Waits until a condition holds, with a short pause between two looks.
 func until(
     _ limit: Duration = .seconds(20),
     sourceLocation: SourceLocation = #_sourceLocation,
@@ -85,7 +80,7 @@ func until(
     }
 }
 
-/// A place where closures on several connections meet: the first ones wait for each other, later ones pass.
+/// A meeting point for closures on several connections: the first ones wait for each other, later ones pass.
 final class Rendezvous: @unchecked Sendable {
     private let condition = NSCondition()
     private var missing: Int
@@ -101,7 +96,7 @@ final class Rendezvous: @unchecked Sendable {
     }
 }
 
-/// Holds a closure on its connection's thread until the test lets it go on.
+/// Holds a closure on its connection's thread until the test opens the gate.
 final class Gate: @unchecked Sendable {
     private let condition = NSCondition()
     private var isOpen = false
@@ -120,18 +115,15 @@ final class Gate: @unchecked Sendable {
     }
 }
 
-/// Counts from any thread.
 final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 
-    /// The new count.
     @discardableResult
     func increment() -> Int { count.add(1, ordering: .sequentiallyConsistent).newValue }
 
     var value: Int { count.load(ordering: .sequentiallyConsistent) }
 }
 
-/// Notes numbers in the order of their coming.
 final class Journal: Sendable {
     private let entries = Mutex<[Int]>([])
 
@@ -143,12 +135,10 @@ final class Journal: Sendable {
 }
 
 extension PostgresPool {
-    /// Runs statements in one round trip and forgets their results.
     func run(_ statements: SQL...) async throws {
         try await withSession { session in _ = try session.pipeline(statements) }
     }
 
-    /// The one value of a query.
     func value<Value: PostgresDecodable & Sendable>(_ type: Value.Type, _ sql: SQL) async throws -> Value {
         try await withSession { session in try session.execute(sql)[0].decode(type) }
     }

@@ -3,7 +3,7 @@ import PostgresDriver
 import Testing
 
 @Suite struct TLSTests {
-    /// A server with a certificate for localhost, and two authorities of which one has signed it.
+    /// A server with a certificate for localhost, and two authorities: its signer and another.
     private final class Server: Sendable {
         let cluster: ThrowawayCluster
 

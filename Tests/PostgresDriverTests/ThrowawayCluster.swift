@@ -2,9 +2,8 @@ import Foundation
 import PostgresDriver
 import Synchronization
 
-/// A Postgres of our own in a directory below /tmp, which dies with the test run, however that ends.
+/// A Postgres in a directory below /tmp. It ends with the test run, even if the run is killed.
 final class ThrowawayCluster: Sendable {
-    /// The cluster that most tests use, each in a schema of its own.
     static var shared: ThrowawayCluster {
         get async throws { try await first.value }
     }
@@ -15,11 +14,11 @@ final class ThrowawayCluster: Sendable {
     let port: Int
     private let watchdog: Watchdog
 
-    /// Makes and starts a cluster, on a thread of its own: it takes seconds, and tasks have few threads.
+    /// Creates and starts a cluster on its own thread, because this takes seconds and tasks share few threads.
     ///
     /// - Parameters:
-    ///   - settings: lines of postgresql.conf, over fast defaults that survive no crash.
-    ///   - prepare: puts more files into the directory of the cluster before the start.
+    ///   - settings: lines of postgresql.conf, after fast defaults that do not survive a crash.
+    ///   - prepare: adds files to the cluster's directory before the start.
     static func start(
         settings: [String: String] = [:],
         prepare: @escaping @Sendable (String) throws -> Void = { _ in }
@@ -39,20 +38,16 @@ final class ThrowawayCluster: Sendable {
         try launch()
     }
 
-    /// The directory that initdb has made.
     var files: String { directory + "/files" }
 
-    /// The process of the server itself.
     func postmaster() throws -> pid_t {
         let lines = try String(contentsOfFile: files + "/postmaster.pid", encoding: .utf8).split(separator: "\n")
         guard let process = lines.first.flatMap({ pid_t($0) }) else { throw Failure("no postmaster.pid") }
         return process
     }
 
-    /// Connects over the Unix socket.
     var socketString: String { "host=\(directory) port=\(port) user=postgres dbname=postgres" }
 
-    /// Connects over TCP.
     var tcpString: String { "host=127.0.0.1 port=\(port) user=postgres dbname=postgres sslmode=disable" }
 
     func resume() async throws {
@@ -91,22 +86,23 @@ final class ThrowawayCluster: Sendable {
 extension ThrowawayCluster {
     private static let binaries = "/usr/lib/postgresql/15/bin"
 
-    /// Runs one of Postgres's programs, as the user postgres when we are root: initdb and postgres refuse root.
+    /// Runs a program of Postgres, as the user postgres if this process is root, because initdb and postgres refuse
+    /// root.
     private static func run(_ program: String, _ arguments: String...) throws {
         let path = "\(binaries)/\(program)"
         let asPostgres = ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
         try Child((getuid() == 0 ? asPostgres : []) + [path] + arguments).expectSuccess()
     }
 
-    /// Makes a file or directory the server's own, which it demands of its directory and its TLS key.
+    /// Changes the owner to the server's user. The server requires this for its directory and its TLS key.
     static func giveToServer(_ path: String) throws {
         guard getuid() == 0 else { return }
         guard let user = getpwnam("postgres") else { throw Failure("no user postgres") }
         guard chown(path, user.pointee.pw_uid, user.pointee.pw_gid) == 0 else { throw Failure("chown \(path)") }
     }
 
-    /// A port on which nobody listens, which the kernel does not give to outgoing connections, and which no other
-    /// test of this process gets: initdb takes seconds before the server listens there.
+    /// An unused port outside the kernel's range for outgoing connections. No other test of this process gets it,
+    /// because initdb takes seconds before the server listens.
     static func freePort() throws -> Int {
         for _ in 0..<100 {
             if let listener = try? SilentListener(port: nextPort.add(1, ordering: .relaxed).oldValue) {
@@ -119,7 +115,8 @@ extension ThrowawayCluster {
     private static let nextPort = Atomic(Int.random(in: 10_000..<25_000))
 }
 
-/// A shell that waits for the end of its input, that is of this program, then stops the server and removes its directory.
+/// A shell that waits for the end of this process (the end of its input), then stops the server and removes its
+/// directory.
 private final class Watchdog: Sendable {
     private let writeEnd: Int32
 
@@ -130,7 +127,7 @@ private final class Watchdog: Sendable {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         writeEnd = ends[1]
         let stop = "kill -QUIT $(head -1 \(directory)/files/postmaster.pid)"
-        // Until it stays away: if the test run was killed, initdb or pg_ctl may still be at work.
+        // Repeats the removal, because initdb or pg_ctl may still be running after a killed test run.
         let gone = "[ ! -e \(directory) ]"
         let clear = "for i in $(seq 30); do \(stop); sleep 1; rm -rf \(directory); sleep 1; \(gone) && break; done"
         let script = "trap '' INT TERM HUP; cat; \(clear)"
@@ -147,7 +144,6 @@ struct Failure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Runs blocking work outside of the few threads that tasks share.
 private func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread { continuation.resume(with: Result(catching: work)) }.start()

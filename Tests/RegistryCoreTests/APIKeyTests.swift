@@ -13,7 +13,7 @@ import Testing
         #expect(try APIKeyID(key.id.rawValue) == key.id)
     }
 
-    /// The format is a promise: keys that were made stay valid. The checksum was computed elsewhere.
+    /// Existing keys must stay valid. The checksum was computed by another program.
     @Test func `The checksum is the documented one`() {
         let body = "prc_0aB1cD2eF3gH_0123456789abcdefghijklmn"
         #expect(APIKey(Secret(body + "1AiRPQ"))?.id.rawValue == "prc_0aB1cD2eF3gH")
@@ -24,7 +24,6 @@ import Testing
         #expect(Set(keys).count == 1000)
     }
 
-    /// Every digit that is mistyped, every two neighbours that are swapped, every digit that is missing.
     @Test func `Typing errors in a key are found`() {
         let text = Array(APIKey(random: .sender).text.revealed)
         for index in text.indices {

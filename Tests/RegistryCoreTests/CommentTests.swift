@@ -1,18 +1,15 @@
 import Foundation
 import Testing
 
-/// A reader of a comment learns from its first word what the thing is.
 @Suite(.timeLimit(.minutes(15))) struct CommentTests {
-    /// Words that a definition does not begin with: they promise a noun that then never comes.
+    /// Pronouns that delay the subject of a definition.
     static let words = ["What", "Whatever", "Who", "Whoever", "Whose"]
 
-    /// The files that people read, by folder and ending.
     private static let kinds = ["swift": "//", "sql": "--", "py": "#", "go": "//"]
     private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The first lines of comments' paragraphs that begin with such a word.
     private static func offences(in text: String, marker: String) -> [String] {
         var isInComment = false
         return text.split(separator: "\n", omittingEmptySubsequences: false).compactMap { line in
@@ -21,7 +18,7 @@ import Testing
                 isInComment = false
                 return nil
             }
-            // An empty line of it begins a new paragraph.
+            // An empty comment line begins a new paragraph.
             defer { isInComment = line.contains(where: \.isLetter) }
             let word = line.drop { !$0.isLetter }.prefix { $0.isLetter }
             return !isInComment && words.contains(String(word)) ? String(line) : nil

@@ -3,7 +3,7 @@ import RegistryCore
 import Testing
 
 @Suite struct FullStateReadingTests {
-    /// An answer that its caller does not read stays in the service's memory for a while.
+    /// The service keeps a response in memory until its caller has read it.
     @Test func `The response to a body full of faults has a bounded size`() throws {
         let values = [String](repeating: "1", count: 90).joined(separator: ",")
         let item = #"{"activityId": "a", "aliases": {"k": [\#(values)]}}"#

@@ -2,7 +2,7 @@ import RegistryCore
 import Testing
 
 @Suite struct IdentifierTests {
-    /// By Unicode's own table, for all that are near it.
+    /// Compared with Unicode's general categories.
     @Test func `Only control characters are refused`() {
         for value in UInt32(0)..<0x300 {
             let scalar = Unicode.Scalar(value)!

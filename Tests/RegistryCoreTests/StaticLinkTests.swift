@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `deploy/run`, the image and the package link Swift's libraries statically, with no more system packages than they install.
+/// `deploy/run`, the image and the package link Swift's libraries statically and install few system packages.
 @Suite(.timeLimit(.minutes(15))) struct StaticLinkTests {
     @Test func `Only the client imports the modules of Foundation that need libcurl or libxml2`() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

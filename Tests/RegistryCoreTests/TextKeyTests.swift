@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// `String` takes canonically equivalent texts for the same, so no dictionary and no set has it as its key, but for words of
-/// our own: what callers name is a `UTF8Text`, or a type that holds one.
+/// `String` treats canonically equivalent texts as equal, so texts of callers are keys only as `UTF8Text` or a type
+/// that contains one.
 @Suite(.timeLimit(.minutes(15))) struct TextKeyTests {
-    /// Where a `String` may be a key, and what its texts are.
+    /// Places where a `String` may be a key, with the kind of its texts.
     private static let allowed = [
         "EmbeddedPostgres/": "settings of Postgres",
         "PostgresDriver/Connection/ConnectionOptions.swift": "keywords of libpq",
@@ -29,7 +29,6 @@ import Testing
         "pushreg/Transfer/ImportTally.swift": "codes of problems",
     ]
 
-    /// Code that makes a `String` a key, and code that compares one that stood in a `UTF8Text`.
     private static var offence: Regex<Substring> {
         /\[String\??\s*:|Set<String\??>|Dictionary<String\b|\w\??\.string\s*(?:==|!=|<|>)\s|\s(?:==|!=)\s\S*[\w)?]\.string\b(?!\()/
     }
@@ -54,14 +53,13 @@ import Testing
             } else {
                 #expect(
                     found == [],
-                    "\(file): a key of callers' text must be a UTF8Text; see this test's list for others"
+                    "\(file): keys from callers' texts must be UTF8Text; this test lists the exceptions"
                 )
             }
         }
-        #expect(unused == [], "the list names what is not there any more")
+        #expect(unused == [], "the list of exceptions has unused entries")
     }
 
-    /// The control: what was wrong once would be seen.
     @Test(arguments: [
         "    private var activities: [String: String] = [:]", "    private var known: Set<String> = []",
         "    let earlier = ids.reduce(into: Set<String>()) { $0.insert($1) }",

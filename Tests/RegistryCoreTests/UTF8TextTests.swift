@@ -2,7 +2,7 @@ import RegistryCore
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct UTF8TextTests {
-    /// Texts that Swift's `String` takes for the same, and that are not.
+    /// Texts that are equal as `String` and have different bytes.
     static let pairs: [(String, String)] = [
         ("\u{212A}-1", "K-1"), ("caf\u{E9}", "cafe\u{301}"), ("\u{212B}", "\u{C5}"), ("\u{37E}", ";"),
         ("\u{1E9B}\u{323}", "\u{17F}\u{323}\u{307}"), ("\u{AC00}", "\u{1100}\u{1161}"),
@@ -10,7 +10,7 @@ import Testing
 
     @Test(arguments: pairs)
     func `Texts that String finds equal differ by their bytes`(_ one: String, _ other: String) throws {
-        // The control.
+        // The control: they are equal as `String`.
         #expect(one == other)
         #expect(Set([one, other]).count == 1)
         let (left, right) = (UTF8Text(one), UTF8Text(other))
@@ -29,7 +29,7 @@ import Testing
 
     @Test func `Equal bytes are equal texts`() {
         for text in ["", "a", "caf\u{E9}", String(repeating: "\u{1F355}", count: 40)] {
-            // One that was made of bytes, so that no storage is shared.
+            // A copy from bytes, which shares no storage.
             let copy = String(decoding: Array(text.utf8), as: UTF8.self)
             #expect(UTF8Text(text) == UTF8Text(copy))
             #expect(UTF8Text(text).hashValue == UTF8Text(copy).hashValue)
@@ -41,11 +41,11 @@ import Testing
         let texts = ["", "a", "a\u{301}", "aa", "b", "\u{E9}", "\u{212A}", "\u{FF}", "\u{1F355}", "\u{FFFF}", "K", "k"]
         let sorted = texts.map { UTF8Text($0) }.sorted().map(\.string)
         let expected = texts.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        // Compared as bytes, for two of them may be the same to `String`.
+        // Compared as bytes, because two of the texts may be equal as `String`.
         #expect(sorted.map { Array($0.utf8) } == expected.map { Array($0.utf8) })
     }
 
-    /// A mark that combines with the last character of a prefix takes nothing from it.
+    /// A combining mark after a prefix does not change the prefix.
     @Test func `Prefixes are compared by bytes`() {
         let text: UTF8Text = "subject:\u{301}x"
         #expect(!text.string.hasPrefix("subject:"))

@@ -2,7 +2,8 @@ import RegistryCore
 import RegistryRules
 import Testing
 
-/// R8: the effect of a report on the token that has the value now. Token 1 is activity a's, claimed at minute 10; it is minute 60.
+/// R8: the effect of a report on the current owner of a value. Token 1 is the token of activity a, claimed at minute
+/// 10; it is minute 60.
 struct FeedbackTests {
     private func story(claimedAt minute: Int = 10) throws -> Story {
         var first = Story()
@@ -220,7 +221,6 @@ struct FeedbackTests {
 
 /// R8: the burst guard.
 struct BurstGuardTests {
-    /// Activities with tokens 1 to `count`.
     private func story(_ count: UInt8) throws -> Story {
         var story = Story()
         for number in 1...count { try story.register(ActivityID(stored: "a\(number)"), token: number, at: 10) }

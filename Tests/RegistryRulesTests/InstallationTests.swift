@@ -89,7 +89,7 @@ extension Story {
     }
 }
 
-/// R6 for installations: profiles, and the user that an installation belongs to.
+/// R6 for installations: profiles, and the user of an installation.
 struct ProfileTests {
     @Test func `Aliases and metadata are replaced as a whole by the greatest observedAt`() throws {
         var story = Story()
@@ -208,7 +208,6 @@ struct ProfileTests {
     }
 }
 
-/// Log-outs.
 struct LogOutTests {
     @Test func `A log-out removes everything observed before it`() throws {
         var story = Story()

@@ -2,7 +2,7 @@ import RegistryCore
 import RegistryRules
 import Testing
 
-/// R3 for the token slots of installations.
+/// R3 for the tokens of installations.
 struct TokenSlotTests {
     @Test func `The first token registers, another one rotates, and the current one refreshes`() throws {
         var story = Story()
@@ -88,7 +88,7 @@ struct TokenSlotTests {
     }
 }
 
-/// R7 and R8 for the values of installations' tokens.
+/// R7 and R8 for the tokens of installations.
 struct InstallationValueTests {
     @Test func `A later installation takes a device token over, and the former one is withheld`() throws {
         var first = Story()

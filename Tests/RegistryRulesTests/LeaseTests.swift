@@ -2,7 +2,7 @@ import RegistryCore
 import RegistryRules
 import Testing
 
-/// The ends of a lease. It is taken at minute 50.
+/// The end of a lease that was taken at minute 50.
 struct LeaseTests {
     @Test(arguments: [
         ([50], 1), ([40, 50], 5), ([30, 40, 50], 15), ([-1381, 40, 50], 5), ([-1400, -1399, -1398], 1),

@@ -2,7 +2,7 @@ import RegistryCore
 import RegistryRules
 import Testing
 
-/// Activities that callers know only by a name and its owner.
+/// Activities known to callers only by a name and its owner.
 struct NameIdentityTests {
     private func identity(
         _ identity: inout NameIdentity,

@@ -2,7 +2,7 @@ import RegistryCore
 import RegistryRules
 import Testing
 
-/// The rules of a plan (section by section of the guide for senders), at minute 60.
+/// The rules of a plan (see the guide for senders), at minute 60.
 struct PlanDecisionTests {
     private static let alias = Alias(checkedKind: "liveactivityId", value: "order-42")
     private static let (start, device) = (PushToken(bytes: [1]), PushToken(bytes: [2]))
@@ -14,7 +14,7 @@ struct PlanDecisionTests {
         return request
     }
 
-    /// The lease of plan-1, taken at a minute for an hour.
+    /// A lease of plan-1 for one hour.
     static func lease(at minute: Int = 50, attempts: [Int]? = nil) -> Lease {
         Lease(
             installation: .phone,
@@ -34,7 +34,7 @@ struct PlanDecisionTests {
         return lease
     }
 
-    /// A phone with both tokens, the start token confirmed an hour ago.
+    /// A phone with both tokens, with the start token confirmed an hour ago.
     static func phone(_ change: (inout PlanFacts) -> Void = { _ in }) -> PlanFacts {
         var phone = PlanFacts(installation: .phone)
         phone.startToken = .init(token: start, confirmedAt: Story.minute(0))
@@ -84,7 +84,7 @@ struct PlanDecisionTests {
         var testDescription: String { name }
     }
 
-    /// Each row meets the conditions of all later rules, too.
+    /// Each row also meets the conditions of all later rules.
     static let cases = [
         Case(
             name: "1: a deliverable activity",

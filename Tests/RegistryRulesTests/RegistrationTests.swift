@@ -125,7 +125,7 @@ struct LifetimeTests {
     }
 }
 
-/// R5: implausible times and registrations that are over by their own times change nothing.
+/// R5: implausible times and expired registrations change nothing.
 struct ImplausibleTimeTests {
     static let times: [(name: String, time: Timestamp)] = [
         ("a zero date", Timestamp(microseconds: -946_684_800_000_000)),
@@ -154,7 +154,7 @@ struct ImplausibleTimeTests {
     @Test func `A fault names its field`() {
         let rejection = Story().rejection { $0.startedAt = Timestamp(microseconds: 0).date }
         guard case .clockSkew(let faults)? = rejection else {
-            Issue.record("it was not rejected for its times")
+            Issue.record("the registration was not rejected for its times")
             return
         }
         #expect(faults.map(\.pointer) == ["/startedAt"])
@@ -354,7 +354,6 @@ struct WithholdingTests {
     }
 }
 
-/// R9 and log-outs.
 struct InstallationStateTests {
     private func story(_ times: InstallationTimes) throws -> Story {
         var first = Story()
@@ -394,7 +393,6 @@ struct InstallationStateTests {
     }
 }
 
-/// The rights of claimants.
 struct ClaimantTests {
     private static let ana = UTF8Text("ana")
 

@@ -1,7 +1,7 @@
 import RegistryCore
 import RegistryRules
 
-/// Requests about the activities of one scope, folded into rows at minute 60. Times are minutes; every field has a default.
+/// Requests about the activities of one scope, folded into rows at minute 60. Times are minutes.
 struct Story {
     static let start = Timestamp(microseconds: 800_000_000_000_000)
     static func minute(_ minute: Int) -> Timestamp { start + .seconds(60 * minute) }
@@ -28,7 +28,7 @@ struct Story {
         )
     }
 
-    /// The same story later, from the rows that were written.
+    /// This story at a later minute, starting from the written rows.
     func later(
         _ now: Int,
         values change: (inout TokenValue) -> Void = { _ in },

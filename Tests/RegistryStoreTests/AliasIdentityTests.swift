@@ -4,7 +4,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// `POST …/activities`: an activity known only by its liveactivityId and its owner.
+/// `POST …/activities`: activities known only by their liveactivityId and owner.
 @Suite struct AliasIdentityTests {
     private let t0 = Date.minutesAgo(60)
 
@@ -105,7 +105,6 @@ import Testing
     }
 }
 
-/// All orders of some elements.
 func permutations<Element>(of elements: [Element]) -> [[Element]] {
     guard elements.count > 1 else { return [elements] }
     return elements.indices.flatMap { index in

@@ -5,7 +5,8 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R5 of activities that are known by a name alone: how long one lives decides whether a token rotates it or begins the next.
+/// R5 for activities known only by a name: the lifetime decides whether a token rotates the activity or begins the
+/// next.
 @Suite struct AliasLifetimeTests {
     private static func change(_ identity: TestIdentity, lifetime: Duration) async throws -> TestIdentity {
         var changes = AppChanges()
@@ -75,7 +76,6 @@ import Testing
 }
 
 extension TestIdentity {
-    /// Makes all that is known of it so much older.
     fileprivate func age(by interval: String) async throws {
         try await TestActivity(database: database, scope: scope, id: .sample("any")).age(by: interval)
     }

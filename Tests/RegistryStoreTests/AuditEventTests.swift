@@ -6,12 +6,10 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The audit trail, newest first, by all of its filters.
 @Suite(.timeLimit(.minutes(15))) struct AuditEventTests {
     private static let alias = Alias.sample("orderId", "42")
     private static let phone = InstallationHash.sample(1)
 
-    /// Two activities of an installation and a user, and one of nobody.
     private static func make() async throws -> TestActivity {
         let root = try await TestActivity.make("a-1")
         let registry = root.database.registry
@@ -88,7 +86,7 @@ import Testing
             found += page.items
             position = page.next
             pages += 1
-            // An event that comes meanwhile is newer, and on none of the later pages.
+            // This event is newer than all later pages.
             try await root.another("later-\(pages)").register(100 + pages, at: .minutesAgo(1))
         } while position != nil
         let ofApp = isIndexed ? [] : ["app-created"]
@@ -97,7 +95,7 @@ import Testing
         #expect(pages == 5)
     }
 
-    /// The ranges are passed over until the time is up; the cursor goes on from there.
+    /// Each page scans ranges of events until its time is up, and the cursor continues there.
     @Test func `Rare events are found among many older ones`() async throws {
         let root = try await Self.make()
         try await root.database.run(

@@ -6,11 +6,11 @@ import Testing
 
 @testable import RegistryStore
 
-/// The audit of a registry that is full: an answer within a second, and plans that do not grow with it.
+/// The audit of a full registry responds within a second, with plans that do not depend on its size.
 @Suite(.timeLimit(.minutes(20))) struct AuditScaleTests {
     private static let alias = Alias.sample("orderId", "77")
 
-    /// Two events an activity, of which one in a hundred is of a rare type, and one activity in fifty unconfirmed.
+    /// Two events per activity; one in a hundred has a rare type, and one activity in fifty is unconfirmed.
     private static func make(_ count: Int) async throws -> (TestDatabase, Scope) {
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))
         let scope = try await database.scope()
@@ -45,7 +45,6 @@ import Testing
         return (database, scope)
     }
 
-    /// Each call of the audit, by name.
     private static func calls(_ registry: Registry, _ scope: Scope) -> [(String, @Sendable () async throws -> Void)] {
         func stale(_ change: (inout StaleFilter) -> Void) -> @Sendable () async throws -> Void {
             var filter = StaleFilter()
@@ -80,9 +79,8 @@ import Testing
         ]
     }
 
-    /// That of activity 77.
     private static let installation: [UInt8] = Array(Data(base64Encoded: hashOf25) ?? Data())
-    /// SHA-256 over 25 in eight bytes.
+    /// SHA-256 over 25 as eight bytes.
     private static let hashOf25 = "Vh9ie0ITJY3IhjSYu5sHyQTDxlp4waNryjKRVNHe0hM="
 
     @Test func `The audit answers within a second`() async throws {
@@ -103,12 +101,12 @@ import Testing
         let statistics = try await database.registry.statistics(over: .seconds(86_400), in: scope)
         #expect(statistics.isEstimated)
         let active = try #require(statistics.activities["active"])
-        // Every page of the table is in the sample with a probability of a sixteenth: of some 20,000 pages 1,250, with a standard
-        // deviation of 34, which is 2.7 percent. Four of these are 11 percent.
+        // The sample has each page with a probability of 1/16: about 1,250 of 20,000 pages. Four standard deviations
+        // are 11 percent.
         #expect((356_000...444_000).contains(active), "\(active)")
-        // Exact it would be exactly that.
+        // Only an exact count equals the number.
         #expect(active != 400_000)
-        // A page has tokens of one kind, so that a few hundred pages say how many of a kind there are, give or take a tenth.
+        // A page has tokens of one kind, so a few hundred pages give each kind's count within about a tenth.
         for (kind, count) in [(TokenKind.update, 400_000), (.start, 266_668)] {
             let tokens = try #require(statistics.tokens.first { $0.kind == kind }).count
             #expect((count * 9 / 10...count * 11 / 10).contains(tokens), "\(kind) \(tokens)")
@@ -154,7 +152,7 @@ import Testing
         }
         for plan in try await QueryPlan.plans(of: statements, in: database) {
             #expect(plan.wholeReads == [], "\(plan.statement)\n\(plan.text)")
-            // A range has 2000 tokens or events, of which few are asked for.
+            // A range has 2000 tokens or events, and few of them match.
             #expect(plan.mostRemoved <= 2000, "\(plan.statement)\n\(plan.text)")
         }
     }

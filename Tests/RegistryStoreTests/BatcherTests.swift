@@ -4,9 +4,9 @@ import Testing
 
 @testable import RegistryStore
 
-/// Requests that come while others are under way share the next batch, and no fault of one is another's.
+/// Requests received during a batch share the next batch, and the fault of one request does not affect others.
 @Suite(.timeLimit(.minutes(15))) struct BatcherTests {
-    /// Doubles numbers; negative ones are faults. The first batch waits until it is let go.
+    /// Doubles numbers; negative numbers are faults. The first batch waits for its release.
     private final class Doubler: Sendable {
         let batches = Mutex<[[Int]]>([])
         private let gate = AsyncStream.makeStream(of: Void.self)
@@ -26,14 +26,14 @@ import Testing
             return numbers.map { $0 == 0 ? .failure(Problem(.superseded, "It is zero.")) : .success($0 * 2) }
         }
 
-        /// - Parameter goesOn: does the batches that follow at once, as on a connection that it keeps.
+        /// - Parameter goesOn: whether one worker runs the following batches at once, as on a kept connection.
         func batcher(capacity: Int = 100, timeout: Duration = .seconds(60), goesOn: Bool = false) -> Batcher<Int, Int> {
             Batcher(
                 workers: 1...1,
                 largestBatch: 8,
                 capacity: capacity,
                 timeout: timeout,
-                // Equal numbers follow one another.
+                // Equal numbers go to different batches.
                 select: { candidates in
                     var seen: Set<Int> = []
                     return candidates.map { seen.insert($0).inserted }
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Submits all while the first one holds the worker, then lets it go.
+    /// Submits all numbers while the first holds the worker, then releases it.
     private static func submit(
         _ numbers: [Int],
         to batcher: Batcher<Int, Int>,
@@ -56,7 +56,7 @@ import Testing
         await withTaskGroup(of: (Int, Result<Int, Problem>).self) { group in
             for (index, number) in numbers.enumerated() {
                 group.addTask { (index, await result(of: number, batcher)) }
-                // The first one must have its worker, and each of the others its place, before the next one comes.
+                // The first number must be running, and each other number queued, before the next is submitted.
                 while index == 0 ? doubler.batches.withLock(\.isEmpty) : batcher.waitingCount < index {
                     await Task.yield()
                 }
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// - Parameters:
-    ///   - times: what each of the first batches takes. They have one request each; while the last of them is under way, six wait.
+    ///   - times: the durations of the first batches, with one request each. Six requests wait during the last one.
     ///   - expected: the sizes of all batches.
     @Test(arguments: [
         (times: [Duration.milliseconds(10)], expected: [1, 2, 2, 2]),
@@ -122,7 +122,7 @@ import Testing
                     return sizes.count
                 }
                 while number == times.count && !isOpen.withLock(\.self) { await Task.yield() }
-                // All that follow have to be under way together.
+                // All following batches must run at the same time.
                 while number > times.count && sizes.withLock(\.count) < expected.count { await Task.yield() }
                 worker.complete(
                     worker.requests.map { .success($0) },
@@ -154,7 +154,6 @@ import Testing
         #expect(try results[1].get() == 4 && results[4].get() == 8)
         #expect(throws: Problem.self) { try results[2].get() }
         #expect(throws: Problem.self) { try results[3].get() }
-        // The batch, and then each alone.
         #expect(doubler.batches.withLock { $0 } == [[1], [2, -3, 0, 4], [2], [-3], [0], [4]])
     }
 

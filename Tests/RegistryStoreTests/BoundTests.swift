@@ -7,7 +7,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// The bounds of what one caller can make others pay for, each at its edge.
+/// The limits of the work that one caller can cause for others, each at its edge.
 @Suite struct BoundTests {
     private let t0 = Date.minutesAgo(60)
 
@@ -20,7 +20,7 @@ import Testing
         let most = InstallationToken.mostAttributesTypes
         func slot(_ number: Int) throws -> TokenSlot { .start(try AttributesType("Type\(number)")) }
         for number in 1..<most { try await phone.register(number, in: slot(number), at: t0) }
-        // One that is only known as deleted has its row, too.
+        // A token known only as deleted has a row, too.
         try await phone.delete(slot(most), at: t0)
         let next = try slot(most + 1)
         let refused = await phone.problem { try await phone.register(1, in: next, at: t0) }
@@ -28,7 +28,6 @@ import Testing
         #expect(refused?.errors.map(\.pointer) == ["/attributesType"])
         #expect(await phone.problem { try await phone.delete(next, at: t0) }?.code == .invalidRequest)
         #expect(try await phone.column("SELECT count(*)::text FROM installation_tokens") == ["\(most)"])
-        // Those that are known go on as before, and so do other installations and kinds.
         #expect(try await phone.register(7, in: slot(1), at: after(1)).outcome == .rotated)
         #expect(try await phone.register(8, in: slot(most), at: after(1)).outcome == .registered)
         try await phone.register(9, in: TestInstallation.device, at: t0)
@@ -46,12 +45,11 @@ import Testing
         #expect(try await phone.column("SELECT count(*)::text FROM events WHERE type = 'ended'") == ["2345"])
         #expect(try await late.currentToken() == .sample(1_000_000))
         #expect(try await registry.activity(.sample("bulk-2345"), in: phone.scope)?.status.endedAt == after(1))
-        // The same again finds nothing more to end.
         try await phone.logOut(at: after(1))
         #expect(try await phone.column("SELECT count(*)::text FROM events WHERE type = 'ended'") == ["2345"])
     }
 
-    @Test func `An alias of very many activities ends in pages`() async throws {
+    @Test func `An alias with very many activities ends in pages`() async throws {
         let activity = try await TestActivity.make()
         let (alias, registry) = (Alias.sample("matchId", "7"), activity.database.registry)
         try await activity.database.addActivities(1...2_345, under: alias, at: t0, in: activity.scope)
@@ -68,13 +66,13 @@ import Testing
         let (registry, scope) = (activity.database.registry, activity.scope)
         try await activity.database.addActivities(1...3000, under: crowd, at: t0, in: scope)
         try await activity.register(1_000_000, at: t0, aliases: [few])
-        // An alias that is asked for again counts again, though it is looked up once.
+        // Each repetition of an alias counts, although it is looked up once.
         let repeated = [Alias](repeating: crowd, count: 12) + [few]
         let found = try await registry.resolve(repeated, limitPerAlias: 1000, in: scope)
         #expect(found.map(\.alias) == repeated)
         #expect(found.map(\.activities.count) == [Int](repeating: 1000, count: 10) + [0, 0, 0])
         #expect(found.filter(\.isTruncated).count == repeated.count)
-        // Different ones are cut where Postgres stops.
+        // Different aliases are cut where Postgres stops.
         let aliases = (0..<12).map { Alias.sample("matchId", "other-\($0)") }
         for (index, alias) in aliases.enumerated() {
             try await activity.database.run(
@@ -88,7 +86,7 @@ import Testing
         let cut = try await registry.resolve([few] + aliases + [few], limitPerAlias: 1000, in: scope)
         #expect(cut.map(\.activities.count) == [1] + [Int](repeating: 950, count: 10) + [499, 0, 0])
         #expect(cut.map(\.isTruncated) == [Bool](repeating: false, count: 11) + [true, true, true])
-        // The same in another order: nothing is cut that fits.
+        // With a smaller limit per alias, the last alias still gets its activity.
         let short = try await registry.resolve([few] + aliases, limitPerAlias: 100, in: scope)
         #expect(short.map(\.activities.count) == [1] + [Int](repeating: 100, count: 11) + [1])
         #expect(short.map(\.isTruncated) == [false] + [Bool](repeating: true, count: 11) + [false])

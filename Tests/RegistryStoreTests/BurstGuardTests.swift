@@ -5,9 +5,8 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R8: a wrong key or topic on the sender's side must not empty the registry.
+/// R8: a sender's wrong key or topic must not empty the registry.
 @Suite struct BurstGuardTests {
-    /// Registers sample tokens 1 to `count`, each of an activity of its own.
     private static func register(_ count: Int, in activity: TestActivity) async throws {
         for number in 1...count { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
     }
@@ -28,13 +27,12 @@ import Testing
         try await Self.register(5, in: activity)
         #expect(try await Self.report(1...3, in: activity) == [.quarantined, .quarantined, .quarantined])
         #expect(try await Self.handedOut(in: activity) == 2)
-        // One more trips it, and releases those before.
+        // One more report trips the guard, which releases the earlier quarantines.
         #expect(try await Self.report([4], in: activity) == [.guarded])
         #expect(try await Self.handedOut(in: activity) == 5)
         #expect(try await Self.report([1, 5], in: activity) == [.guarded, .guarded])
         let events = try await activity.another("a1").events()
         #expect(events == ["registered", "quarantined", "released"])
-        // Deaths are taken still.
         #expect(try await activity.report(2, 410) == .dropped)
     }
 
@@ -60,7 +58,7 @@ import Testing
         #expect(try await Set(Self.report(1...4, in: activity)) == [.guarded])
         try await Self.age(activity, by: "9 minutes")
         #expect(try await Self.report([1], in: activity) == [.guarded])
-        // That report began the ten minutes anew.
+        // The previous report restarted the ten minutes.
         try await Self.age(activity, by: "9 minutes")
         #expect(try await Self.report([1], in: activity) == [.guarded])
         try await Self.age(activity, by: "11 minutes")
@@ -99,7 +97,6 @@ import Testing
         #expect(try await registry.releaseAll(in: activity.scope, by: "admin") == 0)
     }
 
-    /// Makes all that feedback noted so much older.
     private static func age(_ activity: TestActivity, by interval: String) async throws {
         try await activity.database.pool.withSession { session in
             try session.simple(

@@ -5,7 +5,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Channels under aliases, and Apple's quota of them.
 @Suite(.timeLimit(.minutes(15))) struct ChannelTests {
     private let alias = Alias.sample("matchId", "7")
 
@@ -47,13 +46,13 @@ import Testing
         }
         #expect(try await put(1, for: "a"))
         #expect(try await put(2, for: "b"))
-        // The same channel under another name is no other channel, and a replaced one makes room.
+        // A channel with a second alias counts once, and a replaced channel frees its slot.
         #expect(try await put(2, for: "c"))
         #expect(try await !put(3, for: "a"))
         for value in ["d", "b"] {
             do {
                 _ = try await put(4, for: value)
-                Issue.record("there were too many")
+                Issue.record("the quota was exceeded")
             } catch let problem as Problem { #expect(problem.code == .channelQuota) }
         }
         #expect(try await put(3, for: "d"))

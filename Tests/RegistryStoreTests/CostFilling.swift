@@ -4,9 +4,9 @@ import RegistryCore
 import RegistryStore
 import TestSupport
 
-/// Rows such as requests leave, made faster than by requests.
+/// Rows as requests leave them, inserted faster.
 extension TestDatabase {
-    /// From now on Postgres neither counts the rows of any table anew nor removes dead ones.
+    /// From now on, Postgres does not analyze or vacuum any table.
     func switchOffAutovacuum() async throws {
         try await pool.withSession { session in
             try session.simple(
@@ -22,7 +22,7 @@ extension TestDatabase {
         }
     }
 
-    /// Running activities `bulk-…` of an installation, each with a token, under an alias where one is given.
+    /// Running activities `bulk-…` of an installation, each with a token, and with an alias if given.
     func addActivities(
         _ numbers: ClosedRange<Int>,
         of installation: InstallationHash? = nil,
@@ -69,7 +69,6 @@ extension TestDatabase {
         try await addActivities(1...count, of: installation, at: time, in: scope)
     }
 
-    /// Values that an installation's device token had, one after the other.
     func addValues(_ numbers: ClosedRange<Int>, of installation: InstallationHash, in scope: Scope) async throws {
         try await run(
             """
@@ -81,7 +80,7 @@ extension TestDatabase {
         )
     }
 
-    /// Installations that bear an alias, each with the same start token where they have any.
+    /// Installations with an alias, each with the given start token, if any.
     func addInstallations(
         _ numbers: ClosedRange<Int>,
         under alias: Alias,
@@ -116,7 +115,6 @@ extension TestDatabase {
         )
     }
 
-    /// Events of one activity, installation and user, of a rare type, that carry an alias.
     func addEvents(_ count: Int, of installation: InstallationHash, under alias: Alias, in scope: Scope) async throws {
         try await run(
             """

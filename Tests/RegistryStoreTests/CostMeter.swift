@@ -5,26 +5,23 @@ import TestSupport
 
 @testable import RegistryStore
 
-/// The cost of a call for Postgres, measured in ways that do not depend on how busy the machine is.
+/// The cost of a call for Postgres, measured independently of the machine's load.
 struct Cost: CustomStringConvertible {
-    /// Pages of tables and indexes that Postgres looked at.
     let pages: Int
-    /// The time that Postgres's one connection ran on a core.
+    /// The CPU time of the backend.
     let time: Duration
 
     var description: String { "\(pages) pages, \(Int(time / .microseconds(100)) / 10) ms" }
 }
 
-/// A registry with one connection, whose work can be told from that of all others.
+/// A registry with one connection, so its work can be measured separately.
 struct CostMeter {
     let database: TestDatabase
     var scope: Scope
-    /// How many rows or items a test makes.
     var count: Int
 
     var registry: Registry { database.registry }
 
-    /// - Parameter keepsPlans: whether plans are kept however old they are.
     static func make(count: Int = 0, keepsPlans: Bool = false) async throws -> CostMeter {
         let database = try await TestDatabase.make(
             maximumConnections: 1,
@@ -36,9 +33,9 @@ struct CostMeter {
         return CostMeter(database: database, scope: try await database.scope(), count: count)
     }
 
-    /// The least cost of some runs, after one that prepares statements and fills caches.
+    /// The least cost of several runs, after a first run that fills caches.
     ///
-    /// - Parameter runs: 1 for a call that succeeds only once; there is no run before it.
+    /// - Parameter runs: 1 for a call that succeeds only once; the first run is omitted.
     func measure(runs: Int = 3, _ call: () async throws -> Void) async throws -> Cost {
         var costs: [Cost] = []
         for run in 0...(runs == 1 ? 0 : runs) {
@@ -51,16 +48,15 @@ struct CostMeter {
         return Cost(pages: costs.map(\.pages).min() ?? 0, time: costs.map(\.time).min() ?? .zero)
     }
 
-    /// As after autovacuum came by.
     func analyze() async throws {
         try await registry.analyzeTables()
-        // Dead rows count as pages that are read: how many there are would turn on whether autovacuum came by.
+        // Dead rows count as pages read, and their number would depend on autovacuum.
         try await database.pool.withSession { try $0.simple("VACUUM ANALYZE") }
     }
 
     private func reading() async throws -> Cost {
         let (pages, process) = try await database.pool.withSession { session in
-            // A backend's counts become visible at the end of a transaction.
+            // A backend publishes its counts at the end of a transaction.
             _ = try session.execute("SELECT pg_stat_force_next_flush()::text")
             return try session.execute(
                 """
@@ -70,7 +66,7 @@ struct CostMeter {
                 """
             )[0].decode(Int.self, Int.self)
         }
-        // The first number of `schedstat` is the time on a core, in nanoseconds.
+        // The first number of `schedstat` is the time on a CPU in nanoseconds.
         let text = (try? String(contentsOfFile: "/proc/\(process)/schedstat", encoding: .utf8)) ?? ""
         return Cost(pages: pages, time: .nanoseconds(text.split(separator: " ").first.flatMap { Int64($0) } ?? 0))
     }

@@ -12,12 +12,10 @@ extension CostTable {
     static let phone = InstallationHash.sample(1)
     static let alias = Alias.sample("liveactivityId", "match-7")
 
-    /// The token of an activity that `addActivities` made.
     static func token(_ number: Int) -> PushToken {
         PushToken(bytes: withUnsafeBytes(of: Int64(number).bigEndian) { Array($0) })
     }
 
-    /// Reports of dead tokens and of ones that work.
     static func report(_ token: @escaping @Sendable (Int) -> PushToken) -> Make {
         { meter in
             let reports = (1...meter.count).map { number in
@@ -39,7 +37,7 @@ extension CostTable {
         }
     }
 
-    /// As an import does: many at once, in whatever batches they come to share.
+    /// Like an import: many concurrent requests, in batches of any size.
     static func register(_ activity: @escaping @Sendable (Int) -> Int) -> Make {
         { meter in
             await withTaskGroup(of: Void.self) { group in
@@ -100,7 +98,7 @@ extension CostTable {
         }
     }
 
-    /// Twenty days old, and over for longer than they are remembered.
+    /// Twenty days old, and ended for longer than the tombstone retention.
     static let addTombstones: Make = { meter in
         try await meter.addActivities(under: alias, 20 * 24 * 60)
         _ = try await meter.registry.sweep(.expiry, limit: meter.count, in: meter.scope)
@@ -111,7 +109,6 @@ extension CostTable {
 }
 
 extension CostMeter {
-    /// Running activities `bulk-…`, observed so many minutes ago.
     func addActivities(
         of installation: InstallationHash? = nil,
         under alias: Alias? = nil,
@@ -134,7 +131,6 @@ extension CostMeter {
         )
     }
 
-    /// A plan that has some entry.
     func plan(limit: Int) async throws {
         var request = PlanRequest(
             alias: CostTable.alias,
@@ -152,7 +148,6 @@ extension CostMeter {
         #expect(outcome.actions == [.quarantined])
     }
 
-    /// A full state of now, of new activities.
     func applyFullState(listing count: Int) async throws {
         let items = (0..<count).map {
             FullState.Item(activityID: .sample("new-\($0)"), registration: .sample(token: .random))
@@ -161,7 +156,6 @@ extension CostMeter {
         _ = try await registry.apply(state, of: CostTable.phone, in: scope, by: "test")
     }
 
-    /// Registers tokens one after another under a `liveactivityId`, and ends some of the activities.
     func useName(_ registrations: Int, endEvery interval: Int = 20, isTimed: Bool) async throws {
         let identity = TestIdentity(database: database, scope: scope, alias: "match-7")
         for number in 1...registrations {
@@ -172,6 +166,5 @@ extension CostMeter {
 }
 
 extension PushToken {
-    /// One that nobody has.
     static var random: PushToken { PushToken(bytes: (0..<32).map { _ in UInt8.random(in: .min ... .max) }) }
 }

@@ -6,12 +6,9 @@ import Testing
 
 @testable import RegistryStore
 
-/// Calls and the pages of tables and indexes that Postgres may read for each.
-///
-/// The limits are some 1.1 to 1.5 times the measured pages. They exclude plans that read a stranger's rows where the call shows a page
-/// of them, and plans that walk through a table once per item.
+/// The most pages of tables and indexes that Postgres may read for each call, about 1.1 to 1.5 times the measured
+/// pages. Plans that read rows of other apps, or a table once per item, exceed them.
 enum CostTable {
-    /// Rows or items, and calls about them.
     struct Row: CustomTestStringConvertible {
         let name: String
         let fill: @Sendable (CostMeter) async throws -> Void
@@ -36,7 +33,7 @@ enum CostTable {
             _ make: @escaping @Sendable (CostMeter) async throws -> Void
         ) -> Call { Call(name: name, pages: pages, isOnce: false, make: make) }
 
-        /// A call that uses up its rows.
+        /// A call that can run only once, because it uses up its rows.
         static func once(
             _ name: String,
             atMost pages: Int,
@@ -44,7 +41,6 @@ enum CostTable {
         ) -> Call { Call(name: name, pages: pages, isOnce: true, make: make) }
     }
 
-    /// Beside 10,000 rows.
     static let strangers: [Row] = [
         Row(
             "running activities under an alias",
@@ -192,7 +188,6 @@ enum CostTable {
         ),
     ]
 
-    /// Of 1,000 items.
     static let batches: [Row] = [
         Row("tokens", fill: { try await $0.addActivities() }, .once("feedback", atMost: 45_000, report(token))),
         Row(

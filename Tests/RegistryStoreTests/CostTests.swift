@@ -8,9 +8,9 @@ import Testing
 /// The cost that one caller can cause: each call of ``CostTable`` reads at most its pages.
 @Suite(.timeLimit(.minutes(30))) struct CostTests {
     enum Tables: String, CaseIterable {
-        /// Postgres knows nothing of the tables yet.
+        /// Postgres has no statistics of the tables.
         case fresh
-        /// The plans were made for a few rows, and there are a thousand times as many.
+        /// The plans were made for a thousandth of the rows.
         case grown
     }
 
@@ -28,7 +28,7 @@ import Testing
         try await meter.database.switchOffAutovacuum()
         if tables == .grown {
             var few = meter
-            // In another environment, so that none of its rows is in the way.
+            // In another environment, so these rows do not conflict.
             (few.count, few.scope) = (10, Scope(app: meter.scope.app, environment: .production))
             try await row.fill(few)
             for call in row.calls { try await call.make(few) }
@@ -44,7 +44,7 @@ import Testing
         let cost = try await meter.measure(runs: call.isOnce ? 1 : 3) { try await call.make(meter) }
         print("figure: cost of \(row), \(call.name): \(cost), at most \(call.pages)")
         #expect(cost.pages <= call.pages, "\(row), \(call.name)")
-        // A loop in memory within a loop reads no pages. A page takes Postgres 1 to 4 µs.
+        // A nested loop in memory reads no pages. Postgres takes 1 to 4 µs per page.
         #expect(cost.time <= .milliseconds(100) + .microseconds(10) * call.pages, "\(row), \(call.name)")
     }
 }

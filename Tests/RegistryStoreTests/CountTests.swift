@@ -6,7 +6,6 @@ import Testing
 
 @testable import RegistryStore
 
-/// Activities and tokens, counted once for metrics, statistics and charts as the rules have them.
 @Suite struct CountTests {
     private static func groups(_ counts: Counts) -> [Counts.Group: Int] {
         Dictionary(uniqueKeysWithValues: Counts.Group.all.map { ($0, counts[$0]) }).filter { $0.value > 0 }
@@ -16,7 +15,7 @@ import Testing
         totals.counts[environment, default: [:]].filter { $0.value > 0 }
     }
 
-    /// How many there are in each group of ages that has any, by the seconds at which it ends.
+    /// The counts of the age groups that are not empty, by each group's end in seconds.
     private static func ages(_ ages: [RegistryStatistics.AgeGroup]) -> [Int64?: Int] {
         Dictionary(uniqueKeysWithValues: ages.map { ($0.upTo?.components.seconds, $0.count) }).filter { $0.value > 0 }
     }
@@ -105,7 +104,7 @@ import Testing
         #expect(try await activity.database.registry.totals().sweepLag == .zero)
         try await activity.age(by: "9 hours")
         let lag = try await activity.database.registry.totals().sweepLag
-        // It began 9 hours and 5 minutes ago, and lives for 8 hours.
+        // The activity began 9 hours and 5 minutes ago, and its lifetime is 8 hours.
         #expect(lag >= .seconds(3900))
         #expect(lag < .seconds(4000))
         #expect(try await activity.sweep(.expiry) == 1)
@@ -140,7 +139,7 @@ import Testing
         #expect(statistics.tokens.allSatisfy { $0.ages.map(\.count).reduce(0, +) == $0.count })
         #expect(statistics.tokenCounts.map(\.counts) == [["update": 2, "device": 1]])
         #expect(statistics.tokenCounts.map(\.start) == [statistics.computedAt])
-        // That there was nothing is known, too.
+        // An empty count is stored, too.
         let elsewhere = try await database.scope("com.example.taxi", .production)
         let other = try await database.registry.statistics(over: .seconds(3600), in: elsewhere)
         #expect(other.activities == [:])
@@ -160,7 +159,7 @@ import Testing
         // A minute may have passed meanwhile.
         #expect((1...2).contains(rows))
         #expect(answers.count <= rows)
-        // Of a later minute, so that nothing is counted again.
+        // At a later minute, so that nothing is counted again.
         try await activity.database.run("UPDATE counts SET counted_at = earlier(counted_at, '-1 hour')")
         try await activity.another("b").register(2, at: .minutesAgo(5))
         #expect(try await registry.counts(in: activity.scope)[.activities(.active)] == 1)
@@ -172,10 +171,10 @@ import Testing
     @Test func `Older counts are thinned out to one in five minutes, and old ones to one in an hour`() async throws {
         let activity = try await TestActivity.make()
         let day = 24 * 60
-        // In minutes before this hour: of two days ago, of today, and one too old.
+        // In minutes before this hour: of two days ago, of today, and a count that is too old.
         let old = [2 * day + 5, 2 * day, 2 * day - 5, 2 * day - 55, 32 * day]
         let young = [180, 179, 176, 175, 125]
-        // Taken once: the next hour may begin meanwhile.
+        // Read once, because the next hour may begin meanwhile.
         let thisHour = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 / 3600).rounded(.down) * 3600)
         try await activity.database.run(
             """
@@ -185,7 +184,6 @@ import Testing
             FROM unnest(\(old + young)) AS age (minutes)
             """
         )
-        // All of the last hour stay.
         let now = Date()
         try await activity.database.run(
             """
@@ -222,7 +220,7 @@ import Testing
         )
         let old = try await registry.totals()
         #expect(old.age >= .seconds(7200) && Self.groups(old, in: .sandbox)[.activities(.active)] == 1)
-        // An app that was never counted is as old as itself.
+        // The counts of an app that was never counted are as old as the app.
         try await registry.counts(in: activity.scope)
         _ = try await database.scope("com.example.taxi")
         #expect(try await registry.totals().age < .seconds(120))

@@ -8,8 +8,8 @@ import Testing
 
 @testable import RegistryStore
 
-/// Tables on a coordinator and two workers of Citus, where this Postgres has the extension. All else is asked of them by the
-/// other suites, with `PUSHREG_TEST_CITUS=1`.
+/// Tables on a Citus coordinator and two workers, if Postgres has the extension. The other suites run on Citus with
+/// `PUSHREG_TEST_CITUS=1`.
 @Suite(.timeLimit(.minutes(15))) struct DistributionTests {
     private static func make() async throws -> TestDatabase? {
         guard try await CitusCluster.isAvailable else {
@@ -19,7 +19,7 @@ import Testing
         return try await TestDatabase.make(isAlone: true, on: CitusCluster.shared)
     }
 
-    /// A distributed Postgres looks for BEGIN: without it each statement would stay by itself.
+    /// Without BEGIN, a distributed Postgres commits each statement separately.
     @Test func `All statements of a write are stored on the worker, or none`() async throws {
         guard let database = try await Self.make() else { return }
         let scope = try await database.scope()
@@ -35,7 +35,7 @@ import Testing
             }
         }
         #expect(try await database.count("SELECT count(*) FROM activity_aliases") == 0)
-        // To read needs no BEGIN, and gets none: this is what it is good for.
+        // Reads omit BEGIN, so this fails.
         await #expect(throws: PostgresError.self) {
             try await database.pool.withSession(.idempotentRead) { session in
                 try session.pipeline([insertion("1"), insertion("2"), insertion("1")]).count
@@ -44,7 +44,7 @@ import Testing
         #expect(try await database.count("SELECT count(*) FROM activity_aliases") == 2)
     }
 
-    /// An app takes some fifty milliseconds.
+    /// Counting an app takes about fifty milliseconds.
     @Test func `More apps are counted than one unit of work can read`() async throws {
         guard let database = try await Self.make() else { return }
         var scopes: [Scope] = []
@@ -116,10 +116,9 @@ import Testing
         #expect(condition.isDistributed)
         #expect(condition.missingTables == [])
         #expect(condition.misplacedTables == [])
-        // Once more changes nothing.
         #expect(try await migrator.migrate(distributes: true, onDistributed: { distributed.append($0) }) == [])
         #expect(distributed.names == ["erasures", "counts"])
-        // The event of a change of aliases is made where the activity is.
+        // The event of changed aliases is written on the activity's worker.
         let scope = try await database.scope()
         let activity = TestActivity(database: database, scope: scope, id: .sample("a"))
         for (minutes, order) in [(2.0, "1"), (1, "2")] {
@@ -140,12 +139,12 @@ import Testing
         #expect(Distribution.tables.contains("start_leases") && !Distribution.tables.contains("events_default"))
     }
 
-    /// The workers' own transactions have numbers of their own, of which a position says nothing.
+    /// The workers' own transaction ids differ, and positions must not contain them.
     @Test func `Events on every worker have numbers and transactions of the coordinator`() async throws {
         guard let database = try await Self.make() else { return }
         var scopes: [Scope] = []
         for name in ["one", "two", "three", "four"] { scopes.append(try await database.scope("com.example.\(name)")) }
-        // So many that the numbers of the nodes lie far apart.
+        // Moves the ids of the nodes far apart.
         try await database.pool.withSession { session in
             for _ in 0..<200 { _ = try session.execute("SELECT pg_current_xact_id()") }
         }
@@ -207,7 +206,6 @@ extension TestDatabase {
 
 private let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-/// Names that a closure was told.
 private final class Recorded: Sendable {
     private let all = Mutex<[String]>([])
     var names: [String] { all.withLock { $0 } }

@@ -6,11 +6,10 @@ import Testing
 
 @testable import RegistryStore
 
-/// An erasure comes to its end however often a token was rotated: in pages, each of which stays done whatever comes after it.
+/// An erasure completes in pages, regardless of the number of rotations.
 @Suite(.timeLimit(.minutes(15))) struct ErasurePageTests {
     private static let alias = Alias.sample("userId", "erased-person")
 
-    /// Events such as rotations leave, of an activity or an installation.
     private static func addEvents(
         _ count: Int,
         of activity: ActivityID? = nil,
@@ -27,7 +26,7 @@ import Testing
         )
     }
 
-    /// The most rows of a table that one transaction was the last to write.
+    /// The greatest number of rows of a table last written by one transaction.
     private static func mostOfATransaction(
         _ table: String,
         where condition: SQL,
@@ -46,14 +45,14 @@ import Testing
 
     // MARK: Activities
 
-    @Test func `An activity of very many events is erased in pages`() async throws {
+    @Test func `An activity with very many events is erased in pages`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (database, scope) = (activity.database, activity.scope)
         let size = Erasure.eventPageSize
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
         try await Self.addEvents(2 * size, of: activity.id, in: database, scope)
         let counts = try await database.registry.erase(.alias(Self.alias), in: scope, by: "admin")
-        // Each is counted once; that of the registration is one, too.
+        // Each row counts once, including the event of the registration.
         #expect(counts.activities == 1)
         #expect(counts.events == 2 * size + 1)
         #expect(try await activity.count("SELECT count(*) FROM events WHERE activity_id IS NOT NULL") == 0)
@@ -62,7 +61,7 @@ import Testing
         #expect(try await activity.record() == nil)
     }
 
-    /// The last event cannot be redacted for a while.
+    /// The last event cannot be redacted at first.
     @Test func `An interrupted erasure keeps its progress, and a repetition completes it`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (database, scope) = (activity.database, activity.scope)
@@ -85,7 +84,7 @@ import Testing
         #expect(try await activity.currentToken() == nil)
         let late = await activity.problem { try await activity.register(2, at: .minutesAgo(1)) }
         #expect(late?.code == .activityEnded)
-        // Followers of the feed were told.
+        // The event for followers of the feed exists.
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'erased'") == 1)
         try await database.pool.withSession { try $0.simple("ALTER TABLE events DROP CONSTRAINT is_kept") }
         let counts = try await registry.erase(.alias(Self.alias), in: scope, by: "admin")
@@ -97,7 +96,7 @@ import Testing
 
     // MARK: Installations
 
-    @Test func `An installation of very many events is erased in pages`() async throws {
+    @Test func `An installation with very many events is erased in pages`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let (database, scope) = (phone.database, phone.scope)
         let size = Erasure.eventPageSize
@@ -111,7 +110,7 @@ import Testing
         #expect(try await phone.record() == nil)
     }
 
-    @Test func `An installation of very many tokens is erased in pages`() async throws {
+    @Test func `An installation with very many tokens is erased in pages`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let (database, scope) = (phone.database, phone.scope)
         let size = Registry.tokenPageSize
@@ -119,7 +118,7 @@ import Testing
         try await phone.put([Self.alias], at: .minutesAgo(5))
         try await phone.register(1, at: .minutesAgo(5))
         try await database.addValues(1...count, of: phone.hash, in: scope)
-        // Values that an activity claimed, too, stay without the installation.
+        // Values that an activity also claimed stay without the installation.
         try await database.run(
             """
             UPDATE token_values t SET activity_id = 'activity', activity_key = 1, observed_at = now()
@@ -128,7 +127,7 @@ import Testing
         )
         let named: SQL = "SELECT count(*) FROM token_values WHERE installation_hash = \(phone.hash.bytes)"
         #expect(try await database.count(named) == count)
-        // The last page waits, for what leads to the installation goes with it.
+        // The last page waits, because it deletes the rows that lead to the installation.
         let locks: SQL = "SELECT FROM installation_aliases WHERE scope_id = \(scope.id) FOR UPDATE"
         let held = try await HeldTransaction(locks, in: database)
         async let erased = database.registry.erase(.installation(phone.hash), in: scope, by: "admin")

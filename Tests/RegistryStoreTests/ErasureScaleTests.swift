@@ -6,10 +6,10 @@ import Testing
 
 @testable import RegistryStore
 
-/// A call about one user, installation or alias among very many costs in proportion to what is theirs, and keeps below the
-/// time that a statement has.
+/// Calls about one user, installation or alias cost in proportion to its own rows, and stay within the statement
+/// timeout.
 @Suite(.timeLimit(.minutes(120))) struct ErasureScaleTests {
-    /// Ten activities of a user, three of an installation, two of an alias, and an event each.
+    /// Ten activities per user, three per installation, two per alias, and an event per activity.
     private static func make(_ count: Int) async throws -> CostMeter {
         let meter = try await CostMeter.make()
         try await QueryPlanFilling.fill(meter.database, meter.scope, count: count, haveUsers: true)
@@ -31,7 +31,7 @@ import Testing
         return meter
     }
 
-    /// The hash of an installation whose activities are three times its number and the next two.
+    /// The hash of the installation with the activities 3 `number` to 3 `number` + 2.
     private static func hash(_ number: Int, in meter: CostMeter) async throws -> InstallationHash {
         try await meter.database.pool.withSession { session in
             let row = try session.execute("SELECT sha256(int8send(\(Int64(number))))")[0]
@@ -88,9 +88,8 @@ import Testing
             let start = clock.now
             let cost = try await meter.measure(runs: 1, call)
             print("figure: \(name) among \(count) activities: \(cost), \(clock.now - start) in all")
-            // Their own rows, and the summary of the audit trail, which is some hundredth of it: 250 pages of a million events
-            // for each time that it is asked. A walk through all activities or events would be 5,000 pages and more even in
-            // the small run.
+            // Its own rows, and the summary of the audit trail: about 250 pages per million events for each query.
+            // Reading all activities or events would be at least 5,000 pages even in the small run.
             #expect(cost.pages <= 2000 + count / 100, "\(name)")
         }
     }

@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// All that is held about an alias, an installation or a user can be erased, and does not come back.
+/// Everything stored about an alias, an installation or a user can be erased, and does not come back.
 @Suite(.timeLimit(.minutes(15))) struct ErasureTests {
     private static let user = Alias.sample("userId", "erased-person")
     private static let order = Alias.sample("orderId", "erased-order")
@@ -13,12 +13,11 @@ import Testing
     private static let subject: UTF8Text = "erased-subject"
     private static let who = AuditName.user(subject)
 
-    /// The texts that may not be found afterwards: names, the installation's hash and the token's bytes in hex.
+    /// Texts that must be gone: names, and the bytes of the installation's hash and of tokens in hex.
     private static let needles =
         ["erased-", Hexadecimal.encode(installation.bytes)]
         + [7002, 7004].map { Hexadecimal.encode(PushToken.sample($0).bytes) }
 
-    /// A life with everything in it: an alias, an installation, a subject, a rotation, an end, an identity.
     private static func live(in activity: TestActivity) async throws {
         let registry = activity.database.registry
         let scope = activity.scope
@@ -37,7 +36,6 @@ import Testing
         )
         let state = FullState(observedAt: .minutesAgo(5), items: [])
         _ = try await registry.apply(state, of: installation, in: scope, by: who)
-        // Someone else, who stays.
         try await activity.another("bystander").register(8001, at: .minutesAgo(5), aliases: [.sample("orderId", "1")])
     }
 
@@ -53,7 +51,7 @@ import Testing
         return registration
     }
 
-    /// Start tokens may repeat: what is known of the value stays while another installation has it.
+    /// Start tokens may repeat: the value stays while another installation has it.
     @Test func `The value of another installation stays`() async throws {
         let phone = try await TestInstallation.make()
         let other = phone.another(2)
@@ -72,7 +70,7 @@ import Testing
     func `A dump contains no erased data`(erased: ErasureSubject) async throws {
         let activity = try await TestActivity.make("erased-activity")
         try await Self.live(in: activity)
-        // The control: before, all of it is there.
+        // The control: everything is there at first.
         let before = try await activity.dump()
         for needle in Self.needles { #expect(before.contains(needle), "\(needle)") }
         let counts = try await activity.database.registry.erase(erased, in: activity.scope, by: "admin")
@@ -80,7 +78,7 @@ import Testing
         #expect(counts.events > 0)
         let after = try await activity.dump()
         for needle in Self.needles {
-            // A phone that is not known to be theirs keeps its row, with a time and without a name.
+            // Otherwise the installation keeps a row with a time and without names.
             let found = after.lines(with: needle).filter {
                 erased == .installation(Self.installation) || !$0.hasPrefix("installations ")
             }
@@ -99,7 +97,7 @@ import Testing
         try await Self.live(in: activity)
         _ = try await registry.erase(erased, in: scope, by: "admin")
         let before = try await activity.dump()
-        // All that was sent, again; a request that never came before, too.
+        // All earlier requests again, and one from before the erasure that arrives only now.
         for (id, token, minutes) in [("erased-activity", 7001, 10), ("erased-ended", 7003, 8), ("never-seen", 7009, 5)]
         {
             let problem = await activity.problem {
@@ -123,7 +121,7 @@ import Testing
         #expect(try await registry.activities(under: Self.user, limit: 10, in: scope) == [])
     }
 
-    /// A phone's aliases and tokens have no lifetime.
+    /// An installation's aliases and tokens have no lifetime.
     @Test func `An old erasure still refuses a phone's old requests`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         try await phone.put([Self.user], at: .minutesAgo(20))
@@ -182,7 +180,7 @@ import Testing
         #expect(try await activity.dump().lines(with: needle) == [])
     }
 
-    /// Followers of the feed forget what they know, and not only when the whole trail has been gone through.
+    /// Followers of the feed can drop the data before the whole trail is redacted.
     @Test func `The first deletion announces the erasure in its own transaction`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         try await Self.live(in: activity)
@@ -207,7 +205,6 @@ import Testing
         )
         try await user.register(7002, at: .minutesAgo(9))
         try await user.register(7004, in: TestInstallation.device, at: .minutesAgo(9))
-        // Another's, who stays.
         let other = phone.another(3).asUser("someone")
         try await other.register(8001, at: .minutesAgo(9))
         let dump = TestActivity(database: phone.database, scope: phone.scope, id: .sample("none"))
@@ -220,12 +217,11 @@ import Testing
             #expect(late?.code == .activityEnded)
             #expect(await phone.problem { try await caller.put([], at: .minutesAgo(9)) }?.code == .activityEnded)
         }
-        // On another phone, too, what they said before is gone.
+        // The user's old requests are also refused on another phone.
         let second = phone.another(4).asUser(Self.subject)
         #expect(await phone.problem { try await second.register(7002, at: .minutesAgo(9)) }?.code == .activityEnded)
         #expect(try await phone.record() == nil)
         #expect(try await other.token() == .sample(8001))
-        // A new registration is taken.
         #expect(try await phone.asUser("someone").register(7005, at: .minutesAgo(-1)).outcome == .registered)
     }
 
@@ -267,7 +263,6 @@ import Testing
 }
 
 extension TestActivity {
-    /// All rows of all tables as pg_dump writes them.
     fileprivate func dump() async throws -> String {
         let tables = try await database.pool.withSession { session in
             try session.execute(

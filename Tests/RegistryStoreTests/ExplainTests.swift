@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The explanation of an alias. `TokenAvailabilityTests` has every reason to withhold a token.
+/// The explanation of an alias. `TokenAvailabilityTests` covers the reasons for withholding a token.
 @Suite(.timeLimit(.minutes(15))) struct ExplainTests {
     private static let alias = Alias.sample("orderId", "42")
     private static let phone = InstallationHash.sample(1)
@@ -32,7 +32,7 @@ import Testing
         #expect(explanation.activities.map(\.isClosed) == [true])
     }
 
-    /// The log-out is the reason, and the state is the one that every other answer tells.
+    /// The reason is the log-out, and the state is the same as in all other responses.
     @Test func `An activity that expired before a log-out is expired`() async throws {
         let activity = try await TestActivity.make()
         try await Self.expire(activity)

@@ -4,7 +4,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Rows that change while a report waits for its locks.
 @Suite(.timeLimit(.minutes(15))) struct FeedbackRaceTests {
     @Test(
         .timeLimit(.minutes(15)),
@@ -26,7 +25,6 @@ import Testing
         #expect(try await activity.events() == ["registered", effect])
     }
 
-    /// A registration makes the row that a death of an unknown value was about to make.
     @Test func `A death finds a row created meanwhile`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(60))
@@ -47,7 +45,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM activities WHERE withheld IS NOT NULL") == 1)
     }
 
-    /// A batch that trips the guard releases values that it is about itself.
+    /// A batch that trips the guard releases values of its own reports.
     @Test func `Reports of the batch that trips the guard find the released rows`() async throws {
         let activity = try await TestActivity.make()
         for number in 1...5 { try await activity.another("a\(number)").register(number, at: .minutesAgo(60)) }
@@ -66,14 +64,14 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM token_values WHERE delivered_at IS NOT NULL") == 1)
     }
 
-    /// The value goes over to another activity while the report waits for the lock of the first; and that one's row is
-    /// written anew by somebody else while the report waits for its lock, too.
+    /// The value moves to another activity while the report waits for the first activity's lock. That activity's row is
+    /// then also rewritten while the report waits for its lock.
     @Test func `A death finds a row that moves`() async throws {
         let first = try await TestActivity.make()
         let (second, database) = (first.another("second"), first.database)
         try await first.register(1, at: .minutesAgo(50))
         try await second.register(1, at: .minutesAgo(40))
-        // As if the second's registration were under way.
+        // Simulates an unfinished registration of the second activity.
         try await database.pool.withSession { session in
             _ = try session.execute("UPDATE token_values SET activity_id = \(first.id.rawValue)")
             _ = try session.execute("UPDATE activities SET withheld = NULL")

@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R8: feedback never kills the wrong token.
+/// R8: feedback never withholds the wrong token.
 @Suite(.timeLimit(.minutes(15))) struct FeedbackTests {
     private let t0 = Date.minutesAgo(60)
     private func minute(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
@@ -21,7 +21,6 @@ import Testing
         #expect(record.status.revision == first.activity.revision + 1)
         #expect(try await activity.events() == ["registered", "dropped"])
         #expect(try await activity.pastTokens() == ["unregistered"])
-        // Said again it is dropped still, and leaves no second event.
         #expect(try await activity.report(1, 410, "ExpiredToken", at: minute(0)) == .dropped)
         #expect(try await activity.events() == ["registered", "dropped"])
     }
@@ -50,12 +49,12 @@ import Testing
         #expect(problem?.serverTime != nil)
         #expect(try await activity.currentToken() == nil)
         #expect(try await activity.events() == ["registered", "dropped"])
-        // Merged all the same: a later token rotates it.
+        // The refused claim was merged: a later token rotates it.
         #expect(try await activity.register(2, at: minute(6)).outcome == .rotated)
         #expect(try await activity.currentToken() == .sample(2))
     }
 
-    /// Apps that send no times get out of a quarantine, too; but no dead token comes back by an upload that was late.
+    /// Apps that send no times can end a quarantine, but a late upload does not revive a dead token.
     @Test func `A refresh without a time ends a quarantine, not a death`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
@@ -96,7 +95,6 @@ import Testing
         #expect(try await activity.record()?.status.revision == before + 1)
         #expect(try await activity.currentToken() == .sample(1))
         #expect(try await activity.events() == ["registered", "dropped", "reactivated"])
-        // The same bytes once more are a refresh.
         #expect(try await activity.register(1, at: minute(6)).outcome == .refreshed)
     }
 
@@ -164,7 +162,7 @@ import Testing
         #expect(problem?.code == .activityNotFound)
     }
 
-    /// No report comes between a release and its event.
+    /// No report is applied between a release and its event.
     @Test func `A release waits for the guards`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
@@ -191,11 +189,11 @@ import Testing
         _ = try await activity.report(1, 410, at: .minutesAgo(-1))
         try await activity.age(by: "9 hours")
         #expect(try await activity.sweep(.expiry) == 1)
-        // Only the activities are made older and not what they had before, so the order tells nothing.
+        // Only the activities become older, not their former tokens, so the order is undefined.
         #expect(try await activity.pastTokens().sorted() == ["expired", "rotated"])
     }
 
-    /// A caller who registers a value after a report took its locks comes after the report.
+    /// A registration that follows the report's locks is later than the report.
     @Test func `A value without a row withholds nothing`() async throws {
         let phone = try await TestInstallation.make()
         let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("none"))
@@ -203,7 +201,7 @@ import Testing
         try await phone.database.pool.withSession { _ = try $0.execute("DELETE FROM token_values") }
         #expect(try await activity.report(1, 400, "BadDeviceToken") == .unknown)
         #expect(try await activity.report(1, 200) == .unknown)
-        // A death makes the row; a registration that made it meanwhile would have it decided again.
+        // A death inserts the row; a registration that inserted it meanwhile would cause a retry.
         #expect(try await activity.report(1, 410) == .unknown)
     }
 
@@ -215,7 +213,7 @@ import Testing
         let result = try await activity.database.registry.apply([report], in: production, by: "sender").results[0]
         #expect(result.action == .unknown)
         #expect(result.detail.contains("sandbox"))
-        // Nothing happened where it is known.
+        // The token's own environment is unaffected.
         #expect(try await activity.currentToken() == .sample(1))
     }
 
@@ -255,7 +253,7 @@ import Testing
         for (index, action) in actions.enumerated() {
             #expect(action == ((10..<30).contains(index) ? .delivered : .keptNewer), "\(index)")
         }
-        // The last report is the one that counts, wherever it stands among others.
+        // The last report of the batch counts, wherever it is listed.
         let last = [FeedbackReport(token: .sample(1), status: 410, timestamp: minute(1))] + deaths.prefix(3)
         let dropped = try await activity.database.registry.apply(last, in: activity.scope, by: "sender").actions
         #expect(dropped == [.dropped, .dropped, .dropped, .dropped])
@@ -267,12 +265,10 @@ extension FeedbackOutcome {
 }
 
 extension TestActivity {
-    /// Why each of its tokens is one no more, as its life tells.
     func pastTokens() async throws -> [String] {
         try #require(try await database.registry.life(of: id, events: 1, in: scope)).retired.map(\.reason)
     }
 
-    /// Reports what APNs said of a sample token, in the activity's scope.
     func report(
         _ token: Int,
         _ status: Int,

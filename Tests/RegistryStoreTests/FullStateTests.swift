@@ -115,7 +115,7 @@ import Testing
         try await ended.end()
         let answer = try await apply([item(ended, token: 1), item(fresh, token: 2)], at: t0, to: ended)
         guard case .failure(let problem) = answer.results[0].result else {
-            Issue.record("the ended one was accepted")
+            Issue.record("the ended activity was accepted")
             return
         }
         #expect(problem.code == .activityEnded)
@@ -145,8 +145,8 @@ import Testing
         #expect(answer.ended == [])
     }
 
-    /// Beyond a bound that no phone comes near, nothing is locked, read or dismissed.
-    @Test func `An installation of very many activities is refused`() async throws {
+    /// Beyond a limit that no real phone reaches, nothing is locked, read or dismissed.
+    @Test func `An installation with very many activities is refused`() async throws {
         let activity = try await TestActivity.make()
         let most = Registry.mostRunningActivities
         try await activity.database.addActivities(most + 1, of: phone, at: t0, in: activity.scope)

@@ -3,10 +3,8 @@ import RegistryCore
 import RegistryStore
 import TestSupport
 
-/// Plays client requests against the registry, in a name space of its own, and tells what came of it.
 struct HistoryPlayer {
     let scope: Scope
-    /// Keeps the ids, tokens and aliases of one history apart from those of others.
     let name: String
     /// Minute 0 of the history.
     let start: Date
@@ -41,11 +39,10 @@ struct HistoryPlayer {
                 _ = try await registry.apply(state, of: hash(installation), in: scope, by: "test")
             }
         } catch let problem as Problem where [409, 410].contains(problem.code.status) {
-            // Refused and merged all the same.
+            // A refused request may still have been merged.
         }
     }
 
-    /// The registry's view of an activity, in the model's terms.
     func view(_ activity: Int, tokens: Range<Int>, on registry: Registry) async throws -> ReferenceModel.View? {
         guard let record = try await registry.activity(id(activity), in: scope) else { return nil }
         var bearer: Int?

@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R0: the state is a plain fold of what clients said, in whatever order and however often it comes.
+/// R0: the state is a fold of the clients' requests, independent of their order and repetition.
 @Suite(.timeLimit(.minutes(150))) struct HistoryTests {
     @Test func `Random histories agree with the model`() async throws {
         let count = TestScale.isLong ? 100_000 : 1_500
@@ -27,7 +27,6 @@ import Testing
         #expect(try await database.wronglyTrusted() == 0)
     }
 
-    /// Plays one history from several tasks at once; tells how many activities differ from the model.
     private static func compare(
         seed: UInt64,
         scope: Scope,
@@ -72,7 +71,7 @@ import Testing
         return found
     }
 
-    /// An alias can be seen only while its activity's token is handed out.
+    /// An alias is visible only while its activity's token is deliverable.
     private static func visible(_ view: ReferenceModel.View) -> ReferenceModel.View {
         ReferenceModel.View(
             state: view.state,
@@ -93,8 +92,7 @@ import Testing
         }
     }
 
-    /// All orders of small sets of requests lead to one state, in the tables themselves. Each order is played in an app of
-    /// its own, where ids, tokens and so digests are the same: what breaks a tie of times does too.
+    /// Each order is played in its own app with equal ids, tokens and digests, so ties of times are broken equally.
     @Test func `All orders of small sets lead to one state`() async throws {
         let database = try await TestDatabase.make()
         let start = Date.minutesAgo(60)
@@ -132,7 +130,6 @@ import Testing
 
     private static func orders(of count: Int) -> Int { (1...count).reduce(1, *) }
 
-    /// All that R0 speaks of, of an app's rows.
     private func state(in scope: Scope, _ pool: PostgresPool) async throws -> [String] {
         try await pool.withSession { session in
             try session.pipeline([

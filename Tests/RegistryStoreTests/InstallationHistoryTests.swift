@@ -5,11 +5,10 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R0 for installations: the same requests in any order, each any number of times, lead to the same state.
+/// R0 for installations: requests in any order and repetition lead to one state.
 @Suite(.timeLimit(.minutes(15))) struct InstallationHistoryTests {
     private static let t0 = Date.minutesAgo(60)
 
-    /// A request that a phone can make, with its time.
     enum Step: Sendable, Hashable {
         case start(Int, Double)
         case device(Int, Double)
@@ -17,7 +16,6 @@ import Testing
         case deleteDevice(Double)
         case put(String?, String?, Double)
         case logOut(Double)
-        /// Another phone's device token.
         case otherDevice(Int, Double)
         case activity(String, Int, Double)
     }
@@ -41,7 +39,7 @@ import Testing
         let steps = Self.sets[set]
         for order in steps.indices.permutations {
             let phone = try await Player.make(set, order)
-            // The first comes once more at the end, as a retry would.
+            // The first request is repeated at the end, like a retry.
             for index in order + order.prefix(1) { await phone.play(steps[index]) }
             states.insert(try await phone.state())
         }
@@ -49,7 +47,6 @@ import Testing
         #expect(states.first?.isEmpty == false)
     }
 
-    /// An installation and another, with ids, tokens and activities of their own in a schema that all orders share.
     private struct Player {
         let phone: TestInstallation
         let other: TestInstallation
@@ -70,10 +67,9 @@ import Testing
 
         private func token(_ number: Int) -> PushToken { PushToken(bytes: Array("\(number) \(name)".utf8)) }
 
-        /// Refusals are part of the game.
         func play(_ step: Step) async {
             switch step {
-            // Start tokens may repeat, and only the same ones decide a tie the same way.
+            // Start tokens may repeat, and equal tokens break ties equally.
             case .start(let number, let minute):
                 await register(.sample(number), TestInstallation.delivery, minute, phone)
             case .device(let number, let minute):
@@ -115,7 +111,8 @@ import Testing
             _ = try? await phone.database.registry.register(registration, as: id, in: phone.scope, by: "test")
         }
 
-        /// All that later requests and senders can tell, without what is outside of R0: times of receipt and numbers.
+        /// All state that affects later requests and senders, without times of receipt and numbers, which R0 does not
+        /// cover.
         func state() async throws -> [String] {
             let hashes = [phone.hash.bytes, other.hash.bytes]
             let lines = try await phone.column(

@@ -6,14 +6,13 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Section 5 for installations, as far as `OwnerMatrix` cannot say it: how an installation gets its user, takeovers and races.
+/// Users of installations: assignment, takeovers and races. `OwnerMatrix` has the other rules.
 @Suite(.timeLimit(.minutes(15))) struct InstallationOwnerTests {
     private let t0 = Date.minutesAgo(60)
     private let alias = Alias.sample("userId", "u-1")
 
     private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    /// The calls that change what is of an installation without registering it.
     enum Change: CaseIterable {
         case startToken, deviceToken, startDeletion, deviceDeletion, logOut
 
@@ -35,7 +34,6 @@ import Testing
         let phone = try await TestInstallation.make()
         try await phone.asClient.put([alias], at: t0)
         try await change.make(on: phone.asUser("u-1"), at: after(1))
-        // A log-out leaves nobody there.
         let user: UTF8Text? = change == .logOut ? nil : "u-1"
         #expect(try await subject(phone) == user)
         #expect(try await phone.record()?.aliases != nil || user == nil)
@@ -73,13 +71,12 @@ import Testing
         #expect(
             try await phone.events() == ["installation-changed", "registered", "taken-over", "installation-changed"]
         )
-        // The token is the device's; it is found by the new user's aliases from now on.
+        // The token stays with the device, and the new user's aliases find it.
         #expect(try await phone.token() == .sample(1))
         try await two.put([.sample("userId", "u-2")], at: after(2))
         #expect(try await phone.found(.sample("userId", "u-2")) == [.sample(1)])
         try await two.register(2, at: after(3))
         #expect(await phone.problem { try await one.register(3, at: after(4)) }?.code == .notYours)
-        // Once more the same: it is theirs already.
         try await two.put([.sample("userId", "u-2")], at: after(2))
         #expect(try await phone.found(.sample("userId", "u-2")) == [.sample(2)])
         #expect(try await phone.events().filter { $0 == "taken-over" }.count == 1)
@@ -95,7 +92,7 @@ import Testing
         #expect(try await subject(phone) == "u-2")
         #expect(try await phone.record()?.aliases == Array(#"{"userId": ["u-2"]}"#.utf8))
         #expect(try await phone.record()?.metadata == nil)
-        // A full state, too: what runs is taken in, the installation stays whose it is.
+        // A full state is accepted without changing the installation's user.
         let state = FullState(observedAt: after(3), items: [])
         _ = try await phone.database.registry.apply(
             state,
@@ -105,7 +102,7 @@ import Testing
             claimant: one.claimant
         )
         #expect(try await subject(phone) == "u-2")
-        // Aliases that a key gave before the new user came are as old as they are.
+        // Aliases given with a key count at their time, so older ones replace nothing.
         _ = await phone.problem { try await phone.asClient.put([alias], at: after(3.5)) }
         #expect(try await phone.record()?.aliases == Array(#"{"userId": ["u-2"]}"#.utf8))
         try await one.put(nil, at: after(6))
@@ -139,13 +136,13 @@ import Testing
         try await one.put([alias], at: t0)
         try await one.logOut(at: after(1))
         #expect(try await subject(phone) == nil)
-        // A late request of the first user is refused for its time, and does not make the phone theirs again.
+        // A late request of the first user is refused for its time and does not change the user.
         #expect(await phone.problem { try await one.register(1, at: after(0.5)) }?.code == .superseded)
         #expect(await phone.problem { try await one.put([alias], at: after(0.5)) }?.code == .superseded)
         #expect(try await subject(phone) == nil)
         try await two.register(2, at: after(2))
         #expect(try await subject(phone) == "u-2")
-        // A log-out of before the new user's registration leaves them there.
+        // A log-out from before the new user's registration keeps the new user.
         try await two.put(nil, at: after(3))
         try await phone.logOut(at: after(1.5))
         #expect(try await subject(phone) == "u-2")

@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R7 for the tokens of installations: one owner a device token, kinds apart, and values that return.
+/// R7 for tokens of installations: one owner per device token, separate kinds, and values that return.
 @Suite struct InstallationOwnershipTests {
     private let t0 = Date.minutesAgo(60)
     private let device = TestInstallation.device
@@ -24,7 +24,6 @@ import Testing
         let late = await old.problem { try await old.register(7, in: device, at: after(0.5)) }
         #expect(late?.code == .superseded)
         #expect(late?.token?.reason == "taken-over")
-        // Once more, later: it goes back.
         #expect(try await old.register(7, in: device, at: after(2)).outcome == .reactivated)
         #expect(try await old.token(in: device) == .sample(7))
         #expect(try await new.token(in: device) == nil)
@@ -83,7 +82,7 @@ import Testing
         #expect(try await activity.retired() == ["taken-over"])
         #expect(try await phone.another(2).token() == nil)
         #expect(try await phone.another(2).events() == ["registered", "taken-over"])
-        // Known by now: a refresh and another owner change nothing there.
+        // The value is known now: a refresh and another owner change nothing in other records.
         try await phone.register(7, in: device, at: after(1))
         try await phone.another(3).register(7, in: device, at: after(2))
         #expect(try await activity.events() == ["registered", "taken-over"])
@@ -113,7 +112,7 @@ import Testing
         #expect(try await phone.found(alias, .device) == [.sample(2)])
     }
 
-    /// A kind of token that Apple may add: a row in the table and a value in Swift, and no more.
+    /// A new token kind of Apple needs a row in the table and a value in Swift.
     @Test func `A new kind costs one row`() async throws {
         let phone = try await TestInstallation.make()
         let watch = TokenKind(name: "watch", holder: .installation, topicSuffix: ".watch", pushType: "watch")
@@ -128,7 +127,6 @@ import Testing
         #expect(found.map(\.token) == [.sample(3)] && found.map(\.attributesType) == [nil])
         #expect(found.first?.kind.topic(of: phone.scope.app.bundleID) == "com.example.food.watch")
         #expect(try await phone.found(alias, .device) == [.sample(1)])
-        // Kinds are apart from each other, too.
         try await phone.register(1, in: device, at: after(5))
         let conflict = await phone.problem { try await phone.register(1, in: slot, at: after(4)) }
         #expect(conflict?.code == .tokenKindConflict)
@@ -145,7 +143,7 @@ import Testing
         )
     }
 
-    /// Whether values have one owner is for the kind to say, whatever its place.
+    /// The kind decides whether its values have one owner.
     @Test func `Values of a kind may repeat`() async throws {
         let phone = try await TestInstallation.make()
         let other = phone.another(2)
@@ -188,7 +186,6 @@ import Testing
 }
 
 extension Range<Int> {
-    /// All orders of the numbers.
     var permutations: [[Int]] {
         guard let last else { return [[]] }
         return (lowerBound..<last).permutations.flatMap { rest in

@@ -5,7 +5,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The retention of what installations held.
 @Suite struct InstallationSweepTests {
     private static let slots = [TestInstallation.delivery, TestInstallation.device]
 
@@ -16,7 +15,7 @@ import Testing
         try await phone.another(2).register(2, in: slot, at: .minutesAgo(5))
         try await phone.delete(slot, at: .minutesAgo(4))
         #expect(try await phone.sweep(.removals) == 0)
-        // It is remembered for as long as something late may come.
+        // The tombstone exists for as long as late requests may arrive.
         #expect(await phone.problem { try await phone.register(1, in: slot, at: .minutesAgo(5)) }?.code == .superseded)
         try await phone.age(by: "8 days")
         #expect(try await phone.sweep(.removals) == 1)
@@ -30,7 +29,7 @@ import Testing
         try await phone.register(2, in: slot, at: .minutesAgo(5))
         #expect(try await phone.sweep(.values) == 0)
         try await phone.age(by: "91 days")
-        // The one that is current keeps what APNs said of it, and is not looked at again for as long.
+        // The current value keeps its APNs feedback, and its next check is due after another retention.
         #expect(try await phone.sweep(.values) == 2)
         #expect(try await phone.count("token_values") == 1)
         #expect(try await phone.sweep(.values) == 0)
@@ -42,14 +41,13 @@ import Testing
         try await phone.register(1, in: slot, at: .minutesAgo(6))
         try await phone.register(2, in: slot, at: .minutesAgo(5))
         try await phone.age(by: "91 days")
-        // Another has it now.
         try await phone.another(2).register(1, in: slot, at: .minutesAgo(4))
         #expect(try await phone.sweep(.values) == 1)
         #expect(try await phone.another(2).token(in: slot) == .sample(1))
         #expect(try await phone.count("token_values") == 2)
     }
 
-    /// It was held still when the sweep looked at it first.
+    /// An installation still held the value at the first sweep.
     @Test(arguments: slots) func `A value replaced later is removed later`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(6))
@@ -123,7 +121,7 @@ extension TestInstallation {
         }
     }
 
-    /// Makes all that is stored so much older, what clients claimed aside.
+    /// Makes all stored times older, except the times claimed by clients.
     fileprivate func age(by interval: String) async throws {
         try await database.pool.withSession { session in
             try session.simple(

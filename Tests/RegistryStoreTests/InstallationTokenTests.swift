@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R1, R3, R8 and R11 for the tokens of installations; what is the same for all kinds is tried on each.
+/// R1, R3, R8 and R11 for tokens of installations; rules of all kinds are tested on each kind.
 @Suite struct InstallationTokenTests {
     private let t0 = Date.minutesAgo(60)
 
@@ -50,7 +50,6 @@ import Testing
         #expect(try await phone.token(in: slot) == .sample(1))
         try await phone.register(2, in: slot, at: after(2))
         #expect(try await phone.register(1, in: slot, at: after(3)).outcome == .rotated)
-        // Without a time, too.
         #expect(try await phone.register(2, in: slot, at: nil).outcome == .rotated)
         #expect(try await phone.register(1, in: slot, at: nil).outcome == .rotated)
         #expect(try await phone.token(in: slot) == .sample(1))
@@ -157,7 +156,7 @@ import Testing
         try await phone.register(1, at: .minutesAgo(-4))
         try await phone.delete(at: nil)
         #expect(try await phone.token() == nil)
-        // Without a time it counts as observed now, which is before that.
+        // Without a time it counts as observed now, which is earlier.
         let problem = await phone.problem { try await phone.register(2, at: nil) }
         #expect(problem?.code == .superseded)
     }
@@ -173,7 +172,7 @@ import Testing
             #expect(problem?.code == .tokenUnregistered)
             #expect(problem?.token?.reason == "unregistered")
         }
-        // It was merged all the same: the claim of minute 1 is the one that counts.
+        // The refused claim was merged: the claim of minute 1 counts.
         #expect(try await phone.record()?.tokens.first?.observedAt == after(1))
         #expect(try await phone.record()?.tokens.first?.reason == "unregistered")
         #expect(try await phone.register(1, in: slot, at: after(2)).outcome == .reactivated)
@@ -216,7 +215,7 @@ import Testing
         #expect(await phone.problem { try await phone.release() }?.code == .tokenNotFound)
     }
 
-    /// The claim counts, the lesser of observedAt and receipt: a fast clock must not outlive a 410.
+    /// A claim is the lesser of observedAt and the receipt, so a fast clock cannot outlive a 410.
     @Test func `Claims are never later than their receipt`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, at: .minutesAgo(-4))

@@ -64,7 +64,6 @@ import Testing
         let id = APIKey(random: .admin).id
         let request = APIKeyRequest(role: .admin)
         _ = try await database.registry.createKey(id, digest: Self.digest, request, of: app, by: "test")
-        // Before its rows have gone.
         _ = try await database.pool.withSession { try $0.execute("DELETE FROM apps").affectedRows }
         #expect(try await database.registry.storedKeys(id).isEmpty)
         #expect(try await database.registry.allKeys().isEmpty)
@@ -111,7 +110,7 @@ import Testing
         let (keys, none) = try await (first, firstApp)
         #expect(keys.isEmpty)
         #expect(none == nil)
-        // Of each the one that waited, and all the rest together.
+        // For keys and for apps: one statement for the first lookup and one for all others.
         #expect(statements() == before + 4)
     }
 

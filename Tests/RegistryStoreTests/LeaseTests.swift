@@ -6,7 +6,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The ends of a lease: each that frees it, some that do not, and the events that tell of them.
 @Suite struct LeaseTests {
     @Test func `A repeated plan gets the same lease, and another plan gets none`() async throws {
         let plan = try await TestPlan.make()
@@ -14,7 +13,7 @@ import Testing
         let written: SQL = "SELECT touched_at::text FROM start_leases"
         let before = try await plan.phone.column(written)
         #expect(try await plan.start("plan-1") == lease)
-        // R1: the answer that was lost may have been lost with the commit.
+        // R1: the lost response may have been lost with the commit.
         #expect(try await plan.phone.column(written) != before)
         #expect(try await plan.step("plan-2").waitReason == .leased)
         #expect(try await plan.step().waitReason == .leased)

@@ -6,7 +6,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The aliases that an installation's tokens are found by, and what a log-out leaves of all that.
 @Suite struct LogOutTests {
     private let t0 = Date.minutesAgo(60)
     private let alias = Alias.sample("userId", "u-7")
@@ -25,7 +24,8 @@ import Testing
         #expect(first.observedAt == after(1) && first.aliasesObservedAt == after(1) && !first.isNew)
         #expect(try await phone.found(alias) == [.sample(1)])
         #expect(try await phone.found(topic, .device) == [.sample(2)])
-        // Omitted is not cleared; older ones replace nothing, and the answer says so.
+        // Omitted aliases are not cleared. Older aliases replace nothing, and the response contains the current ones'
+        // time.
         #expect(try await phone.put(nil, at: after(2)).aliasesObservedAt == after(1))
         let late = try await phone.put([], at: after(0.5))
         #expect(late.observedAt == after(0.5))
@@ -37,7 +37,7 @@ import Testing
         try await phone.put([], metadata: [:], at: after(4))
         #expect(try await phone.found(topic) == [])
         #expect(try await phone.record()?.metadata.map { String(decoding: $0, as: UTF8.self) } == "{}")
-        // The one in between was late or the same, and changed nothing.
+        // The second request was late or a repetition, and changed nothing.
         let changes = try await phone.events().filter { $0 == "installation-changed" }
         #expect(changes.count == 3)
     }
@@ -76,7 +76,7 @@ import Testing
             seen += page.map(\.token)
             sizes.append(page.count)
             position = last.position
-            // Rotations while paging move nothing.
+            // Rotations between pages do not move rows.
             expected.remove(.sample(10))
             try await phone.another(1).register(100 + sizes.count, at: nil)
         }
@@ -128,7 +128,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "ended"])
     }
 
-    @Test func `Claims from before a log-out stay out, and later ones are accepted`() async throws {
+    @Test func `Claims from before a log-out are refused, and later ones are accepted`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.logOut(at: after(1))
         let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("late"))
@@ -143,7 +143,7 @@ import Testing
         #expect(try await phone.token() == nil)
         #expect(try await phone.found(alias) == [])
         #expect(try await activity.currentToken() == nil)
-        // A later observation of what ran before the log-out does not bring it back, in whatever order they come.
+        // A later observation of an activity from before the log-out does not bring it back, in either order.
         #expect(await activity.problem { try await activity.register(3, at: after(2)) }?.code == .activityEnded)
         #expect(try await activity.record()?.status.state == .ended)
         try await phone.put([alias], at: after(2))

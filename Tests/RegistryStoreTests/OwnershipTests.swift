@@ -6,7 +6,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Section 5 for activities, as far as `OwnerMatrix` cannot say it: how a record gets its owner, and races.
+/// Owners of activities: assignment and races. `OwnerMatrix` has the other rules.
 @Suite(.timeLimit(.minutes(15))) struct OwnershipTests {
     private static let (phone, tablet) = (InstallationHash.sample(1), InstallationHash.sample(2))
     private static let t0 = Date.minutesAgo(60)
@@ -43,7 +43,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(3))
     }
 
-    /// A tombstone that a backend left belongs to the first who registers.
+    /// The first caller who registers gets a tombstone left by a backend.
     @Test(arguments: [true, false])
     func `The tombstone of an unknown id has an owner`(isOfUser: Bool) async throws {
         let activity = try await TestActivity.make()
@@ -86,7 +86,7 @@ import Testing
         }
         #expect(codes == [nil, .notYours, .notYours])
         #expect(try await foreign.events() == ["registered"])
-        // The other user's activity on this phone is dismissed: somebody else is signed in there now.
+        // The former user's activity on this phone is dismissed, because another user is signed in.
         #expect(answer.ended == [former.id])
         #expect(try await former.events() == ["registered", "dismissed"])
     }
@@ -158,9 +158,7 @@ import Testing
         }
     }
 
-    /// Registers tokens one after the other, each observed later than the one before.
-    ///
-    /// - Returns: whether any was taken.
+    /// - Returns: whether any token was accepted.
     private static func contend(
         for activity: TestActivity,
         as subject: String,

@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// How long a plan takes beside a resolve of the same: figures that are printed. With `PUSHREG_TEST_LONG=1` of 100,000.
+/// Prints the duration of a plan and of a resolve with equal phones; 100,000 with `PUSHREG_TEST_LONG=1`.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct PlanFigureTests {
     private static let order = Alias.sample("liveactivityId", "match-7")
     private static let fans = Alias.sample("team", "t-7")
@@ -22,7 +22,7 @@ import Testing
         let waits = try await Self.time { try await Self.plan(database, scope, "plan-2")["wait"] }
         #expect(Set([lists.count, starts.count, again.count, waits.count]) == [count])
         try await database.addActivities(1...count, under: Self.order, at: .minutesAgo(1), in: scope)
-        // Each on the installation of its number.
+        // Activity n is on installation n.
         try await database.run("UPDATE activities SET installation_hash = sha256(token)")
         try await database.registry.analyzeTables()
         let resolved = try await Self.time { try await Self.resolve(database, scope) }
@@ -43,7 +43,6 @@ import Testing
         return (count, start.duration(to: .now))
     }
 
-    /// How many entries a plan has of each action.
     private static func plan(_ database: TestDatabase, _ scope: Scope, _ planID: UTF8Text) async throws -> [String: Int]
     {
         var request = PlanRequest(alias: order, to: [fans], attributesType: TestInstallation.types[1])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// Many planners ask for the same activity at the same moment, at two instances: on each phone one of them starts it.
+/// Many planners request one activity at the same time, at two instances: on each phone exactly one of them starts it.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct PlanRaceTests {
     private static let planners = 8
     private static let phones = 3
@@ -71,7 +71,7 @@ import Testing
         #expect(try await step.waitReason == .leased)
     }
 
-    /// The control: what the primary key decides, nothing else does.
+    /// The control: only the primary key prevents this.
     @Test func `Without the constraint two planners start one activity`() async throws {
         let plan = try await TestPlan.make()
         try await plan.database.run("ALTER TABLE start_leases DROP CONSTRAINT start_leases_pkey")
@@ -81,7 +81,6 @@ import Testing
         #expect(try await plan.leaseCount() == 2)
     }
 
-    /// The lease that another planner takes.
     private static func insertion(in plan: TestPlan) throws -> SQL {
         let now = Timestamp(.minutesAgo(0))
         var changes = LeaseChanges(now: now, scope: plan.scope, who: "test")
@@ -99,7 +98,6 @@ import Testing
         return try #require(changes.statements.first)
     }
 
-    /// The entries that planners get who ask at the same moment.
     private static func race<Element: Sendable>(
         _ plan: @escaping @Sendable (Int) async throws -> [Element]
     ) async throws -> [Element] {

@@ -5,9 +5,8 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The rules of a plan, in their order.
 @Suite struct PlanRuleTests {
-    /// The report began after the planner did, and so ended the lease at a later time than the planner's.
+    /// The report began after the planner, so it ended the lease at a later time than the planner's.
     @Test(arguments: [true, false])
     func `A failure during a repetition of the plan is kept`(hasFailed: Bool) async throws {
         let plan = try await TestPlan.make()
@@ -214,7 +213,7 @@ import Testing
             try await plan.report(503, try await plan.start())
             try await plan.pass(minutes)
         }
-        // The first attempt is a day ago now, and counts no more once the third has begun.
+        // The first attempt is now a day old, and no longer counts after the third.
         try await plan.database.run(
             """
             UPDATE start_leases SET attempted_at = ARRAY[now() - interval '23 hours 59 minutes 59 seconds',
@@ -275,13 +274,13 @@ import Testing
         #expect(try await plan.step() == .alert(.noStartToken, .sample(21)))
     }
 
-    // MARK: Who is asked
+    // MARK: Installations
 
     @Test func `An installation with the alias needs no other name`() async throws {
         let plan = try await TestPlan.make()
         try await plan.phone.put([plan.order], at: nil)
         #expect(try await plan.entries { $0.to = [] }.map(\.step.action) == ["start"])
-        // By both names it is one.
+        // An installation with both names has one entry.
         try await plan.phone.put([plan.order, plan.user], at: nil)
         #expect(try await plan.entries().map(\.step.action) == ["wait"])
         #expect(try await plan.entries { $0.to = [.sample("userId", "u-8")] }.count == 1)

@@ -5,7 +5,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// A share of the connections is kept for hot calls.
 @Suite(.timeLimit(.minutes(2))) struct PoolShareTests {
     @Test func `Hot calls continue under any other work`() async throws {
         let database = try await TestDatabase.make(maximumConnections: 4)
@@ -14,7 +13,7 @@ import Testing
         for _ in 0..<3 { held.append(try await HeldTransaction("SELECT 1", in: database)) }
         async let apps = registry.apps()
         while registry.connections.waiting < 1 { await Task.yield() }
-        // All of these have the one connection that is left, one after the other.
+        // All registrations share the last usual connection.
         for number in 0..<8 {
             let registration = ActivityRegistration.sample(token: .sample(number))
             _ = try await registry.register(registration, as: .sample("a-\(number)"), in: scope, by: "x")

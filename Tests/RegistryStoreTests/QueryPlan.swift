@@ -2,15 +2,15 @@ import TestSupport
 
 @testable import PostgresDriver
 
-/// The work of Postgres for a statement on one of the service's own connections: the plan that is made without the
-/// statement's values, as `force_generic_plan` has it, and the result of running that plan with them.
+/// The work of Postgres for a statement on the service's own connections: the generic plan (`force_generic_plan`), and
+/// its execution with the statement's values.
 ///
-/// `EXPLAIN` of a statement with bound parameters would show another plan, one made for their values.
+/// `EXPLAIN` of a statement with bound parameters would show a custom plan for their values.
 struct QueryPlan {
     let statement: String
     let text: String
 
-    /// The tables that it reads whole, but for those that are small wherever they are.
+    /// The tables with sequential scans, except tables that are always small.
     var wholeReads: [String] {
         let small = [
             "apps", "api_keys", "deleted_apps", "events_event_number_seq", "quarantine_guards", "scopes", "token_kinds",
@@ -18,20 +18,18 @@ struct QueryPlan {
         return numbers(of: /Seq Scan on (\w+)/) { String($0) }.filter { !small.contains($0) }
     }
 
-    /// The most rows that one of its steps read and threw away: an index that is walked whole shows here.
+    /// The most rows that one step read and discarded. A full index scan shows here.
     var mostRemoved: Int { numbers(of: /Rows Removed by [A-Za-z ]+: (\d+)/) { Int($0) }.max() ?? 0 }
 
-    /// The most rows that one of its steps gave.
     var mostRows: Int { numbers(of: /rows=(\d+)/) { Int($0) }.max() ?? 0 }
 
-    /// Pages of tables and indexes that it looked at, whatever for.
     var pages: Int {
         let counts = text.split(separator: "\n").first { $0.contains("Buffers:") } ?? ""
         return counts.matches(of: /(?:shared|local) hit=(\d+)|read=(\d+)/)
             .compactMap { Int($0.1 ?? $0.2 ?? "") }.reduce(0, +)
     }
 
-    /// Whether the summary of the audit trail is asked, by the name that Postgres gives it in each part of the trail.
+    /// Whether it reads the summary of the audit trail, by Postgres's index name in each partition.
     var asksSummary: Bool { text.contains(/Bitmap Index Scan on \w*_recorded_at_installation_hash/) }
 
     private func numbers<Value>(
@@ -39,9 +37,9 @@ struct QueryPlan {
         _ read: (Substring) -> Value?
     ) -> [Value] { text.matches(of: pattern).compactMap { read($0.output.1) } }
 
-    /// Runs statements one after the other in a transaction, as units of work do, and undoes them.
+    /// Runs statements in one transaction, like a unit of work, and rolls it back.
     ///
-    /// - Parameter first: statements whose plans are not asked for.
+    /// - Parameter first: statements that run before them, without plans in the result.
     static func plans(
         of statements: [SQL],
         after first: [SQL] = [],
@@ -57,10 +55,10 @@ struct QueryPlan {
         }
     }
 
-    /// The same, group by group, by plans that were made before something happened to the tables. The database has one
+    /// Like `plans(of:)`, for groups of statements, with plans made before a change of the tables. The database has one
     /// connection.
     ///
-    /// - Parameter areRenewed: whether they were given up and made anew after it, as connections do every ten seconds.
+    /// - Parameter areRenewed: whether plans are renewed after the change. Connections renew them every ten seconds.
     static func plans(
         of groups: [[SQL]],
         madeBefore growth: () async throws -> Void,
@@ -84,7 +82,6 @@ struct QueryPlan {
         return plans
     }
 
-    /// The plan of one statement.
     static func plan(of statement: SQL, in database: TestDatabase) async throws -> QueryPlan {
         try await plans(of: [statement], in: database)[0]
     }
@@ -112,7 +109,6 @@ extension SQL {
     var isQuery: Bool { identity?.types.isEmpty == true }
 }
 
-/// A statement that is prepared by its name, and so planned once.
 private struct PreparedPlan: Sendable {
     let statement: SQL
     private let name = "of_test_" + String(UInt64.random(in: .min ... .max), radix: 16)
@@ -121,7 +117,7 @@ private struct PreparedPlan: Sendable {
 
     var deallocation: SQL { "DEALLOCATE \(unescaped: name)" }
 
-    /// Prepares it, and makes its plan. A setting is set at once: later statements of its transaction are planned with it.
+    /// Prepares the statement and makes its plan. Settings are applied at once because later plans depend on them.
     func prepare(_ transaction: borrowing PostgresTransaction) throws {
         let (declared, values) = try literals(transaction)
         let types = statement.isQuery ? [] : declared
@@ -136,7 +132,6 @@ private struct PreparedPlan: Sendable {
         if statement.text.contains("set_config") { _ = try transaction.execute(statement) }
     }
 
-    /// Runs it by its plan.
     func run(_ transaction: borrowing PostgresTransaction) throws -> QueryPlan {
         let values = try literals(transaction).values
         do {
@@ -157,7 +152,7 @@ private struct PreparedPlan: Sendable {
 
     private static func list(_ words: [String]) -> String { words.isEmpty ? "" : "(\(words.joined(separator: ", ")))" }
 
-    /// The names of the parameters' types, and their values as Postgres writes them.
+    /// The names of the parameters' types, and the values as Postgres's text.
     private func literals(_ transaction: borrowing PostgresTransaction) throws -> (types: [String], values: [String]) {
         let parameters = statement.parameters
         guard !parameters.isEmpty else { return ([], []) }

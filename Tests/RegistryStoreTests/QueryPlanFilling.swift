@@ -3,15 +3,15 @@ import RegistryCore
 import RegistryStore
 import TestSupport
 
-/// Rows as many activities leave them, made faster than by requests.
+/// Rows as many activities leave them, inserted faster than by requests.
 enum QueryPlanFilling {
-    /// Without names it would wait for the schemas of all other tests.
+    /// Without names, ANALYZE would wait for the schemas of other tests.
     static let analysis = """
         ANALYZE activities, token_values, activity_aliases, installations, alias_identities, \
         installation_tokens, installation_aliases, channels, channel_quotas, start_leases
         """
 
-    /// Two start tokens and a device token for each installation, and an alias.
+    /// Two start tokens, a device token and an alias for each installation.
     private static func installationRows(_ scope: Scope) -> [SQL] {
         [
             """
@@ -58,7 +58,7 @@ enum QueryPlanFilling {
         ]
     }
 
-    /// Activities, three of an installation; with users, ten of a user.
+    /// Activities, three per installation; with users, ten per user.
     static func activityRows(_ scope: Scope, _ numbers: ClosedRange<Int>, haveUsers: Bool = false) -> SQL {
         """
         INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
@@ -72,10 +72,10 @@ enum QueryPlanFilling {
         """
     }
 
-    /// A schema with many activities, three of an installation, and all that belongs to them.
+    /// Fills a schema with many activities, three per installation, and all related rows.
     ///
     /// - Parameters:
-    ///   - first: the number of the first activity; others are there already.
+    ///   - first: the number of the first activity, above the numbers of existing activities.
     ///   - haveUsers: whether each activity and each installation belongs to a user.
     static func fill(
         _ database: TestDatabase,
@@ -85,7 +85,7 @@ enum QueryPlanFilling {
         haveUsers: Bool = false,
         analyzes: Bool = true
     ) async throws {
-        // Ten million take a quarter of an hour.
+        // Ten million activities take a quarter of an hour.
         try await database.pool.withSession(.never, timeout: .seconds(7200)) { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([

@@ -6,11 +6,10 @@ import Testing
 
 @testable import RegistryStore
 
-/// The plans of pages of large crowds and exports. ``QueryPlanTests`` has those of all queries.
+/// Plans for pages of large result sets and exports. ``QueryPlanTests`` covers all queries.
 @Suite(.timeLimit(.minutes(15))) struct QueryPlanPageTests {
-    /// The most pages that a statement about a few rows may look at: a whole read of any large table or index is more.
+    /// The most pages for a statement about a few rows; reading any large table or index whole exceeds it.
     private static let mostPages = 400
-    /// The most rows that a step of it may read in vain.
     private static let mostRemoved = 100
 
     @Test func `The check finds faulty plans`() async throws {
@@ -20,8 +19,8 @@ import Testing
         try await Self.checkControls(in: database, scope)
     }
 
-    /// Faults that the test must see: a table that is read whole, an index that is walked whole, and one whose condition
-    /// names a column that does not come first, which removes no row.
+    /// Faults that the check must find: a sequential scan, a full index scan, and an index condition on a column that
+    /// is not the first, which discards no row.
     private static func checkControls(in database: TestDatabase, _ scope: Scope) async throws {
         let read = try await QueryPlan.plan(of: "SELECT FROM activities WHERE metadata IS NOT NULL", in: database)
         #expect(read.wholeReads == ["activities"])

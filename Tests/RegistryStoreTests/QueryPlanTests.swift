@@ -7,11 +7,11 @@ import Testing
 
 @testable import RegistryStore
 
-/// Every query of `sql/queries` on 100,000 activities, by plans as the service's connections make them. A query reads no table
-/// whole, and walks through no index. One that is about many rows says "Reads many rows" in its comment.
+/// Every query of `sql/queries` on 100,000 activities, with plans like the service's. A query scans no whole table or
+/// index, unless its comment contains "Reads many rows".
 @Suite(.timeLimit(.minutes(15))) struct QueryPlanTests {
-    /// Postgres's knowledge of the tables when the plans were made. Plans are kept for ten seconds, or until Postgres counts a
-    /// table's rows anew; by then there may be a thousand times as many.
+    /// Postgres's statistics when the plans were made. A plan is kept for ten seconds, or until Postgres analyzes its
+    /// table.
     enum Knowledge: String, CaseIterable {
         case everything
         case nothing
@@ -51,7 +51,6 @@ import Testing
     }
 }
 
-/// A query that is prepared, and so planned once, with values for its parameters.
 private struct SampledQuery: Sendable {
     private let query: Query
     private let preparedName: String
@@ -67,26 +66,24 @@ private struct SampledQuery: Sendable {
 
     var readsManyRows: Bool { section.contains("Reads many rows") }
 
-    /// The setting of a query that says that it runs after it.
+    /// The setting for a query with a comment that names it.
     private var setting: [SQL] {
         section.contains("after events.prefer-indexes") ? [Query("events.prefer-indexes")()] : []
     }
 
-    /// The query with its comment.
     private var section: String {
         let files = QueryFiles.files.map { String(decoding: $0.content, as: UTF8.self) }
         let section = files.lazy.compactMap { $0.components(separatedBy: "-- name: \(name)\n").dropFirst().first }.first
         return section?.components(separatedBy: "-- name: ")[0] ?? ""
     }
 
-    /// Prepares the query, and makes its plan.
     func prepare(_ session: borrowing PostgresSession) throws {
         let values = try values(session)
         _ = try session.execute("PREPARE \(unescaped: preparedName) AS \(unescaped: query.text)")
         _ = try session.pipeline(setting + ["EXPLAIN EXECUTE \(unescaped: preparedName) \(unescaped: values)"])
     }
 
-    /// Runs the query by its plan. One that the samples make fail shows its plan alone.
+    /// A query that fails with the samples has its plan alone.
     func run(in database: TestDatabase) async throws -> QueryPlan {
         do {
             return try await explain("(ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF)", in: database)
@@ -120,7 +117,7 @@ private struct SampledQuery: Sendable {
         return samples.isEmpty ? "" : "(\(samples.joined(separator: ", ")))"
     }
 
-    /// A value of rows that ``QueryPlanFilling`` makes, by the parameter's name, or one by its type.
+    /// A value from the rows of ``QueryPlanFilling`` by the parameter's name, or a value by its type.
     private func sample(_ name: String, of type: String, _ session: borrowing PostgresSession) throws -> String {
         if type.hasSuffix("[]") {
             let one = try sample(

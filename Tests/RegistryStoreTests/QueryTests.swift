@@ -6,7 +6,6 @@ import Testing
 
 @testable import RegistryStore
 
-/// The queries of `sql/queries`.
 @Suite(.timeLimit(.minutes(15))) struct QueryTests {
     private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
@@ -36,7 +35,7 @@ import Testing
         }
     }
 
-    /// The binary formats that the driver writes.
+    /// Types that the driver encodes in binary.
     private static let boundTypes: Set<String> = [
         "boolean", "smallint", "integer", "bigint", "double precision", "text", "bytea", "jsonb", "interval",
         "timestamp with time zone", "tid",

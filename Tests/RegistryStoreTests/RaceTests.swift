@@ -7,11 +7,10 @@ import Testing
 
 @testable import RegistryStore
 
-/// Many tasks on one record, through two instances: never two current tokens, never a revived activity, no deadlock
-/// shown to a caller.
+/// Many tasks on one record, through two instances: never two current tokens, a revived activity or a visible deadlock.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct RaceTests {
     private static let tasks = 64
-    /// 3 tests times 64 tasks times this many are more than 100,000 contested operations in the long run.
+    /// 3 tests × 64 tasks × rounds: more than 100,000 contested operations in the long run.
     private static let rounds = TestScale.isLong ? 550 : 20
 
     private func date(_ milliseconds: Int) -> Date {
@@ -24,7 +23,7 @@ import Testing
         let base = date(0)
         try await race { task, round in
             let number = round * Self.tasks + task
-            // Every other request has no time of its own.
+            // Every other request has no time.
             let time = task.isMultiple(of: 2) ? base.addingTimeInterval(Double(number) / 1000) : nil
             let registration = ActivityRegistration.sample(token: .sample(number), observedAt: time)
             let registry = task.isMultiple(of: 4) ? other : activity.database.registry
@@ -68,7 +67,6 @@ import Testing
         let other = activity.database.anotherRegistry()
         let revived = Mutex(0)
         try await race { task, round in
-            // Two tasks meet on each activity: one ends it, the other registers it, at the same moment.
             let id = ActivityID.sample("activity-\(round)-\(task / 2)")
             if task.isMultiple(of: 2) {
                 try await activity.database.registry.end(
@@ -115,7 +113,7 @@ import Testing
         #expect(try await activity.database.wronglyTrusted() == 0)
     }
 
-    /// A 410 meets the first registration of its value, which nothing tells of yet: neither finds a row to lock.
+    /// Before the first registration, the 410 and the registration find no row to lock.
     @Test func `A death that races the first registration is not lost`() async throws {
         let activity = try await TestActivity.make()
         let registries = [activity.database.registry, activity.database.anotherRegistry()]
@@ -182,7 +180,7 @@ import Testing
         }
         #expect(watch.doubles == 0)
         #expect(watch.looks > 0)
-        // Values of installations are nobody else's, and the rows of aliases are what the installations' own say.
+        // Activities have no deliverable tokens, and the rows of aliases match the installations' own aliases.
         #expect(try await activity.database.handedOut(in: activity.scope) == 0)
         let strays = try await activity.database.count(
             """
@@ -193,7 +191,7 @@ import Testing
         #expect(strays == 0)
     }
 
-    /// Runs all tasks at once; refusals by the rules are part of the game, anything else fails the test.
+    /// Runs all tasks concurrently. Refusals by the rules are ignored; other errors fail the test.
     private func race(_ step: @escaping @Sendable (_ task: Int, _ round: Int) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<Self.tasks {
@@ -210,7 +208,6 @@ import Testing
     }
 }
 
-/// Looks again and again whether one token is handed out twice.
 private final class DoubleHandout: Sendable {
     private let database: TestDatabase
     private let scope: Scope
@@ -247,7 +244,8 @@ private final class DoubleHandout: Sendable {
 }
 
 extension TestDatabase {
-    /// How many rows contradict others or themselves. One scope after the other, because Citus refuses joins of views over all scopes.
+    /// The number of rows that contradict others or themselves. Checks one scope at a time, because Citus refuses joins
+    /// of views over all scopes.
     func wronglyTrusted() async throws -> Int {
         let scopes = try await pool.withSession { try $0.execute("SELECT scope_id FROM scopes").decode(Int64.self) }
         var wrong = 0
@@ -259,7 +257,8 @@ extension TestDatabase {
         return wrong
     }
 
-    /// Activities with tokens that are handed out without a look at their values, whose rows say no.
+    /// Activities with tokens that are deliverable without a check of their value, although the value's row withholds
+    /// them.
     private static func trusted(in scope: Int64) -> SQL {
         """
         SELECT FROM activities a
@@ -270,7 +269,8 @@ extension TestDatabase {
         """
     }
 
-    /// Tokens that have a reason against them and are deliverable, or neither, or another reason than their value's row.
+    /// Tokens that are deliverable despite a reason, withheld without a reason, or have another reason than their
+    /// value's row.
     private static func explained(in scope: Int64) -> SQL {
         """
         SELECT FROM explained_activities e
@@ -287,7 +287,7 @@ extension TestDatabase {
         """
     }
 
-    /// Rows with only a part of columns that belong together. The schema does not check it, for the sake of registrations.
+    /// Rows with only part of a group of columns. The schema omits this check to keep registrations fast.
     private static func torn(in scope: Int64) -> SQL {
         """
         SELECT FROM activities a

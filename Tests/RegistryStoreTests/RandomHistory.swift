@@ -1,13 +1,13 @@
-/// Makes histories of few activities, tokens and installations, so that requests meet.
+/// Makes histories of few activities, tokens and installations, so that requests conflict.
 ///
-/// All requests about an activity name the same installation and the same start, if any: the order of receipt decides between
-/// different facts (R6).
+/// All requests about an activity have equal installations and starts, if any, because the order of receipt decides
+/// between different facts (R6).
 struct RandomHistory {
     static let activities = 3
     static let tokens = 4
     static let installations = 2
 
-    /// Doubled, delayed and reordered requests.
+    /// Repeated, delayed and reordered requests.
     let requests: [ClientRequest]
 
     init(using generator: inout some RandomNumberGenerator) {
@@ -49,7 +49,7 @@ struct RandomHistory {
         }
     }
 
-    /// Mostly of the last minutes, sometimes longer ago than an activity lives.
+    /// Usually within the last minutes, sometimes longer ago than an activity's lifetime.
     private static func startedAt(_ time: Int, using generator: inout some RandomNumberGenerator) -> Int? {
         switch Int.random(in: 0..<12, using: &generator) {
         case 0: -ReferenceModel.lifetime

@@ -2,13 +2,13 @@ import Foundation
 import RegistryCore
 import TestSupport
 
-/// A client's request or a sender's report, as the reference model and the registry both get it.
+/// A client's request or a sender's report, used by the reference model and the registry.
 enum ClientRequest: Hashable {
     case register(Registration)
     case end(activity: Int, observedAt: Int)
     /// Activities and their tokens.
     case fullState(installation: Int, observedAt: Int, items: [Item])
-    /// A sender's report: APNs said that the token is dead since then.
+    /// A sender's report: by APNs, the token is dead since this time.
     case death(token: Int, at: Int)
 
     struct Registration: Hashable {
@@ -20,10 +20,10 @@ enum ClientRequest: Hashable {
         let installation: Int?
         let alias: Int?
 
-        /// A start that is past when it is given is none.
+        /// A start not later than its observation schedules nothing.
         var scheduledStart: Int? { startsAt.flatMap { $0 > observedAt ? $0 : nil } }
 
-        /// It is over by its own times, so it is rejected.
+        /// A registration that is over by its own times is rejected.
         var isOver: Bool {
             let start = startedAt ?? observedAt
             return max(start, scheduledStart ?? start) + ReferenceModel.lifetime <= ReferenceModel.now
@@ -36,11 +36,11 @@ enum ClientRequest: Hashable {
     }
 }
 
-/// The state that a set of requests leads to by the rules: a plain fold that knows nothing of Postgres.
+/// The state that results from a set of requests by the rules: a fold without Postgres.
 struct ReferenceModel {
     struct Claim: Hashable {
         let observedAt: Int
-        /// The value that breaks ties: the digest among an activity's tokens, the activity among a token's owners.
+        /// Breaks ties: the digest among an activity's tokens, the activity among a token's owners.
         let tieBreak: [UInt8]
         let value: Int
 
@@ -60,10 +60,9 @@ struct ReferenceModel {
         var alias: Claim?
     }
 
-    /// The part of an activity that can be seen from outside.
     struct View: Hashable {
         let state: ActivityState
-        /// Only where it is handed out.
+        /// Nil unless it is deliverable.
         let token: Int?
         let startedAt: Int?
         let startsAt: Int?
@@ -71,7 +70,7 @@ struct ReferenceModel {
         let alias: Int?
     }
 
-    /// The minute at which histories are played, and how many minutes an activity lives.
+    /// The minute at which histories are played, and the lifetime of an activity in minutes.
     static let (now, lifetime) = (60, 480)
 
     private(set) var activities: [Int: Activity] = [:]
@@ -105,7 +104,7 @@ struct ReferenceModel {
         )
     }
 
-    /// APNs said later than the latest claim, or at that very time, that the token is dead.
+    /// A death at the time of the latest claim counts, too.
     private func isDead(_ token: Claim?) -> Bool {
         guard let token, let death = deaths[token.value] else { return false }
         return token.observedAt <= death

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Refused requests that name aliases, while somebody else changes those of the same record: they write no alias rows.
+/// Refused requests with aliases write no alias rows during another change of the record's aliases.
 @Suite(.timeLimit(.minutes(15))) struct RefusedAliasTests {
     @Test func `A refused registration does not bring back an alias that is being replaced`() async throws {
         let activity = try await TestActivity.make()
@@ -28,8 +28,8 @@ import Testing
         #expect(try await phone.column("SELECT value FROM installation_aliases ORDER BY value") == ["new"])
     }
 
-    /// Makes a call that is refused while a transaction replaces the alias "old" by "new", which commits when the call has
-    /// ended, or waits.
+    /// Makes a refused call while a transaction replaces the alias "old" by "new". The transaction commits when the
+    /// call has ended, or waits.
     private func whileReplaced(
         in database: TestDatabase,
         table: String,

@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R1 to R7 of one activity at a time, each rule by a test of its own.
+/// R1 to R7 for single activities.
 @Suite struct RegistrationRulesTests {
     private let t0 = Date.minutesAgo(60)
 
@@ -60,7 +60,7 @@ import Testing
         #expect(earlier.activity.observedAt == after(1))
         let later = try await activity.register(1, at: after(2))
         #expect(later.activity.observedAt == after(2))
-        #expect(later.activity.revision == first.revision + 1)  // startedAt was lowered to t0, which a sender sees
+        #expect(later.activity.revision == first.revision + 1)  // the sender sees the change of startedAt to t0
     }
 
     @Test func `Without times the last one received counts`() async throws {
@@ -93,7 +93,7 @@ import Testing
         #expect(try await activity.record() == nil)
         #expect(try await activity.register(1, at: .minutesAgo(-4)).outcome == .registered)
         await #expect(throws: Problem.self) { try await activity.end(at: .minutesAgo(-6)) }
-        // Nor is anything told of it: the row's last outcome is that of an earlier request.
+        // The refused request wrote no outcome: the row has an earlier request's.
         #expect(await activity.problem { try await activity.register(2, at: .minutesAgo(-6)) }?.code == .clockSkew)
         #expect(try await activity.events() == ["registered"])
         try await activity.end()
@@ -181,7 +181,7 @@ import Testing
         #expect(try await activity.tokens(a).count == 1)
         _ = try await activity.register(1, at: after(3), aliases: [b])
         #expect(try await activity.tokens(a) == [])
-        // An older statement that comes late replaces nothing.
+        // Late, older aliases replace nothing.
         _ = try await activity.register(1, at: after(2), aliases: [a])
         #expect(try await activity.tokens(a) == [])
         #expect(try await activity.tokens(b).count == 1)
@@ -209,7 +209,7 @@ import Testing
         #expect(try await second.currentToken() == .sample(1))
         #expect(try await first.events() == ["registered", "taken-over"])
         #expect(try await first.retired() == ["taken-over"])
-        // The owner keeps the value after it has rotated and ended.
+        // The owner keeps the value after its rotation and end.
         _ = try await second.register(2, at: after(2))
         try await second.end()
         #expect(try await first.currentToken() == nil)

@@ -6,11 +6,10 @@ import Testing
 
 @testable import RegistryStore
 
-/// One call releases all that is quarantined, however much that is: in pages, each of which stays done whatever comes after it.
+/// One call releases all quarantines, in pages.
 @Suite(.timeLimit(.minutes(15))) struct ReleasePageTests {
     private static let count = 2 * ReleaseUnit.pageSize + 34
 
-    /// Activities whose tokens are all quarantined.
     private static func make() async throws -> TestActivity {
         let activity = try await TestActivity.make()
         try await activity.database.addActivities(1...count, at: .minutesAgo(30), in: activity.scope)
@@ -46,7 +45,7 @@ import Testing
         #expect(try await registry.releaseAll(in: scope, by: "admin") == 0)
     }
 
-    /// The value that was quarantined last cannot be released for a while.
+    /// The latest quarantine cannot be released at first.
     @Test func `An interrupted release keeps its progress and is completed by its repetition`() async throws {
         let activity = try await Self.make()
         let (database, scope) = (activity.database, activity.scope)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// While Postgres is away, the log says so and is not flooded.
+/// During an outage, the log reports it without a line for every failure.
 @Suite struct RepeatedErrorsTests {
     @Test func `Errors of one second are counted`() {
         let (errors, start) = (RepeatedErrors(), ContinuousClock.now)
@@ -33,7 +33,7 @@ import Testing
         }
         let seconds = Int(start.duration(to: .now) / .seconds(1))
         await pool.shutdown()
-        // One at the begin, and one a second for each of the few ways in which it may fail.
+        // One line at the start, and one per second for each of the few kinds of failure.
         #expect((1...3 * (seconds + 1)).contains(log.lines.count), "\(log.lines.count) lines in \(seconds) s")
         #expect(log.lines.allSatisfy { $0.contains("connectionFailed") }, "\(log.text)")
     }

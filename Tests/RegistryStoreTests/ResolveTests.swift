@@ -5,7 +5,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Pages and batches of aliases.
 @Suite struct ResolveTests {
     @Test func `Pages contain each running activity once`() async throws {
         let first = try await TestActivity.make()
@@ -27,7 +26,7 @@ import Testing
             guard let end = page.last else { break }
             seen += page.map(\.activityID)
             last = end.key
-            // Rotations while paging move nothing.
+            // Rotations between pages do not move rows.
             try await first.another("a1").register(100 + seen.count, at: nil)
         }
         #expect(seen.count == 20)
@@ -95,7 +94,7 @@ import Testing
         try await activity.another("a1").end()
         let registry = activity.database.registry
         #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 4)
-        // R1: whoever ended them may have died before a standby had it.
+        // R1: the previous caller may have died before the standby received the end.
         let written: SQL = "SELECT max(touched_at)::text FROM activities"
         let before = try await activity.column(written)
         #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 0)

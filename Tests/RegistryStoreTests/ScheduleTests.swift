@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R5: an activity that is scheduled for later lives from its start, not from when it was first heard of.
+/// R5: a scheduled activity lives from its start, not from its registration.
 @Suite struct ScheduleTests {
     private static let alias = Alias.sample("orderId", "42")
     private let t0 = Date.minutesAgo(60)
@@ -24,12 +24,11 @@ import Testing
         let start = after(20 * 60)
         let answer = try await activity.register(1, at: t0, startsAt: start, aliases: [Self.alias]).activity
         #expect(Self.hours(answer.expiresAt, after: start) == 8)
-        // 16 hours later it has not even begun.
         try await activity.age(by: "16 hours")
         #expect(try await activity.tokens(Self.alias) == [.sample(1)])
         #expect(try await activity.sweep(.expiry) == 0)
         #expect(try await activity.register(2, at: .minutesAgo(1)).outcome == .rotated)
-        // 27 hours after it was registered, 7 after it began.
+        // 27 hours after its registration, 7 after its start.
         try await activity.age(by: "10 hours")
         let found = try await activity.database.registry.activities(under: Self.alias, limit: 1, in: activity.scope)
         #expect(found.map(\.token) == [.sample(2)])
@@ -79,9 +78,9 @@ import Testing
         #expect(Self.hours(record?.status.expiresAt, after: t0) == 13)
     }
 
-    // MARK: What is late
+    // MARK: Late registrations
 
-    /// Its end may have come, and its tombstone may be gone, so an old observation schedules nothing.
+    /// Its end and tombstone may be gone, so an old observation schedules nothing.
     @Test func `A registration that is too old must be observed again`() async throws {
         let activity = try await TestActivity.make()
         let (observed, start) = (Date.minutesAgo(9 * 60), Date.minutesAgo(-5 * 60))
@@ -112,7 +111,7 @@ import Testing
         #expect(try await activity.retired() == ["rotated"])
     }
 
-    /// The rows that resolve reads are those of the aliases that it has now, also where it had others when it expired.
+    /// Resolve reads the rows of the current aliases, also if the activity expired with other aliases.
     @Test(arguments: [[1, 2], [2], [1]])
     func `An activity that returns with other aliases is found only by those`(numbers: [Int]) async throws {
         let activity = try await TestActivity.make()
@@ -156,14 +155,14 @@ import Testing
             try await activity.register(2, at: after(2), startsAt: after(20 * 24 * 60))
         }
         #expect(problem?.code == .activityEnded)
-        // 20 days and 8 hours until it would have expired, then 7 days.
+        // It expires after 20 days and 8 hours, and its tombstone 7 days later.
         for (interval, deleted) in [("19 days", 0), ("8 days", 0), ("1 day", 1)] {
             try await activity.age(by: interval)
             #expect(try await activity.sweep(.tombstones) == deleted, "\(interval)")
         }
     }
 
-    /// The schedule may become known after the end.
+    /// The schedule may arrive after the end.
     @Test func `An end before its registration waits for the schedule`() async throws {
         let activity = try await TestActivity.make()
         try await activity.end(at: after(1))

@@ -7,7 +7,6 @@ import Testing
 
 @testable import RegistryStore
 
-/// Migrations and the apps' own calls.
 @Suite struct SchemaTests {
     @Test func `Repeated and concurrent migrations apply each file once`() async throws {
         let database = try await TestDatabase.make()
@@ -21,7 +20,7 @@ import Testing
         #expect(status.pending.isEmpty)
     }
 
-    /// Databases have had them as they were released; a change is another file.
+    /// Databases contain released migrations, so a change needs a new file.
     @Test func `A released migration is unchanged`() {
         let released = [
             "0001_apps_and_keys.sql": "1703ca1470509cd9", "0002_installations.sql": "d9c94290282d011b",
@@ -80,7 +79,7 @@ import Testing
         let database = try await TestDatabase.make()
         let current = SchemaMigrator.currentVersion
         #expect(try await database.registry.checkReadiness().schemaVersion == current)
-        // A newer one, whose migration came before this instance's successor.
+        // A newer version migrates before this instance is replaced.
         try await database.run("INSERT INTO schema_migrations (version, name, checksum) VALUES (99, 'later', 'x')")
         #expect(try await database.registry.checkReadiness().schemaVersion == 99)
         try await database.run("DELETE FROM schema_migrations WHERE version IN (99, \(current))")
@@ -115,7 +114,7 @@ import Testing
         changes.tombstoneRetention = .seconds(8 * 3600)
         do {
             _ = try await database.registry.put(changes, for: BundleID("com.example.food"), by: "test")
-            Issue.record("it was accepted")
+            Issue.record("a short retention of tombstones was accepted")
         } catch let problem as Problem {
             #expect(problem.code == .invalidRequest)
             #expect(problem.errors.map(\.pointer) == ["/tombstoneRetention"])
@@ -144,9 +143,9 @@ import Testing
             try await one.register(2, at: .minutesAgo(4))
         }
         let tables = AppTables.scanned + AppTables.indexed
-        // As the first transaction of the deletion leaves it.
+        // The state after the first transaction of a deletion.
         try await database.run(Query("apps.delete")(["bundle_id": app.bundleID.rawValue]))
-        // Another instance may believe in the app for a moment still, and write for it, so a later sweep looks once more.
+        // Another instance may still know the app for a moment and write rows, so a later sweep checks again.
         #expect(try await database.registry.finishDeletions() == 1)
         try await database.run("UPDATE deleted_apps SET deleted_at = now() - interval '1 minute'")
         try await database.run("INSERT INTO quarantine_guards (scope_id, kind) VALUES (\(activity.scope.id), 'update')")

@@ -6,7 +6,6 @@ import Testing
 
 @testable import RegistryStore
 
-/// Records that people look for are found by what they know of them, and by an index.
 @Suite(.timeLimit(.minutes(5))) struct SearchTests {
     @Test func `A search finds rows by each term`() async throws {
         let activity = try await TestActivity.make("a-1")
@@ -37,7 +36,7 @@ import Testing
             in: other
         )
         #expect(elsewhere == [])
-        // One that two ways find is there once.
+        // A record found in two ways is listed once.
         let both = try await activity.database.registry.findActivities(
             [.id("a-1"), .running],
             limit: 9,
@@ -60,7 +59,7 @@ import Testing
         #expect(try await activity.database.registry.life(of: .sample("b"), events: 1, in: activity.scope) == nil)
     }
 
-    @Test func `The next page of a list begins after its last row`() async throws {
+    @Test func `Each page begins after the last row of the page before`() async throws {
         let activity = try await TestActivity.make()
         let (registry, scope) = (activity.database.registry, activity.scope)
         for number in 1...5 {
@@ -79,7 +78,7 @@ import Testing
             }
         }
         #expect(try await installations() == (1...5).reversed().map { .sample($0) })
-        // Those that were heard of in the same microsecond are not parted.
+        // Rows touched in the same microsecond stay together.
         try await activity.database.run("UPDATE installations SET touched_at = '2026-01-01'")
         let tied = try await installations()
         #expect(tied.count == 5)

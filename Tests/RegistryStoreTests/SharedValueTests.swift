@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// Several may have one value: all are told whose token is released with it, or purged, and nobody else's is.
+/// A release or purge of a shared value writes an event for each affected token, and no other.
 @Suite(.timeLimit(.minutes(5))) struct SharedValueTests {
     private static func quarantine(_ token: Int, of phone: TestInstallation) async throws {
         let report = FeedbackReport(
@@ -43,7 +43,6 @@ import Testing
             #expect(try await phone.token(in: TestInstallation.delivery) == .sample(1))
             #expect(try await phone.events().last == "released")
         }
-        // Again there is nothing to release.
         try await one.release(TestInstallation.delivery)
         #expect(try await one.events().filter { $0 == "released" }.count == 1)
     }
@@ -55,7 +54,7 @@ import Testing
         try await phone.register(1, at: .minutesAgo(10))
         try await activity.register(1, at: .minutesAgo(5))
         try await later.register(1, at: .minutesAgo(1))
-        // Their start tokens are not stale themselves, for they were confirmed.
+        // The start tokens are confirmed, so they are not stale themselves.
         _ = try await phone.database.pool.withSession { session in
             try session.execute("UPDATE activities SET confirmed_at = now() - interval '9 days'").affectedRows
         }

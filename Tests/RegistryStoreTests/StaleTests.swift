@@ -5,11 +5,9 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Tokens that look dead, and their purge.
 @Suite(.timeLimit(.minutes(15))) struct StaleTests {
     private let device = TestInstallation.device
 
-    /// An activity and an installation with two tokens, all confirmed just now.
     private struct Life {
         let activity: TestActivity
         let phone: TestInstallation
@@ -34,7 +32,6 @@ import Testing
             return filter
         }
 
-        /// As if the last confirmation had been some time ago.
         func age(_ interval: String, _ tables: [String] = ["activities", "installation_tokens"]) async throws {
             for table in tables {
                 try await activity.database.run(
@@ -92,7 +89,6 @@ import Testing
                 found.allSatisfy { $0.reasons == [.quarantined] && $0.quarantineReason == "DeviceTokenNotForTopic" }
             )
         }
-        // A later claim ends it.
         try await life.activity.register(1, at: .minutesAgo(-1))
         #expect(try await life.stale { $0.reason = .quarantined }.map(\.kind) == [.start, .device])
     }
@@ -153,12 +149,11 @@ import Testing
         #expect(try await life.phone.token(in: device) == nil)
         #expect(try await life.phone.events().suffix(2) == ["purged", "purged"])
         #expect(try await life.purge() == 0)
-        // A token that was observed before stays away, and its caller is told so.
+        // An earlier observation keeps the token away, and its caller gets the reason.
         let again = await life.activity.problem { try await life.activity.register(1, at: .minutesAgo(21)) }
         #expect(again?.code == .tokenUnregistered)
         #expect(again?.activity?.reason == "purged")
         #expect(await life.phone.problem { try await life.phone.register(2, at: .minutesAgo(21)) }?.code == .superseded)
-        // A later observation brings back.
         #expect(try await life.activity.register(1, at: .minutesAgo(10)).outcome == .reactivated)
         #expect(try await life.activity.currentToken() == .sample(1))
         #expect(try await life.phone.register(2, at: .minutesAgo(10)).outcome == .reactivated)
@@ -182,7 +177,7 @@ import Testing
         let life = try await Life.make()
         try await life.age("9 days")
         #expect(try await life.purge { $0.kind = .update } == 1)
-        // APNs says so too, of a later time: from then on that is the reason.
+        // A later death by APNs becomes the reason.
         let report = FeedbackReport(token: .sample(1), status: 410, reason: "Unregistered", timestamp: .minutesAgo(5))
         _ = try await life.registry.apply([report], in: life.activity.scope, by: "sender")
         #expect(try await life.activity.record()?.status.reason == "unregistered")

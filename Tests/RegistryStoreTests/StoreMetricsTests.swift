@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// Work that is timed is counted once, whatever became of it on the way.
+/// Timed work counts once, regardless of its outcome.
 @Suite(.timeLimit(.minutes(15))) struct StoreMetricsTests {
     private struct Fault: Error {}
 
@@ -40,7 +40,7 @@ import Testing
         #expect(metrics.statements[.reads]?.snapshot.count == 0)
         #expect(watch.timing { 7 } == 7)
         #expect(metrics.statements[.reads]?.snapshot.count == 1)
-        // The next batch of the same worker is another one.
+        // The worker's next batch counts separately.
         #expect(watch.timing { 8 } == 8)
         #expect(metrics.statements[.reads]?.snapshot.count == 2)
         #expect(metrics.connectionWaits.snapshot.count == 1)
@@ -53,7 +53,7 @@ import Testing
         watch.giveUp()
         #expect(metrics.statements[.writes]?.snapshot.count == 1)
         #expect(metrics.connectionWaits.snapshot.count == 1)
-        // Work that got no connection has waited, and done nothing.
+        // Work without a connection has a waiting time only.
         Stopwatch(metrics, .writes).giveUp()
         #expect(metrics.statements[.writes]?.snapshot.count == 1)
         #expect(metrics.connectionWaits.snapshot.count == 2)

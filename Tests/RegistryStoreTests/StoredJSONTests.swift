@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// JSON that goes into a column of `jsonb` comes out in the same canonical form.
+/// JSON in `jsonb` columns is returned in its canonical form.
 @Suite(.timeLimit(.minutes(15))) struct StoredJSONTests {
     private static let numbers = [
         "1e18", "-1e18", "5.0", "1E5", "1.50", "0.1", "-0", "-0.0", "1e19", "1e308", "5e-324", "1e-400", "9.3e18",
@@ -38,8 +38,7 @@ import Testing
         }
     }
 
-    /// Two that say the same number differently are one value to `jsonb`, and must be one text, or it would be for the order
-    /// of requests to say which of them stays.
+    /// `jsonb` treats two notations of a number as one value, so without one form the order of requests would matter.
     @Test(
         arguments: [("1", "1.0"), ("1e2", "100"), ("-0", "0.0"), ("1.50", "1.5"), ("1e19", "10000000000000000000")]
     )
@@ -47,7 +46,7 @@ import Testing
         #expect(try JSONParser.parse(one).canonicalBytes == JSONParser.parse(other).canonicalBytes)
     }
 
-    /// Facts of a registration are times to the microsecond, and texts without the limits of the entrance.
+    /// Facts contain times in microseconds, and texts without the limits of requests.
     @Test(arguments: [
         ActivityOwner.app, .subject("\u{301}x"), .subject("app"), .subject(":"), .installation(.sample(3)),
     ])

@@ -5,10 +5,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A sender with a wrong topic, and one with the wrong environment's APNs, report a whole app's tokens at once.
+/// A wrong topic and a wrong environment: two senders report all tokens of an app.
 @Suite(.timeLimit(.minutes(20))) struct StormTests {
     private static let count = TestScale.isLong ? 100_000 : 5000
-    /// The number of tokens that the guard lets out: a fifth of them, at most 1000.
+    /// The most tokens that may be withheld before the guard trips: a fifth, at most 1000.
     private static let share = min(count / 5, 1000)
     private static let reporters = 8
 
@@ -55,7 +55,6 @@ import Testing
         var reportersLeft = StormTests.reporters
     }
 
-    /// The sum of what all tasks of a storm did.
     private final class Tally: Sendable {
         private let outcome = Mutex(Outcome())
 
@@ -64,7 +63,6 @@ import Testing
         func add(_ change: (inout Outcome) -> Void) { outcome.withLock { change(&$0) } }
     }
 
-    /// Every reporter reports every token, half of them for each reason, while somebody counts what is handed out.
     private static func storm(over activity: TestActivity) async throws -> Outcome {
         let tally = Tally()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -85,7 +83,7 @@ import Testing
     private static func reportAll(_ reporter: Int, in activity: TestActivity, to tally: Tally) async throws {
         defer { tally.add { $0.reportersLeft -= 1 } }
         let reason = reporter.isMultiple(of: 2) ? "DeviceTokenNotForTopic" : "BadDeviceToken"
-        // Reporters begin at different places, as those of a real sender would.
+        // Reporters begin at different positions, like a real sender's.
         let batches = Array(stride(from: 1, through: count, by: 1000))
         for index in batches.indices {
             let first = batches[(index + reporter * batches.count / reporters) % batches.count]
@@ -101,7 +99,6 @@ import Testing
         }
     }
 
-    /// Reports tokens in one batch, and gives what became of them.
     private static func report(_ tokens: ClosedRange<Int>, in activity: TestActivity) async throws
         -> Set<FeedbackAction>
     {
@@ -109,14 +106,13 @@ import Testing
         return try await Set(activity.database.registry.apply(reports, in: activity.scope, by: "sender").actions)
     }
 
-    /// How many of the tokens no sender would be given.
     private static func out(of activity: TestActivity) async throws -> Int {
         try await Self.count - activity.count("SELECT count(*) FROM deliverable_activities")
     }
 }
 
 extension TestActivity {
-    /// Activities `a1` and on, each with its sample token, claimed half an hour ago.
+    /// Activities `a1`, `a2` and so on with sample tokens, claimed half an hour ago.
     fileprivate func fill(_ count: Int) async throws {
         try await database.pool.withSession(.never, timeout: .seconds(300)) { session in
             try session.simple("SET statement_timeout = 0")

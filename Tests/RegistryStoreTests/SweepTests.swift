@@ -7,7 +7,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// R5 and the retention: what the sweep writes down and deletes, and that nothing waits for it.
+/// R5 and retention: the sweep's changes and deletions, without delays for other work.
 @Suite(.timeLimit(.minutes(15))) struct SweepTests {
     private static let alias = Alias.sample("orderId", "42")
 
@@ -23,7 +23,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM activities WHERE token IS NULL") == 1)
         #expect(try await activity.count("SELECT count(*) FROM activity_aliases WHERE ended") == 1)
         #expect(try await activity.sweep(.expiry) == 0)
-        // A late registration changes nothing of it.
+        // A late registration does not change the expiry.
         #expect(await activity.problem { try await activity.register(2, at: .minutesAgo(1)) }?.code == .activityExpired)
         #expect(try await activity.count("SELECT count(*) FROM activities WHERE token IS NULL") == 1)
         #expect(try await activity.tokens(Self.alias) == [])
@@ -69,7 +69,7 @@ import Testing
         #expect(try await activity.sweep(.expiry) == 1)
     }
 
-    /// Of a value that is reported at this moment no row stays behind.
+    /// The row of a value that is being reported is removed, too.
     @Test func `Tombstones wait for their values`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
@@ -90,14 +90,14 @@ import Testing
         try await activity.register(2, at: .minutesAgo(5), aliases: [.sample("orderId", "43")])
         try await activity.end()
         try await activity.age(by: "7 days")
-        // Not yet: it outlives its expiry by its retention.
+        // The retention begins at the expiry.
         #expect(try await activity.sweep(.tombstones) == 0)
         try await activity.age(by: "9 hours")
         #expect(try await activity.sweep(.tombstones) == 1)
         for table in ["activities", "token_values", "activity_aliases"] {
             #expect(try await activity.count("SELECT count(*) FROM \(unescaped: table)") == 0, "\(table)")
         }
-        // Nothing returns: what is that old has expired.
+        // Nothing returns, because observations of that age have expired.
         let problem = await activity.problem { try await activity.register(1, at: .minutesAgo(60 * 24 * 7)) }
         #expect(problem?.code == .activityExpired)
     }
@@ -148,7 +148,7 @@ import Testing
     @Test func `Events are removed by partition`() async throws {
         let activity = try await TestActivity.make()
         let registry = activity.database.registry
-        // The app's own came with it, for its first event already.
+        // The app's own partition was made with the app.
         #expect(try await registry.renewEventPartitions().made == 3)
         try await activity.register(1, at: .minutesAgo(5))
         #expect(try await activity.count("SELECT count(*) FROM events_default") == 0)
@@ -178,13 +178,13 @@ import Testing
         _ = try await database.registry.put(changes, for: bundleID, by: "test")
         changes.eventRetention = .seconds(60 * 86_400)
         _ = try await database.registry.change(changes, of: bundleID, by: "test")
-        // A call that says nothing of it needs no other day.
+        // A call without a retention needs no new partition.
         _ = try await database.registry.put(AppChanges(), for: bundleID, by: "test")
         #expect(try await database.count("SELECT count(*) FROM events_default") == 0)
         #expect(try await database.count("SELECT count(DISTINCT drop_on) FROM events") == 3)
     }
 
-    /// Making its partition would lock the table for the time that it takes to read the default one.
+    /// Creating its partition would lock the table while Postgres reads the default partition.
     @Test func `A day that began in the default partition stays there and is not tried again`() async throws {
         let database = try await TestDatabase.make()
         let bundleID = try await database.scope().app.bundleID
@@ -205,7 +205,7 @@ import Testing
         #expect(try await database.count("SELECT count(*) FROM events_default") == 3)
     }
 
-    /// Postgres prepares no text of several commands, and no node of Citus takes one.
+    /// Postgres cannot prepare a text with several commands, and Citus nodes refuse it.
     @Test func `Partitions are changed by one command at a time`() async throws {
         let database = try await TestDatabase.make()
         let partition = EventPartition(name: "events_20300101")
@@ -221,7 +221,7 @@ import Testing
 extension TestActivity {
     func sweep(_ task: SweepTask) async throws -> Int { try await database.registry.sweep(task, limit: 100, in: scope) }
 
-    /// Makes all that is stored so much older, events and feedback aside.
+    /// Makes all stored times older, except in events and feedback.
     func age(by interval: String) async throws {
         try await database.pool.withSession { session in
             try session.simple(
@@ -238,7 +238,7 @@ extension TestActivity {
     }
 }
 
-/// Runs something asynchronous from a connection's own thread, which may block.
+/// Runs asynchronous work from a connection's own thread, which may block.
 private final class Awaited<Value: Sendable>: @unchecked Sendable {
     private let done = DispatchSemaphore(value: 0)
     private var result: Result<Value, any Error>?

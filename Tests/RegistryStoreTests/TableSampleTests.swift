@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// Large tables are counted by samples, which cost the same however much there is and come near the truth.
+/// Large tables are counted by samples, with a constant cost and a small error.
 @Suite struct TableSampleTests {
     @Test func `A large registry is sampled`() async throws {
         let count = TestScale.isLong ? 1_000_000 : 100_000
@@ -17,7 +17,7 @@ import Testing
         }
         let counts = try await database.registry.counts(in: scope)
         let active = counts[.activities(.active)]
-        // Exact it would be exactly that.
+        // Only an exact count equals the number.
         #expect((count * 8 / 10...count * 12 / 10).contains(active) && active != count, "\(active)")
         #expect(counts.isEstimated)
         #expect(counts[.tokens(.update, .current)] == active)
@@ -43,7 +43,7 @@ import Testing
         #expect(counts[.activities(.active)] == 3 && counts[.tokens(.update, .current)] == 3 && !counts.isEstimated)
     }
 
-    /// Postgres may last have noted that a table was empty; counting must not read all of it for that.
+    /// Postgres may have analyzed an empty table; counting must not read the whole table because of that.
     @Test func `A table that grew is not counted as a small one`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()

@@ -5,7 +5,6 @@ import TestSupport
 
 @testable import RegistryStore
 
-/// One activity in a schema of its own, and what a test asks about it.
 struct TestActivity {
     let database: TestDatabase
     let scope: Scope
@@ -52,7 +51,6 @@ struct TestActivity {
         try await database.registry.activities(under: alias, limit: 100, in: scope).map(\.token)
     }
 
-    /// The problem that the call fails with, nil when it succeeds.
     func problem<Value>(_ call: () async throws -> Value) async -> Problem? {
         do {
             _ = try await call()
@@ -68,7 +66,7 @@ struct TestActivity {
         try await database.registry.life(of: id, events: 1, in: scope)?.retired.map(\.reason).sorted() ?? []
     }
 
-    /// When the row was last written, to the microsecond.
+    /// The time of the row's last write, in microseconds.
     func touchedAt() async throws -> String {
         try await column("SELECT touched_at::text FROM activities WHERE activity_id = \(id.rawValue)")[0]
     }
@@ -79,7 +77,6 @@ struct TestActivity {
 }
 
 extension TestDatabase {
-    /// How many tokens of activities would be handed out.
     func handedOut(in scope: Scope) async throws -> Int {
         try await count("SELECT count(*) FROM deliverable_activities c WHERE c.scope_id = \(scope.id)")
     }

@@ -5,12 +5,10 @@ import RegistryRules
 import RegistryStore
 import TestSupport
 
-/// One installation in a schema of its own or a shared one, and what a test asks about it.
 struct TestInstallation {
     let database: TestDatabase
     let scope: Scope
     let hash: InstallationHash
-    /// By whose right its calls are made.
     var claimant: Claimant = .any
 
     static let types = ["Delivery", "Match"].map { try! AttributesType($0) }
@@ -23,7 +21,7 @@ struct TestInstallation {
         return TestInstallation(database: database, scope: try await database.scope(), hash: .sample(number))
     }
 
-    /// In a schema that other parts of the test use too, and so with a hash and tokens of its own.
+    /// In a shared schema, with a hash and tokens of its own.
     static func make(sharing name: String, _ bytes: [UInt8]) async throws -> TestInstallation {
         let database = try await SharedDatabases.shared.database(name)
         return TestInstallation(
@@ -37,14 +35,12 @@ struct TestInstallation {
         TestInstallation(database: database, scope: scope, hash: .sample(number))
     }
 
-    /// The same, with calls by the right of a signed-in user.
     func asUser(_ subject: UTF8Text) -> TestInstallation {
         var phone = self
         phone.claimant = .subject(subject, hash)
         return phone
     }
 
-    /// The same, with calls by the right of the publishable key.
     var asClient: TestInstallation {
         var phone = self
         phone.claimant = .installation(hash)
@@ -99,7 +95,6 @@ struct TestInstallation {
 
     func record() async throws -> InstallationRecord? { try await database.registry.installation(hash, in: scope) }
 
-    /// The token that is handed out for a place.
     func token(in slot: TokenSlot = Self.delivery) async throws -> PushToken? {
         let sql: SQL = """
             SELECT token FROM deliverable_installation_tokens WHERE installation_hash = \(hash.bytes)
@@ -114,7 +109,6 @@ struct TestInstallation {
         try await database.registry.tokens(under: alias, kind, limit: 100, in: scope).map(\.token)
     }
 
-    /// Types of the events about this installation, in order.
     func events() async throws -> [String] {
         try await column(
             "SELECT type FROM events WHERE installation_hash = \(hash.bytes) AND activity_id IS NULL ORDER BY event_number"
@@ -125,7 +119,7 @@ struct TestInstallation {
         try await database.pool.withSession { try $0.execute(sql).decode(String.self) }
     }
 
-    /// Says that APNs answered 410, or that the value is quarantined.
+    /// Marks a value as dead by a 410, or as quarantined.
     func mark(_ token: Int, dead deadAt: Date? = nil, quarantined quarantinedAt: Date? = nil) async throws {
         try await database.run(
             """
@@ -152,7 +146,6 @@ struct TestInstallation {
         )
     }
 
-    /// The problem that the call fails with, nil when it succeeds.
     func problem<Value>(_ call: () async throws -> Value) async -> Problem? {
         do {
             _ = try await call()

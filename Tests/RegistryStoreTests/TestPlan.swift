@@ -4,7 +4,7 @@ import RegistryCore
 import RegistryStore
 import TestSupport
 
-/// A phone that is found by a user's name, an order that its activities are about, and what a test asks of plans about both.
+/// A phone with a user's name, and an order with activities, for plans about both.
 struct TestPlan {
     let phone: TestInstallation
     let order = Alias.sample(Alias.liveActivityKind.string, "order-42")
@@ -13,7 +13,6 @@ struct TestPlan {
     var database: TestDatabase { phone.database }
     var scope: Scope { phone.scope }
 
-    /// A phone with a start token, that bears the user's name.
     static func make(startToken: Int? = 1) async throws -> TestPlan {
         let plan = TestPlan(phone: try await TestInstallation.make())
         try await plan.phone.put([plan.user], at: nil)
@@ -21,14 +20,12 @@ struct TestPlan {
         return plan
     }
 
-    /// A request about the order on the user's phones.
     func request(_ planID: UTF8Text? = nil) -> PlanRequest {
         var request = PlanRequest(alias: order, to: [user], attributesType: TestInstallation.types[0])
         request.planID = planID
         return request
     }
 
-    /// The entries of a plan.
     func entries(
         _ planID: UTF8Text? = nil,
         by registry: Registry? = nil,
@@ -39,7 +36,6 @@ struct TestPlan {
         return try await (registry ?? database.registry).plan(request, in: scope, by: "sender").entries
     }
 
-    /// The one step of a plan.
     func step(
         _ planID: UTF8Text? = nil,
         by registry: Registry? = nil,
@@ -50,14 +46,12 @@ struct TestPlan {
         return entries[0].step
     }
 
-    /// The lease of a plan whose one step is to start.
     func start(_ planID: UTF8Text? = nil, by registry: Registry? = nil) async throws -> StartLease {
         let step = try await step(planID, by: registry)
         guard case .start(_, let lease) = step else { throw Unexpected(step: step) }
         return lease
     }
 
-    /// How many minutes there are until the back-off of the one step is over.
     func backOff() async throws -> Double {
         let step = try await step()
         guard case .wait(.backOff, let retryAt) = step else { throw Unexpected(step: step) }
@@ -69,12 +63,10 @@ struct TestPlan {
         var step: PlanStep?
     }
 
-    /// An activity of the phone that bears the order.
     func activity(_ id: String = "a-1") -> TestActivity {
         TestActivity(database: database, scope: scope, id: .sample(id))
     }
 
-    /// Registers an activity of the phone that bears the order.
     @discardableResult
     func register(_ id: String = "a-1", token: Int? = 11, at observedAt: Date? = nil) async throws -> TestActivity {
         let activity = activity(id)
@@ -92,21 +84,19 @@ struct TestPlan {
         return activity
     }
 
-    /// A full state in which one activity runs, or none.
     func tellFullState(_ item: ActivityRegistration?, as id: ActivityID = .sample("a-1"), at time: Date) async throws {
         let items = item.map { [FullState.Item(activityID: id, registration: $0)] } ?? []
         let state = FullState(observedAt: time, items: items)
         _ = try await database.registry.apply(state, of: phone.hash, in: scope, by: "test")
     }
 
-    /// Reports what APNs said to a start push.
     func report(_ status: Int, _ lease: StartLease, reason: String? = nil, token: Int = 1) async throws {
         var report = FeedbackReport(token: .sample(token), status: status, reason: reason)
         report.leaseID = lease.id
         _ = try await database.registry.apply([report], in: scope, by: "sender")
     }
 
-    /// Lets time pass for the leases, as if all about them had been so much earlier.
+    /// Advances the time for leases by making their times older.
     func pass(_ minutes: Int) async throws {
         let columns = ["leased_at", "leased_until", "failed_at", "retry_at", "released_at"]
         let passed = "'\(minutes) minutes'"
@@ -119,7 +109,6 @@ struct TestPlan {
         )
     }
 
-    /// Types of the events about leases, in order.
     func leaseEvents() async throws -> [String] {
         try await phone.column("SELECT type FROM events WHERE lease_id IS NOT NULL ORDER BY event_number")
     }
@@ -128,12 +117,10 @@ struct TestPlan {
 }
 
 extension PlanStep {
-    /// Why it is to wait; nil for other steps.
     var waitReason: PlanReason? {
         if case .wait(let reason, _) = self { reason } else { nil }
     }
 
-    /// The activity that is to be updated; nil for other steps.
     var updated: ResolvedActivity? {
         if case .update(let activity) = self { activity } else { nil }
     }

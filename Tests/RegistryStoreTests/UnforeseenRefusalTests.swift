@@ -6,10 +6,8 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Where a statement touches nothing, for no cause that Postgres knows of, nobody is told that it is done, nor that
-/// something was erased.
+/// A write that changes no row for an unknown cause fails; it is not reported as done or erased.
 @Suite struct UnforeseenRefusalTests {
-    /// A call that writes, and the table of which its first statement touches nothing.
     struct Call: CustomTestStringConvertible {
         let table: String
         let name: String
@@ -31,7 +29,7 @@ import Testing
         }
         let problem = await #expect(throws: Problem.self) { try await call.make(database.registry, scope) }
         #expect(problem?.code == .internalError)
-        // The control: without the trigger it is done.
+        // The control: without the trigger the call succeeds.
         try await database.pool.withSession { try $0.simple("DROP TRIGGER skip ON \(call.table)") }
         try await call.make(database.registry, scope)
     }

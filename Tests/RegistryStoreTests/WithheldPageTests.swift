@@ -5,11 +5,10 @@ import Testing
 
 @testable import RegistryStore
 
-/// Pages of an alias under which somebody keeps a crowd of activities whose tokens are withheld.
 @Suite(.timeLimit(.minutes(15))) struct WithheldPageTests {
     private static let alias = Alias.sample("orderId", "crowded")
 
-    /// So many withheld ones, and then some that are handed out.
+    /// The withheld activities come first.
     private static func make(withheld: Int, current: Int) async throws -> TestActivity {
         let first = try await TestActivity.make()
         try await first.database.addActivities(1...withheld, under: alias, at: .minutesAgo(5), in: first.scope)
@@ -63,7 +62,7 @@ import Testing
 
     @Test func `A plan continues behind ended activities, too`() async throws {
         let plan = try await TestPlan.make()
-        // They have expired, and nobody has written it down yet.
+        // These activities have expired without a sweep.
         let crowd = 1...(PlanUnit.mostBearers + 500)
         try await plan.database.addActivities(crowd, under: plan.order, at: .minutesAgo(600), in: plan.scope)
         try await plan.register(token: 11)

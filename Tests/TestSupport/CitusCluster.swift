@@ -3,11 +3,10 @@ import Foundation
 import PostgresDriver
 import RegistryStore
 
-/// A coordinator of Citus and its two workers, if Postgres has the extension.
+/// A Citus coordinator and two workers, if Postgres has the extension.
 package actor CitusCluster: TestServers {
     package static let shared = CitusCluster()
 
-    /// The connection strings of the servers of one cluster.
     struct Nodes: Sendable {
         let coordinator: String
         let workers: [String]
@@ -30,7 +29,7 @@ package actor CitusCluster: TestServers {
     package func make(_ name: String, isAlone: Bool) async throws -> String {
         let nodes = try await nodes()
         if isAlone {
-            // One after the other: two at once may write one row of a catalog, which Postgres calls an internal error.
+            // Sequentially, because two simultaneous changes of a catalog row fail with an internal error.
             let databases = Task { [making] in
                 _ = await making?.result
                 try await Self.makeDatabase(name, on: nodes)
@@ -42,13 +41,13 @@ package actor CitusCluster: TestServers {
         }
         let database = nodes.coordinator + (isAlone ? " dbname=\(name)" : "")
         let path = isAlone ? "public" : name
-        // Fewer shards are made sooner, and apps are on both workers anyway.
+        // Fewer shards are faster to create, and still put apps on both workers.
         let migrating = database + " options='-csearch_path=\(path) -ccitus.shard_count=4'"
         try await TestDatabase.withPool(migrating) { _ = try await SchemaMigrator(pool: $0).migrate(distributes: true) }
         return database + " options='-csearch_path=\(path)'"
     }
 
-    /// The database of a coordinator without workers, and that of a worker; neither has a table.
+    /// The databases of a coordinator without workers and of a worker, both without tables.
     package func undistributed() async throws -> (coordinator: String, worker: String) {
         let (nodes, name) = (try await nodes(), "lonely_\(UInt32.random(in: .min ... .max))")
         try await TestDatabase.run("CREATE DATABASE \(name)", on: nodes.coordinator)
@@ -88,7 +87,7 @@ package actor CitusCluster: TestServers {
         try await connect(nodes, database: name)
     }
 
-    /// Installs the extension in a database of all nodes, and adds the workers to the coordinator.
+    /// Installs the extension in a database on all nodes, and adds the workers to the coordinator.
     private static func connect(_ nodes: Nodes, database: String?) async throws {
         let suffix = database.map { " dbname=\($0)" } ?? ""
         for server in nodes.workers + [nodes.coordinator] {

@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension PushToken {
-    /// An invented token with this number in it.
     package static func sample(_ number: Int) -> PushToken {
         PushToken(
             bytes: withUnsafeBytes(of: UInt64(number).bigEndian) { Array($0) } + [UInt8](repeating: 0xAB, count: 72)
@@ -12,7 +11,7 @@ extension PushToken {
 }
 
 extension InstallationHash {
-    /// Different for each number below 65,536: 32 times the number's lowest byte, the second half changed by the next.
+    /// Different for each number below 65,536: the low byte, in the second half XOR the high byte.
     package static func sample(_ number: Int) -> InstallationHash {
         InstallationHash(bytes: (0..<32).map { UInt8(truncatingIfNeeded: $0 < 16 ? number : number ^ number >> 8) })
     }
@@ -50,7 +49,7 @@ extension ActivityRegistration {
 }
 
 extension Date {
-    /// Whole milliseconds.
+    /// Rounded to whole milliseconds.
     package static func minutesAgo(_ minutes: Double) -> Date {
         Date(
             timeIntervalSinceReferenceDate: (Date().timeIntervalSinceReferenceDate * 1000).rounded() / 1000 - minutes
@@ -60,7 +59,6 @@ extension Date {
 }
 
 extension Registry {
-    /// Registers an activity with an invented token.
     package func registerSample(_ id: String, token: Int, minutesAgo minutes: Double? = nil, in scope: Scope)
         async throws
     {

@@ -1,14 +1,13 @@
 import Foundation
 import Synchronization
 
-/// Ports for programs that need seconds until they listen.
+/// Ports for programs that take seconds until they listen.
 package enum FreePort {
     private struct NoneIsFree: Error {}
 
     private static let next = Atomic(Int.random(in: 10_000..<25_000))
 
-    /// An unused port, which the kernel does not give to outgoing connections, and which no other test of this process
-    /// gets.
+    /// An unused port outside the kernel's range for outgoing connections. No other test of this process gets it.
     package static func take() throws -> Int {
         for _ in 0..<100 {
             let port = next.add(1, ordering: .relaxed).oldValue

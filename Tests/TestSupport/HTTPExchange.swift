@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// The response to a request that was sent exactly as given, on a connection of its own: after some refusals the service closes it.
+/// Sends a request unchanged on its own connection, because the service closes the connection after some refusals.
 package struct HTTPExchange: Sendable {
     package let status: Int
     package let fields: HTTPFields
@@ -24,7 +24,7 @@ package struct HTTPExchange: Sendable {
         for field in fields { head += "\(field.name.rawName): \(field.value)\r\n" }
         if let body { head += "Content-Length: \(body.count)\r\n" }
         let request = Array((head + "\r\n").utf8) + (body ?? [])
-        // A thread of its own may block; those of the tasks are needed by the service.
+        // Blocks its own thread, because the service needs the threads of tasks.
         let response: [UInt8] = try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(
@@ -61,7 +61,6 @@ package struct HTTPExchange: Sendable {
         body = fields[.transferEncoding] == "chunked" ? Self.joined(rest) : Array(rest)
     }
 
-    /// The bytes of the chunks.
     private static func joined(_ chunks: ArraySlice<UInt8>) -> [UInt8] {
         var (rest, joined) = (chunks, [UInt8]())
         while let end = rest.firstRange(of: [0x0D, 0x0A]),

@@ -1,18 +1,18 @@
 import Dispatch
 import PostgresDriver
 
-/// A transaction that keeps its locks until its release, on its own thread; then it is rolled back, unless it
+/// A transaction on its own thread that keeps its locks until its release, and then rolls back, or commits with
 /// `commits`.
 package final class HeldTransaction: Sendable {
     private struct Released: Error {}
 
-    /// Finds the sessions that wait for the locks. On Citus they wait on the worker with the rows.
+    /// Finds the sessions that wait for the locks. On Citus they wait on the worker that has the rows.
     private let waiters: SQL
     private let database: TestDatabase
     private let end: DispatchSemaphore
     private let task: Task<Void, any Error>
 
-    /// Returns once the statement has its locks.
+    /// Returns when the statement has its locks.
     package init(_ statement: SQL, in database: TestDatabase, commits: Bool = false) async throws {
         let end = DispatchSemaphore(value: 0)
         let (began, begin) = AsyncThrowingStream.makeStream(of: SQL.self)
@@ -21,7 +21,7 @@ package final class HeldTransaction: Sendable {
                 try await database.pool.withSession(.never, timeout: .seconds(1800)) { session in
                     let isDistributed = session.isDistributed
                     try session.transaction { transaction in
-                        // Others may reach its locks later than a session may be idle.
+                        // Other transactions may reach the locks after the idle timeout of this session.
                         _ = try transaction.execute(
                             "SELECT set_config('idle_in_transaction_session_timeout', '0', true)"
                         )

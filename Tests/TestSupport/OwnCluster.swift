@@ -5,19 +5,18 @@ import PostgresDriver
 import RegistryCore
 import RegistryStore
 
-/// A cluster for one test, which may stop, change and restart it.
 package struct OwnCluster: Sendable {
-    /// The directory of its files; `data` is Postgres's own directory.
+    /// The directory of the cluster's files; Postgres uses its subdirectory `data`.
     package let directory: URL
 
     package init() {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("cluster-\(UUID().uuidString)")
     }
 
-    /// Copies the stopped cluster as its future standby.
+    /// Copies the stopped cluster as a standby.
     package func standby() async throws -> OwnCluster {
         let copy = OwnCluster()
-        // With the owner, who differs from root.
+        // Keeps the owner, who differs from root.
         try await Shell.run(
             #"cp -a "$from" "$to" && cp -a "$to/data/PG_VERSION" "$to/data/standby.signal""#,
             ["from": directory.path, "to": copy.directory.path]
@@ -40,7 +39,7 @@ package struct OwnCluster: Sendable {
         let result: Result<Value, any Error>
         do {
             if let location { try await Self.promote(pool, at: UTF8Text(location)) }
-            // It answers readers before it has recovered.
+            // The server accepts readers during its recovery.
             try await until {
                 try await pool.withSession { try $0.execute("SELECT NOT pg_is_in_recovery()")[0].decode(Bool.self) }
             }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A TCP connection to this machine, for input that no HTTP client sends.
+/// A TCP connection to this machine, for input that HTTP clients cannot send.
 package final class RawConnection: Sendable {
     private let descriptor: Int32
 
     /// - Parameters:
-    ///   - source: the last number of its own address, 127.0.0.1 by default.
-    ///   - receiveBuffer: of the kernel, in bytes; small for a slow reader.
+    ///   - source: the last number of the local address, 127.0.0.1 by default.
+    ///   - receiveBuffer: the size of the kernel's buffer in bytes; small for a slow reader.
     package init(port: Int, from source: UInt8 = 1, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBuffer {
@@ -42,7 +42,7 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Repeats the bytes while the other side takes them.
+    /// Repeats the bytes while the peer reads them.
     ///
     /// - Returns: the number of bytes sent.
     package func send(_ bytes: [UInt8], times: Int) async -> Int {
@@ -59,14 +59,13 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Sends a byte at a time until the other side has closed.
+    /// Sends a byte at a time until the peer closes the connection.
     package func trickle(every pause: Duration) {
         Thread.detachNewThread { [self] in
             while Glibc.send(descriptor, "y", 1, Int32(MSG_NOSIGNAL)) > 0 { usleep(UInt32(pause / .microseconds(1))) }
         }
     }
 
-    /// Ends both directions.
     package func finish() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Resets the connection (RST).
@@ -77,9 +76,7 @@ package final class RawConnection: Sendable {
 
     package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Takes only the first bytes.
-    ///
-    /// - Returns: their number; 0 at the end.
+    /// - Returns: the number of bytes read; 0 at the end.
     package func take(most: Int) async -> Int {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
@@ -89,12 +86,12 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Reads until the other side closes, or the input ends with a text.
+    /// Reads until the peer closes the connection, or the input ends with a text.
     package func read(until end: String? = nil) async -> String {
         await read { text in end.map { text.suffix($0.utf8.count).elementsEqual($0.utf8) } ?? false }
     }
 
-    /// Reads until the other side closes, or the input contains a text.
+    /// Reads until the peer closes the connection, or the input contains a text.
     package func read(past mark: String) async -> String {
         await read { text in String(decoding: text, as: UTF8.self).contains(mark) }
     }
@@ -107,7 +104,7 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Blocks until the other side closes, or the input is enough.
+    /// Blocks until the peer closes the connection, or the input is sufficient.
     func readAll(_ isEnough: ([UInt8]) -> Bool = { _ in false }) -> [UInt8] {
         var (text, chunk) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
         while true {

@@ -5,7 +5,7 @@ package final class RecordedLog: Sendable {
     private let recorded = Mutex<[String]>([])
     package init() {}
 
-    /// Of each entry the message, then the metadata of its logger and its own.
+    /// For each entry, the message, the logger's metadata and the entry's metadata.
     package var lines: [String] { recorded.withLock(\.self) }
     package var text: String { lines.joined(separator: "\n") }
 

@@ -1,4 +1,4 @@
-/// Equal seeds give equal numbers (SplitMix64), so that a failure can be repeated.
+/// SplitMix64. Equal seeds give equal numbers, so failures can be repeated.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
     package init(seed: UInt64) { state = seed }

@@ -1,9 +1,9 @@
 import Logging
 import ServiceLifecycle
 
-/// Runs a server on a port of this machine during the closure, which gets the port.
+/// Runs a server on a local port during the closure.
 ///
-/// - Parameter make: makes the server, which must call the closure with its port once it accepts connections.
+/// - Parameter make: makes the server, which must call the closure with its port when it accepts connections.
 package func serve<Value>(
     _ make: (_ onServing: @escaping @Sendable (_ port: Int) async -> Void) throws -> any Service,
     _ body: (_ port: Int) async throws -> Value

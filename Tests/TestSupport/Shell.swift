@@ -6,7 +6,7 @@ package enum Shell {
         let description: String
     }
 
-    /// - Throws: its output, if it fails.
+    /// - Throws: the script's output, if the script fails.
     package static func run(_ script: String, _ variables: [String: String] = [:]) async throws {
         let shell = Process()
         let output = Pipe()
@@ -29,7 +29,7 @@ package enum Shell {
 }
 
 extension TestDatabase {
-    /// In the script, `$bin` is the directory of the programs of this Postgres, and `$database` connects to this one.
+    /// In the script, `$bin` is the directory of Postgres's programs, and `$database` is the connection string.
     package func shell(_ script: String, _ variables: [String: String] = [:]) async throws {
         let programs = try await pool.withSession { session in
             try session.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'")[0].decode(String.self)

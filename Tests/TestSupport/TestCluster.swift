@@ -5,19 +5,17 @@ import PostgresDriver
 import RegistryStore
 import Synchronization
 
-/// Servers of this test process with databases for tests.
 package protocol TestServers: Sendable {
-    /// Makes a schema, or with `isAlone` a database, with the registry's tables.
+    /// Creates a schema, or with `isAlone` a database, with the registry's tables.
     ///
     /// - Returns: the connection string.
     func make(_ name: String, isAlone: Bool) async throws -> String
 }
 
-/// One Postgres; it is stopped and removed when the process exits.
 package actor TestCluster: TestServers {
     package static let shared = TestCluster()
 
-    /// The default servers: one Postgres, or Citus if `PUSHREG_TEST_CITUS` is `1`.
+    /// One Postgres, or Citus if `PUSHREG_TEST_CITUS` is `1`.
     package static var usual: any TestServers {
         ProcessInfo.processInfo.environment["PUSHREG_TEST_CITUS"] == "1" ? CitusCluster.shared : shared
     }
@@ -40,7 +38,6 @@ package actor TestCluster: TestServers {
     }
 }
 
-/// Stopped and removed when the process exits.
 enum TestServer {
     static func open(_ directory: String, _ settings: [String: String]) async throws -> EmbeddedPostgres {
         let isFirst = directories.withLock { directories in
@@ -61,7 +58,7 @@ enum TestServer {
     private static let directories = Mutex<[String]>([])
     private static let processes = Mutex<[pid_t]>([])
 
-    /// No asynchronous code runs at exit: kill and remove.
+    /// Asynchronous code cannot run at exit.
     private static func removeAll() {
         for process in processes.withLock({ $0 }) { kill(process, SIGQUIT) }
         for directory in directories.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: directory) }
@@ -69,7 +66,6 @@ enum TestServer {
 }
 
 extension TestDatabase {
-    /// Runs a script on its own connection, without the registry's settings.
     static func run(_ script: String, on connectionString: String) async throws {
         let configuration = PostgresConfiguration(connectionString: connectionString, statementTimeout: .zero)
         let pool = PostgresPool(configuration: configuration)

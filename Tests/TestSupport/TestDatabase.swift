@@ -5,18 +5,18 @@ import PostgresDriver
 import RegistryCore
 import RegistryStore
 
-/// A schema for one test, in temporary servers shared by the test process.
+/// A schema for one test, in the shared temporary servers.
 package struct TestDatabase: Sendable {
     package let connectionString: String
     package let pool: PostgresPool
     package let registry: Registry
 
-    /// Makes a migrated schema.
+    /// Creates a migrated schema.
     ///
     /// - Parameters:
-    ///   - isAlone: whether it has its own database, too. In a shared one an open transaction of another test keeps
-    ///     dead rows here.
-    ///   - keepsPlans: whether its connections keep their plans as long as Postgres does, instead of ten seconds.
+    ///   - isAlone: whether it has its own database. In a shared database, open transactions of other tests keep dead
+    ///     rows.
+    ///   - keepsPlans: whether connections keep their plans as long as Postgres does, instead of ten seconds.
     package static func make(
         maximumConnections: Int = 8,
         requestTimeout: Duration = .seconds(240),
@@ -29,7 +29,7 @@ package struct TestDatabase: Sendable {
         let lifetime = keepsPlans ? nil : Duration.seconds(10)
         let (url, connections) = (connectionString, maximumConnections)
         let pool = Self.pool(url, connections: connections, timeout: requestTimeout, planLifetime: lifetime)
-        // For tests that let time pass: as a difference it would depend on the time zone, which Citus rejects in
+        // For tests that advance the time. A subtraction would depend on the time zone, which Citus rejects in
         // assignments.
         try await pool.withSession { session in
             try session.simple(
@@ -43,15 +43,12 @@ package struct TestDatabase: Sendable {
     }
 
     /// Simulates another instance of the service.
-    ///
-    /// - Parameter isSilent: whether it logs nothing.
     package func anotherRegistry(maximumConnections: Int = 8, isSilent: Bool = false) -> Registry {
         let pool = Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(240))
         let logger = isSilent ? Logger(label: "store") { _ in SwiftLogNoOpLogHandler() } : Logger(label: "store")
         return Registry(pool: pool, logger: logger)
     }
 
-    /// Makes a migrated schema with the app `com.example.food`.
     package static func withScope() async throws -> (TestDatabase, Scope) {
         let database = try await make()
         return (database, try await database.scope())
@@ -65,7 +62,6 @@ package struct TestDatabase: Sendable {
         Scope(app: try await registry.put(changes, for: BundleID(bundleID), by: "test").app, environment: environment)
     }
 
-    /// The number in a query's result; the query may take long.
     package func count(_ sql: SQL) async throws -> Int {
         try await pool.withSession { session in
             try session.pipeline(["SELECT set_config('statement_timeout', '0', true)", sql])[1][0].decode(Int.self)

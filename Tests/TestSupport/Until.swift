@@ -1,11 +1,10 @@
-/// The time limit of ``until(_:file:line:_:)`` passed.
 struct NeverCameTrue: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Waits until a condition holds, with a short pause between two checks.
+/// Waits until a condition holds, with short pauses between the checks.
 ///
-/// - Throws: an error with the caller's place if it does not hold within the limit, and the condition's error.
+/// - Throws: an error with the caller's place after the limit, and the errors of the condition.
 package func until(
     _ limit: Duration = .seconds(60),
     file: StaticString = #fileID,

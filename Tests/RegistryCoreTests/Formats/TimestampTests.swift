@@ -73,7 +73,8 @@ import Testing
         let formatter = ISO8601DateFormatter()
         var generator = SeededGenerator(seed: 4)
         for _ in 0..<10_000 {
-            // From 1600 to 9999, in whole seconds: of fractions that formatter loses a millisecond at times.
+            // From 1600 to 9999, in whole seconds, because Foundation's formatter sometimes loses a millisecond of a
+            // fraction.
             let seconds = Int64.random(in: -11_676_096_000..<253_402_300_800, using: &generator)
             let date = Date(timeIntervalSince1970: Double(seconds))
             let text = formatter.string(from: date)
@@ -85,7 +86,7 @@ import Testing
     @Test func `10,000 random microseconds come back exactly, with any offset`() throws {
         var generator = SeededGenerator(seed: 5)
         for _ in 0..<10_000 {
-            // From 1729 to 2273, where a Double tells microseconds apart.
+            // From 1729 to 2273, the range in which a `Double` has microseconds.
             let instant = Instant(
                 seconds: .random(in: -8_589_934_591..<8_589_934_591, using: &generator),
                 microseconds: .random(in: 0..<1_000_000, using: &generator)
@@ -103,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `Every day from 0001 to 9999 follows the one before`() {
+    @Test func `Every day from 0001 to 9999 follows the day before`() {
         var expected = CivilDay(year: 1, month: 1, day: 1)
         let first = expected.daysSinceReference
         var failures = 0

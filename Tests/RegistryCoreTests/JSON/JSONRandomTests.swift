@@ -17,14 +17,12 @@ import Testing
         }
     }
 
-    /// Has Foundation read what we wrote, and reads what it wrote.
     private static func throughFoundation(_ value: JSONValue) throws -> JSONValue {
         let object = try JSONSerialization.jsonObject(with: Data(value.jsonBytes), options: .fragmentsAllowed)
         let text = try JSONSerialization.data(withJSONObject: object, options: [.fragmentsAllowed, .prettyPrinted])
         return try JSONParser.parse(text)
     }
 
-    /// Foundation and the canonical form write 1.0 as 1.
     private static func isSame(_ left: JSONValue, _ right: JSONValue) -> Bool {
         switch (left, right) {
         case (.array(let left), .array(let right)):
@@ -51,7 +49,7 @@ import Testing
         #expect((1000..<49_000).contains(accepted), "\(accepted)")
     }
 
-    /// The value, or nil for a syntax error that lies within the text.
+    /// The value, or nil for a syntax error inside the text.
     private static func outcome(of bytes: [UInt8]) throws -> JSONValue? {
         do throws(JSONSyntaxError) {
             return try JSONParser.parse(bytes)
@@ -96,7 +94,7 @@ import Testing
         ("many unclosed strings", { "[" + String(repeating: "\"", count: 1 << 20) }, false),
     ]
 
-    // Of a megabyte a quadratic step would take hours, so that this limit tells without measuring.
+    // Quadratic time would be hours for a megabyte, so the suite's time limit detects it.
     @Test(arguments: large.indices) func `A megabyte takes linear time`(index: Int) throws {
         let bytes = Array(Self.large[index].text().utf8)
         let value = try? JSONParser.parse(bytes)

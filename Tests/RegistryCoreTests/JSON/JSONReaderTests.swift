@@ -12,7 +12,7 @@ import Testing
         return json.faults.map { "\($0.pointer) \($0.detail)" }
     }
 
-    @Test func `Reads every type, required or optional`() {
+    @Test func `Every type is read, required or optional`() {
         let value: JSONValue = [
             "s": "x", "b": true, "i": 7, "n": 1.5, "t": "1970-01-01T00:00:01Z", "d": "PT8H", "o": ["a": 1], "c": "red",
             "a": ["x", "y"],
@@ -52,7 +52,7 @@ import Testing
         #expect(required == Array(repeating: "/k is required", count: 4))
     }
 
-    @Test func `Names every fault at once`() {
+    @Test func `All faults are named at once`() {
         let found = faults([
             "s": 1, "b": "x", "i": 1.5, "n": "1", "t": "now", "d": "P1M", "o": [], "a": [:], "c": "blue",
         ]) { json in
@@ -93,7 +93,7 @@ import Testing
         #expect(found == ["/a must be an integer from 1 to 1000", "/d must be an integer from 1 to 1000"])
     }
 
-    @Test func `What an initialiser throws is a fault of the member`() {
+    @Test func `An error thrown by an initialiser is a fault of the member`() {
         func even(_ text: String) throws(JSONFaultReason) -> String {
             guard text.utf8.count.isMultiple(of: 2) else { throw JSONFaultReason("must have an even length") }
             return text
@@ -123,7 +123,7 @@ import Testing
         #expect(found == Array(repeating: "/list must hold at most 2 elements", count: 2))
     }
 
-    @Test func `One value stands for an array of one`() {
+    @Test func `A single value is read as an array`() {
         let found = faults(["a": "x", "b": ["x", "y"], "c": 1, "d": ["x", 2], "e": []]) { json in
             let read = json.object.keys.map { json.oneOrMore($0, each: String.read) }
             #expect(read == [["x"], ["x", "y"], [], ["x"], []])
@@ -131,7 +131,7 @@ import Testing
         #expect(found == ["/c must be a string", "/d/1 must be a string"])
     }
 
-    @Test func `Faults of nested objects come up with their whole pointer`() {
+    @Test func `Faults of nested objects have their whole pointer`() {
         let found = faults(["a": ["b/c": ["d~e": 1]], "i": 1]) { json in
             _ = json.optionalNested("a") { json in
                 json.optionalNested("b/c") { json in json.string("d~e") }

@@ -88,7 +88,7 @@ import Testing
 }
 
 extension JSONValueTests {
-    /// The form that is measured at the entrance is the one that is kept: `jsonb` writes the digits of whole numbers out.
+    /// The measured form is the stored form: `jsonb` writes out the digits of whole numbers.
     @Test(arguments: [
         ("1e18", "1000000000000000000"), ("-1E18", "-1000000000000000000"), ("5.0", "5"), ("1E5", "100000"),
         ("1.50", "1.5"), ("0.1", "0.1"), ("-0", "0"), ("-0.0", "0"), ("0e5", "0"), ("1e19", "1e+19"),
@@ -110,7 +110,7 @@ extension JSONValueTests {
         func metadata(_ count: Int) throws -> JSONValue {
             try JSONParser.parse("{\"a\":[\(repeatElement("1e18", count: count).joined(separator: ","))]}")
         }
-        // 8 bytes around them, and 20 for each but the last.
+        // 8 bytes for the outer members, and 20 for each element but the last.
         #expect(try Metadata(metadata(102)).canonicalJSON.count == 2047)
         #expect(throws: JSONFaultReason.self) { try Metadata(metadata(103)) }
         #expect(try Metadata(stored: metadata(280)).canonicalJSON.count == 5607)

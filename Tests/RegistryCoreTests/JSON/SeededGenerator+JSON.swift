@@ -8,26 +8,24 @@ extension SeededGenerator {
         "\u{2028}", "\u{FFFD}", "\u{FFFF}", "😀", "\u{10FFFF}",
     ]
 
-    /// A short text of characters that are easily got wrong, none of which combine.
+    /// A short text of difficult characters, without combining ones.
     mutating func text() -> String {
         var text = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: 0...12, using: &self) { text.append(Self.scalars.randomElement(using: &self)!) }
         return String(text)
     }
 
-    /// A finite number of any magnitude.
     mutating func number() -> Double {
         let number = Double(bitPattern: next())
         return number.isFinite && Bool.random(using: &self) ? number : Double.random(in: -1000...1000, using: &self)
     }
 
-    /// An integer, often a small or an extreme one.
     mutating func integer() -> Int64 {
         [Int64.random(in: .min ... .max, using: &self), .random(in: -9...9, using: &self), .min, .max]
             .randomElement(using: &self)!
     }
 
-    /// A value that nests up to the depth.
+    /// - Parameter depth: the maximum depth of nesting.
     mutating func value(depth: Int) -> JSONValue {
         switch Int.random(in: 0..<(depth > 0 ? 8 : 5), using: &self) {
         case 0: return .null

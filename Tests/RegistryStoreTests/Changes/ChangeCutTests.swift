@@ -7,17 +7,15 @@ import Testing
 
 @testable import RegistryStore
 
-/// Readers of the same events while writers commit them in another order than they were numbered in: only a cut between two
-/// snapshots loses nothing, and leaves the changes of one key in their order.
+/// Events are committed in another order than their numbers: only a cut between two snapshots loses no event and keeps
+/// the order of each key.
 @Suite(.timeLimit(.minutes(30))) struct ChangeCutTests {
-    /// An event of a test: the key that it is about, and how often that had been changed.
     private struct Told: Hashable {
         let number: Int64
         let key: Int
         let revision: Int
     }
 
-    /// Said once all writers are done.
     private final class End: Sendable {
         private let state = Mutex(false)
         var hasCome: Bool { state.withLock { $0 } }
@@ -27,7 +25,6 @@ import Testing
     private static let keys = 20
     private static let writers = 6
 
-    /// A reader's way: what it keeps, and what it reads next.
     private enum Reader: String, CaseIterable {
         case cut, greaterNumbers, belowTheHorizon
     }
@@ -39,7 +36,7 @@ import Testing
             try session.simple(
                 "CREATE TABLE counters (app bigint, key int, revision int NOT NULL DEFAULT 0, PRIMARY KEY (app, key))"
             )
-            // On Citus beside the events, as all that the service writes with them is.
+            // On Citus, colocated with the events, like all tables of the service.
             if session.isDistributed {
                 _ = try session.execute(
                     "SELECT create_distributed_table('counters', 'app', colocate_with => 'activities'::regclass::text)"
@@ -53,17 +50,18 @@ import Testing
         let all = try await Self.all(database, scope)
         #expect(all.count > Self.writers * 100)
         let cut = found[.cut] ?? []
-        #expect(Set(cut) == Set(all), "\(all.count - Set(cut).count) are lost")
-        #expect(cut.count == Set(cut).count, "some are told twice")
+        #expect(Set(cut) == Set(all), "\(all.count - Set(cut).count) events are lost")
+        #expect(cut.count == Set(cut).count, "some events are read twice")
         #expect(Self.inversions(cut) == 0)
-        // The controls: what one would write first loses events, and what one would write next turns the order round.
+        // The controls: reading greater numbers loses events, and reading below the oldest open transaction breaks
+        // their order.
         let naive = found[.greaterNumbers] ?? []
-        #expect(Set(naive).count < all.count, "a reader of greater numbers must lose some, or the test shows nothing")
-        // It reads nothing while any transaction of the server is open, such as those of other tests.
+        #expect(Set(naive).count < all.count, "the control with greater numbers lost no events")
+        // This reader waits while any transaction of the server is open, such as one of another test.
         let horizon = found[.belowTheHorizon] ?? []
         #expect(
             Self.inversions(horizon) > 0 || Set(horizon).count < all.count,
-            "a reader by transaction ids must turn some round or wait, or the test shows nothing"
+            "the control with transaction ids neither lost nor reordered events"
         )
         print(
             "figure: of \(all.count) events lost by greater numbers: \(all.count - Set(naive).count); out of order by",
@@ -90,7 +88,6 @@ import Testing
         try await open.release()
     }
 
-    /// Writes with several writers while every reader reads; then all read to the end.
     private static func play(_ database: TestDatabase, _ scope: Scope, rounds: Int) async throws -> [Reader: [Told]] {
         let end = End()
         let start = try await database.registry.presentChangePosition()
@@ -114,7 +111,8 @@ import Testing
         }
     }
 
-    /// One transaction of one to three keys. It has its id before it waits for a row; some are undone, some are slow.
+    /// A transaction about one to three keys, which gets its id before it waits for rows. Some roll back, some are
+    /// slow.
     private static func write(
         _ database: TestDatabase,
         _ scope: Scope,
@@ -212,7 +210,7 @@ import Testing
         return Told(number: number, key: parts.first ?? 0, revision: parts.last ?? 0)
     }
 
-    /// How many changes of a key are told behind a later one of the same key.
+    /// The number of changes that follow a later change of their key.
     private static func inversions(_ told: [Told]) -> Int {
         var (last, count): ([Int: Int], Int) = ([:], 0)
         for one in told {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import RegistryStore
 
-/// Positions that are of no use any more are told apart from those that are.
 @Suite(.timeLimit(.minutes(15))) struct ChangePositionCheckTests {
     private static func problem(
         _ root: TestActivity,
@@ -96,7 +95,7 @@ import Testing
         }
         let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(1))
         _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
-        // Once while a transaction keeps the bound of what is read where it is, and once without.
+        // First while an open transaction keeps the bound at its position, then without.
         for isOpen in [true, false] {
             var (pages, found, place) = (0, [Change](), position)
             while true {

@@ -4,7 +4,6 @@ import Testing
 
 @testable import RegistryStore
 
-/// Positions of the change feed as texts, and what moves them.
 @Suite(.timeLimit(.minutes(5))) struct ChangePositionTests {
     private static let database = ChangePosition.Database(
         system: 7_345_678_901_234_567_890,
@@ -41,7 +40,7 @@ import Testing
         for position in Self.positions() { #expect(try ChangePosition(position.text) == position) }
     }
 
-    @Test func `A number that nothing can be added to is refused`() {
+    @Test func `A number too large to be incremented is refused`() {
         for number in [1 << 62, Int64.max] {
             var position = Self.positions()[3]
             position.page = position.page.map { ChangePosition.Page(upper: $0.upper, last: number) }
@@ -78,9 +77,9 @@ import Testing
         let now = Self.moment(100, 120, running: [100, 115], number: 60)
         let mark = ChangePosition.Mark(transaction: 109, number: 50)
         var position = ChangePosition(database: Self.database, now: now, mark: mark, fallback: 20)
-        #expect(position.low == 40 && !position.needsMark, "transaction 100 runs still")
+        #expect(position.low == 40 && !position.needsMark, "transaction 100 is still running")
         position = position.moved(to: Self.moment(109, 130, running: [109], number: 70))
-        #expect(position.low == 40, "so does 109")
+        #expect(position.low == 40, "transaction 109 is still running")
         position = position.moved(to: Self.moment(110, 140, running: [110], number: 80))
         #expect(position.low == 50)
         #expect(position.needsMark)
@@ -88,7 +87,7 @@ import Testing
         position = position.moved(to: Self.moment(145, 150, number: 90))
         #expect(position.low == 50)
         position = position.moved(to: Self.moment(146, 160, number: 80))
-        #expect(position.low == 80 && !position.needsMark, "nothing was drawn since")
+        #expect(position.low == 80 && !position.needsMark, "no number was drawn meanwhile")
     }
 
     @Test(arguments: ["10:10:", "10:20:10,13,19"])

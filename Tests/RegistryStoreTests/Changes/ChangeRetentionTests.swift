@@ -5,11 +5,9 @@ import Testing
 
 @testable import RegistryStore
 
-/// Events are dropped while somebody holds a position from before them: they are told, and begin anew.
 @Suite(.timeLimit(.minutes(15))) struct ChangeRetentionTests {
     private let alias = Alias.sample("orderId", "o")
 
-    /// The day of all events comes, and a sweep drops them.
     private func dropAll(_ database: TestDatabase, byPartition: Bool) async throws {
         try await database.pool.withSession { session in
             if byPartition {
@@ -64,7 +62,7 @@ import Testing
         var cache = try await FollowingCache(of: [alias], on: database.registry, in: scope)
         try await register(1, database, scope)
         #expect(try await cache.follow() == ["available"])
-        // Another app's are nobody's loss here.
+        // Dropped events of another app do not invalidate a position.
         try await register(1, database, other)
         try await dropAll(database, byPartition: true)
         try await register(2, database, scope)

@@ -6,7 +6,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Positions of the change feed after a database was restored: whoever follows is told, and begins anew.
 @Suite(.timeLimit(.minutes(15))) struct FeedResetTests {
     private static func register(_ number: Int, _ alias: Alias? = nil, on registry: Registry) async throws -> Scope {
         let app = try await registry.put(AppChanges(), for: BundleID("com.example.food"), by: "test").app
@@ -39,7 +38,7 @@ import Testing
             let scope = try await Self.register(2, on: registry)
             #expect(try await Self.follow(position, on: registry, in: scope) == "available")
         }
-        // As a backup is restored and as a standby is promoted: the server recovers, and goes on on a timeline of its own.
+        // Like a restored backup or a promoted standby, the server recovers and continues on its own timeline.
         let signal = cluster.directory.appendingPathComponent("data/recovery.signal")
         try Data().write(to: signal)
         try await cluster.run(settings: ["restore_command": "false"]) { registry, _ in
@@ -51,7 +50,7 @@ import Testing
         }
     }
 
-    /// A standby of the true primary, which has all that the primary had: nobody can know that.
+    /// The standby has all data of the primary, but the service cannot know that.
     @Test func `A position is refused at a promoted standby, where a cache begins again and is right`() async throws {
         let cluster = OwnCluster()
         defer { cluster.remove() }
@@ -73,7 +72,7 @@ import Testing
             }
             return (position, cache)
         }
-        // The control: at the old primary both are as good as ever.
+        // The control: at the old primary both positions are still valid.
         try await cluster.run { registry, _ async throws in
             #expect(try await Self.follow(position, on: registry, in: scope) == "available")
             var cache = cache.moved(to: registry)
@@ -82,7 +81,6 @@ import Testing
         }
     }
 
-    /// An old position is refused, and a cache that begins anew is right at once and after the next change.
     private static func beginAnew(
         _ position: ChangePosition,
         _ alias: Alias,
@@ -125,7 +123,6 @@ import Testing
         let position = try await database.registry.presentChangePosition()
         #expect(try await Self.follow(position, on: database.registry, in: scope) == "")
         await database.pool.shutdown()
-        // The same rows, and numbers that go on.
         let administration = try await TestDatabase.make(maximumConnections: 1)
         let name = try #require(database.connectionString.split(separator: "=").last).description
         _ = try await administration.pool.withSession { try $0.simple("CREATE DATABASE \(name)_copy TEMPLATE \(name)") }

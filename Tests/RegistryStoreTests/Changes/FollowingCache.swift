@@ -2,9 +2,8 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// A sender's cache of what aliases name, which only follows the change feed and resolves anew what it names.
+/// A sender's cache, which follows the change feed and resolves the aliases of each change.
 struct FollowingCache {
-    /// All that a sender gets for an alias, without the times that a confirmation moves.
     struct Entry: Hashable {
         struct Activity: Hashable {
             let id: ActivityID
@@ -42,21 +41,18 @@ struct FollowingCache {
     private(set) var entries: [Alias: Entry] = [:]
     private var position: ChangePosition
 
-    /// Takes a position, resolves, and follows.
     init(of aliases: [Alias], on registry: Registry, in scope: Scope) async throws {
         (self.registry, self.scope) = (registry, scope)
         position = try await registry.presentChangePosition()
         for alias in aliases { entries[alias] = try await Self.resolve(alias, on: registry, in: scope) }
     }
 
-    /// The same cache, which follows at another instance from now on.
     func moved(to registry: Registry) -> FollowingCache {
         var moved = self
         moved.registry = registry
         return moved
     }
 
-    /// All that the cache has otherwise than resolve, on any registry of the database.
     func differences(from registry: Registry) async throws -> [String] {
         var found: [String] = []
         for (alias, entry) in entries {
@@ -66,8 +62,6 @@ struct FollowingCache {
         return found
     }
 
-    /// Reads the feed to its end, by small pages.
-    ///
     /// - Returns: the types of the changes.
     mutating func follow(limit: Int = 3) async throws -> [String] {
         var (types, hasMore): ([String], Bool) = ([], true)
@@ -78,7 +72,7 @@ struct FollowingCache {
                 for alias in entries.keys where Self.isNamed(alias, by: change) || entries[alias]?.names(change) == true
                 { entries[alias] = try await Self.resolve(alias, on: registry, in: scope) }
             }
-            // As callers do: nothing but its text is kept.
+            // Keeps only the position's text, like callers.
             position = try ChangePosition(page.position.text)
             hasMore = page.hasMore
         }

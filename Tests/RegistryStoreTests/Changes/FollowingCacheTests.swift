@@ -5,9 +5,10 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The promise of the change feed: whoever only follows it, and resolves anew what it names, has what resolve says.
+/// The promise of the change feed: a cache that follows the feed and resolves the aliases of each change equals
+/// resolve.
 @Suite(.timeLimit(.minutes(150))) struct FollowingCacheTests {
-    /// How many lives are played between two looks at whether a transaction is open elsewhere.
+    /// The number of lives in a group. An unrelated transaction is open during every other group.
     private static let groupSize: UInt64 = 25
 
     @Test func `A cache that only follows the feed equals resolve at every quiet point of random lives`() async throws {
@@ -19,17 +20,17 @@ import Testing
             .enumerated()
         {
             let seeds = first...min(all.upperBound, first + Self.groupSize - 1)
-            // As a backup or a forgotten session may keep one open for hours.
+            // A backup or a forgotten session may keep a transaction open for hours.
             let idle: SQL = "SELECT pg_current_xact_id()"
             let open = index.isMultiple(of: 2) ? nil : try await HeldTransaction(idle, in: elsewhere)
             differences += try await Self.lives(seeds, troubled)
             try await open?.release()
         }
-        // Test reports are cut where histories are long.
+        // Test reports truncate long histories.
         for difference in differences { print(difference) }
-        #expect(differences.isEmpty, "the histories are printed; PUSHREG_FEED_SEED=7-7 plays the one of seed 7 again")
+        #expect(differences.isEmpty, "the histories are printed; PUSHREG_FEED_SEED=7-7 repeats the history of seed 7")
         let (undone, broken, lives) = (try await troubled.undone, troubled.broken, all.count)
-        #expect(lives < 100 || (undone > lives / 10 && broken > lives / 10), "the lives must have had their troubles")
+        #expect(lives < 100 || (undone > lives / 10 && broken > lives / 10), "too few commits and connections failed")
         print(
             "figure: \(lives) lives, \(undone) commits undone, \(broken) connections broken,",
             "\(differences.count) lines of differences"
@@ -44,7 +45,6 @@ import Testing
         return 0...(TestScale.isLong ? 9_999 : 149)
     }
 
-    /// Plays lives, six at a time; tells where the cache differed.
     private static func lives(_ seeds: ClosedRange<UInt64>, _ troubled: TroubledDatabase) async throws -> [String] {
         try await withThrowingTaskGroup(of: [String].self) { group in
             var differences: [String] = []
@@ -57,7 +57,6 @@ import Testing
         }
     }
 
-    /// Plays one life, with one request at a time or three at once, each on an instance of its own.
     private static func live(seed: UInt64, _ troubled: TroubledDatabase) async throws -> [String] {
         var generator = SeededGenerator(seed: seed)
         let registries = troubled.registries

@@ -4,7 +4,7 @@ import RegistryRules
 import RegistryStore
 import TestSupport
 
-/// A random life of few activities and installations under few aliases, in an app of its own: all that changes what a sender sees.
+/// A random life in its own app, with every kind of change that senders can see.
 struct SenderLife {
     static let aliases =
         (0..<3).map { Alias.sample("orderId", "o-\($0)") } + (0..<2).map { Alias.sample("userId", "u-\($0)") }
@@ -45,7 +45,6 @@ struct SenderLife {
     static func step(_ minute: Int, using generator: inout SeededGenerator) -> Step {
         func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
         func maybe(_ count: Int) -> Int? { Bool.random(using: &generator) ? nil : number(count) }
-        // Some come late.
         let time = max(0, minute - (number(3) == 0 ? number(6) : 0))
         let slot = [TestInstallation.delivery, TestInstallation.device, TestInstallation.widget][number(3)]
         switch number(33) {
@@ -105,12 +104,12 @@ struct SenderLife {
         }
     }
 
-    /// Plays a step until it is answered: where nobody knows what became of it, the same is sent again.
+    /// Plays a step, repeating it unchanged while its outcome is unknown.
     func play(_ step: Step, on registry: Registry) async throws {
         do {
             try await untilAnswered { try await perform(step, on: registry) }
         } catch let problem as Problem where [403, 404, 409, 410].contains(problem.code.status) {
-            // Refused, and perhaps merged all the same.
+            // A refused request may still have been merged.
         }
     }
 
@@ -216,7 +215,7 @@ struct SenderLife {
     private func date(_ minute: Int) -> Date { start.addingTimeInterval(Double(minute) * 60) }
 }
 
-/// Does something again for as long as the answer is that Postgres could not be asked, or was lost on the way.
+/// Repeats `body` while Postgres is unavailable or its response is lost.
 func untilAnswered<Value>(_ body: () async throws -> Value) async throws -> Value {
     while true {
         do { return try await body() } catch let problem as Problem where problem.code == .unavailable {}

@@ -4,20 +4,16 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A database with three instances of the service at it, in which some transactions are undone as they commit, and
-/// connections break while they are used.
+/// Three instances of the service; some transactions roll back at their commit, and connections break during their use.
 final class TroubledDatabase: Sendable {
     let database: TestDatabase
-    /// Instances that say nothing of what befalls them.
     let registries: [Registry]
-    /// Breaks connections, and is never broken itself.
     private let administration: TestDatabase
     private let count = Mutex(0)
 
-    /// How many connections were broken.
     var broken: Int { count.withLock { $0 } }
 
-    /// How many commits were undone. Sequences keep what transactions lose.
+    /// The number of commits that rolled back. Sequences keep the numbers of rolled-back transactions.
     var undone: Int {
         get async throws { try await database.count("SELECT nextval('undone') - 1") }
     }
@@ -29,11 +25,10 @@ final class TroubledDatabase: Sendable {
     }
 
     static func make() async throws -> TroubledDatabase {
-        // Alone, for it breaks whatever connection there is.
+        // Its own database, because any connection to it may break.
         let database = try await TestDatabase.make(isAlone: true)
         try await database.pool.withSession { session in
-            // At the commit, so that its numbers are drawn by then. As a serialization failure, after which the service
-            // begins anew.
+            // At the commit, after its numbers were drawn. The service retries this serialization failure.
             try session.simple(
                 """
                 CREATE SEQUENCE undone;
@@ -52,7 +47,6 @@ final class TroubledDatabase: Sendable {
         return TroubledDatabase(database, try await TestDatabase.make(maximumConnections: 2))
     }
 
-    /// Breaks a connection at which somebody is at work: perhaps before the commit, perhaps when only the answer is missing.
     func breakConnection() async throws {
         let name = try #require(database.connectionString.split(separator: "=").last).description
         let broken = try await administration.count(
