@@ -1,10 +1,10 @@
 import Foundation
 
-/// A clock that may run faster than the machine's, so that a test plays an hour in a minute.
+/// A clock that can run faster than the machine's, so that a test plays an hour in a minute.
 package struct APNsClock: Sendable {
-    /// The moment at which this clock and the machine's show the same.
+    /// At this time, this clock and the machine's clock are equal.
     package let start: Date
-    /// Its seconds in one second of the machine's.
+    /// Seconds of this clock per second of the machine's clock.
     package let speed: Double
 
     package init(start: Date = Date(), speed: Double = 1) {
@@ -12,12 +12,10 @@ package struct APNsClock: Sendable {
         self.speed = speed
     }
 
-    /// The time that it shows.
     package var now: Date { shown(at: Date()) }
 
-    /// The time that it shows at a time of the machine's clock.
     package func shown(at real: Date) -> Date { start.addingTimeInterval(real.timeIntervalSince(start) * speed) }
 
-    /// The duration on the machine's clock of some of its own seconds.
+    /// Converts seconds of this clock to a duration of the machine's clock.
     package func pause(seconds: Double) -> Duration { .seconds(seconds / speed) }
 }

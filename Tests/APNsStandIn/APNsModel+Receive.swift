@@ -1,9 +1,9 @@
 import Foundation
 
 extension APNsModel {
-    /// Answers a push, and does with it what APNs would.
+    /// Answers a push and applies its effects.
     ///
-    /// - Returns: the answer, and the activity that a phone started at once.
+    /// - Returns: the response, and the activity that a phone started immediately.
     package mutating func receive(_ request: PushRequest, at now: Date) -> (
         answer: PushResponse, started: ShownActivity?
     ) {
@@ -33,7 +33,6 @@ extension APNsModel {
         return phones[phone]?.receive(push)
     }
 
-    /// Notes an answer that a fault gave.
     mutating func record(_ request: PushRequest, _ payload: [String: JSONText]?, _ answer: PushResponse, _ now: Date) {
         records.append(
             Record(
@@ -47,7 +46,6 @@ extension APNsModel {
         )
     }
 
-    /// The first thing that is wrong with a request.
     private mutating func refusal(
         of request: PushRequest,
         _ payload: [String: JSONText]?,
@@ -86,7 +84,6 @@ extension APNsModel {
         return entry.deadAt.map { PushResponse(410, "Unregistered", deadAt: $0) }
     }
 
-    /// Takes one push of priority 10 out of a token's budget.
     private mutating func spend(_ token: String, _ now: Date) -> Bool {
         guard var entry = tokens[token] else { return true }
         let earned = max(0, now.timeIntervalSince(entry.budgetAt)) * budget.hourly / 3600

@@ -1,18 +1,17 @@
 import Foundation
 
-/// Apple's push service and the phones behind it, as a value without I/O.
+/// Apple's push service and its phones, as a value without I/O.
 ///
-/// It follows Apple's documentation, and where that is silent what is harder for a sender.
+/// Follows Apple's documentation. Where that is silent, the model makes things harder for a sender.
 package struct APNsModel: Sendable {
-    /// The budget of one token for pushes of priority 10.
+    /// A token's budget for pushes of priority 10.
     package struct Budget: Sendable {
-        /// Pushes that may come at once.
+        /// Maximum pushes at once.
         package var burst = 20.0
-        /// Pushes in an hour, in the long run.
+        /// Sustained pushes per hour.
         package var hourly = 60.0
     }
 
-    /// A push that APNs took, or one that it refused.
     package struct Record: Sendable {
         package let token: String
         package let at: Date
@@ -20,7 +19,7 @@ package struct APNsModel: Sendable {
         package let event: String?
         package let timestamp: Int?
         package let answer: PushResponse
-        /// Whether the sender has surely got the answer: its connection neither broke nor was being sent away.
+        /// Whether the sender received the response: its connection neither broke nor was closing.
         package internal(set) var isDelivered = false
     }
 
@@ -35,12 +34,11 @@ package struct APNsModel: Sendable {
 
     package static let largestPayload = 4096
 
-    /// Whether this is the service for production, or for sandbox.
+    /// False for the sandbox.
     package let isProduction: Bool
     package var budget = Budget()
     package internal(set) var providerTokens: ProviderTokens
     package internal(set) var phones: [String: Phone] = [:]
-    /// All answers, in their order.
     package internal(set) var records: [Record] = []
     var tokens: [String: Entry] = [:]
 
@@ -49,32 +47,29 @@ package struct APNsModel: Sendable {
         providerTokens = ProviderTokens(key: key)
     }
 
-    /// Makes a token lead somewhere; the phone comes into being with its first one.
+    /// Adds a token. A phone is created with its first token.
     package mutating func add(_ token: String, _ target: PushTarget, topic: String, isProduction: Bool = false) {
         if phones[target.phone] == nil { phones[target.phone] = Phone(id: target.phone) }
         tokens[token] = Entry(target: target, topic: topic, isProduction: isProduction, budget: budget.burst)
     }
 
-    /// Makes APNs answer 410 for a token; the time is what it will say.
+    /// Makes APNs answer 410 for a token, with `time` in the response.
     package mutating func kill(_ token: String, at time: Date) {
         tokens[token]?.deadAt = time
         tokens[token].map { entry in phones[entry.target.phone]?.kept[token] = nil }
     }
 
-    /// Shows an activity that the app started.
     package mutating func show(_ activity: ShownActivity) {
         phones[activity.phone, default: Phone(id: activity.phone)].show(activity)
     }
 
-    /// Takes an activity off a phone, as its user's swipe does.
     package mutating func dismiss(_ id: String, on phone: String) { phones[phone]?.remove(id) }
 
-    /// Takes a phone off the network.
     package mutating func disconnect(_ phone: String) { phones[phone]?.isOnline = false }
 
-    /// Brings a phone back, and what APNs kept for it.
+    /// Reconnects a phone and delivers its stored pushes.
     ///
-    /// - Returns: the activities that it starts.
+    /// - Returns: the activities that these pushes start.
     package mutating func connect(_ phone: String, at now: Date) -> [ShownActivity] {
         let kept = phones[phone].map { Array($0.kept.values) } ?? []
         phones[phone]?.isOnline = true

@@ -5,13 +5,12 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A server on this machine that answers as APNs does: ``APNsModel`` behind HTTP/2 over TLS.
+/// A local server that answers as APNs does: ``APNsModel`` behind HTTP/2 over TLS.
 package final class APNsStandIn: Sendable {
-    /// The key with which senders must sign; its `.p8` file is ``keyFile``.
+    /// The key that signs senders' JWTs; ``keyFile`` is its `.p8` file.
     package let key: ProviderKey
     package let certificate: StandInCertificate
     package let clock: APNsClock
-    /// The path of the `.p8` file.
     package var keyFile: String { certificate.directory + "/AuthKey.p8" }
 
     private struct State: Sendable {
@@ -38,10 +37,10 @@ package final class APNsStandIn: Sendable {
         try key.pem.write(toFile: keyFile, atomically: true, encoding: .utf8)
     }
 
-    /// Serves until the closure is done.
+    /// Serves until the closure returns.
     ///
-    /// - Parameter onStart: told of each activity that a start push began on a phone. An app would now register its token:
-    ///   the test adds one to the model, and registers it.
+    /// - Parameter onStart: called with each activity that a start push began on a phone. An app would register its
+    ///   token now: the test adds a token to the model and registers it.
     package static func run<Value>(
         clock: APNsClock = APNsClock(),
         isProduction: Bool = false,
@@ -58,37 +57,32 @@ package final class APNsStandIn: Sendable {
         return try outcome.get()
     }
 
-    /// Its address, such as `https://127.0.0.1:40123`.
+    /// For example `https://127.0.0.1:40123`.
     package var address: String { "https://127.0.0.1:\(state.withLock { $0.port })" }
 
-    /// A copy of the model as it is now.
     package var model: APNsModel { state.withLock { $0.model } }
 
-    /// Reads the model without a copy of it.
+    /// Reads the model without copying it.
     package func read<Value: Sendable>(_ body: @Sendable (APNsModel) -> Value) -> Value {
         state.withLock { body($0.model) }
     }
 
-    /// Connections that were made so far.
     package var connections: Int { state.withLock { $0.connections } }
 
-    /// Changes the model.
     package func change<Value: Sendable>(_ body: @Sendable (inout APNsModel) -> Value) -> Value {
         state.withLock { body(&$0.model) }
     }
 
-    /// Turns faults on and off.
     package func setFaults(_ body: @Sendable (inout Faults) -> Void) { state.withLock { body(&$0.faults) } }
 
-    /// Brings a phone back to the network.
     package func connect(_ phone: String) {
         let now = clock.now
         for activity in change({ $0.connect(phone, at: now) }) { onStart(activity) }
     }
 
-    /// The answer to a request, and what happens to its connection.
+    /// The response to a request, and its effect on the connection.
     ///
-    /// - Returns: with `number` for ``noteDelivery(_:)``.
+    /// - Returns: `number` is the argument of ``noteDelivery(_:)``.
     func receive(_ request: PushRequest) -> (answer: PushResponse, delay: Duration, isReset: Bool, number: Int) {
         let now = clock.now
         let (outcome, faults, number) = state.withLock { state in
@@ -104,10 +98,10 @@ package final class APNsStandIn: Sendable {
         return (outcome.answer, faults.answerDelay, isReset, number)
     }
 
-    /// Notes that an answer went out: each request has one record.
+    /// Marks a response as delivered. Each request has one record.
     func noteDelivery(_ number: Int) { state.withLock { $0.model.records[number - 1].isDelivered = true } }
 
-    /// Notes that answers which went out may not have come.
+    /// Marks written responses as possibly not delivered.
     func doubtDelivery(of numbers: [Int]) {
         state.withLock { state in for number in numbers { state.model.records[number - 1].isDelivered = false } }
     }

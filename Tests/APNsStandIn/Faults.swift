@@ -1,21 +1,21 @@
 import Foundation
 
-/// The ways in which a connection to APNs and its answers go wrong, each counted over all requests from 1.
+/// Faults of connections and responses. Each counts all requests from 1.
 package struct Faults: Sendable {
-    /// The requests after which a connection gets GOAWAY and is closed.
+    /// A connection gets GOAWAY and is closed after this number of requests.
     package var goAwayAfter: Int?
-    /// The time for which each answer waits.
+    /// The delay before each response.
     package var answerDelay: Duration = .zero
-    /// The connection of each n-th request is reset before the answer, if APNs has taken the push.
+    /// Every n-th request has its connection reset before the response, if APNs accepted the push.
     package var resetEvery: Int?
-    /// Each n-th request is answered 503 and not taken.
+    /// Every n-th request gets 503 and is not accepted.
     package var unavailableEvery: Int?
-    /// Each n-th request is answered 429 and not taken.
+    /// Every n-th request gets 429 and is not accepted.
     package var tooManyEvery: Int?
 
     package init() {}
 
-    /// The answer that the n-th request gets without being looked at.
+    /// The response to the n-th request if a fault prevents its handling.
     func answer(_ number: Int) -> PushResponse? {
         if Self.isTurn(unavailableEvery, number) { return PushResponse(503, "ServiceUnavailable") }
         return Self.isTurn(tooManyEvery, number) ? PushResponse(429, "TooManyRequests") : nil

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value of a payload as JSON with sorted keys, so that equal values are equal texts.
+/// A payload's value as JSON with sorted keys, so that equal values are equal texts.
 struct JSONText: Sendable, Equatable {
     let text: String
 
@@ -12,7 +12,7 @@ struct JSONText: Sendable, Equatable {
 
     var value: Any? { try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed) }
 
-    /// The members of `aps` in a payload; nil when it is no JSON object with one.
+    /// The members of `aps`; nil unless the payload is a JSON object with `aps`.
     static func aps(of body: Data) -> [String: JSONText]? {
         let payload = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any]
         return (payload?["aps"] as? [String: Any])?.mapValues(JSONText.init)
@@ -20,7 +20,7 @@ struct JSONText: Sendable, Equatable {
 }
 
 extension Push {
-    /// The attribute by which an example app knows what its activity is about.
+    /// The attribute with the alias of an example app's activity.
     static let aliasAttribute = "alias"
     var timestamp: Int? { payload["timestamp"]?.value as? Int }
     var event: String? { payload["event"]?.value as? String }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A push on its way to a phone: what APNs took and may keep.
+/// An accepted push on its way to a phone.
 struct Push: Sendable {
     let id: String
     let token: String
@@ -9,13 +9,12 @@ struct Push: Sendable {
     let target: PushTarget
 }
 
-/// Something that a token leads to.
 package enum PushTarget: Sendable, Equatable {
-    /// A running activity, by its update token.
+    /// An update token.
     case activity(phone: String, id: String)
-    /// The start of activities, by a start token.
+    /// A start token.
     case start(phone: String)
-    /// Ordinary notifications, by a device token.
+    /// A device token, for ordinary notifications.
     case notifications(phone: String)
 
     package var phone: String {
@@ -25,42 +24,39 @@ package enum PushTarget: Sendable, Equatable {
     }
 }
 
-/// An activity that a phone shows.
 package struct ShownActivity: Sendable, Equatable {
     package let id: String
     package let phone: String
     package let alias: String
-    /// The content state as JSON with sorted keys.
     package fileprivate(set) var content: String
-    /// The `aps.timestamp` of that content.
+    /// The `aps.timestamp` of the content.
     package fileprivate(set) var timestamp: Int
     package fileprivate(set) var isEnded = false
 }
 
-/// A phone, as far as pushes change what it shows.
+/// A phone's state, as far as pushes change it.
 package struct Phone: Sendable {
     package let id: String
     package internal(set) var isOnline = true
-    /// Its activities by their ids, those that have ended among them; one that was dismissed is gone.
+    /// Activities by id, including ended ones and without dismissed ones.
     package private(set) var activities: [String: ShownActivity] = [:]
-    /// Ordinary notifications that it showed.
     package private(set) var notifications = 0
-    /// Contents that came after newer ones, and were dropped.
+    /// Contents that arrived after newer ones and were dropped.
     package private(set) var late = 0
-    /// The aliases whose start APNs threw away for a later push to the same token while the phone was offline.
+    /// Aliases with a start that APNs replaced by a later push to the same token while the phone was offline.
     package private(set) var lostStarts: Set<String> = []
-    /// APNs's store for it while it is offline: one push a token.
+    /// Pushes that APNs stores while the phone is offline, one per token.
     var kept: [String: Push] = [:]
     private var startsSeen: Set<String> = []
 
     init(id: String) { self.id = id }
 
-    /// Those of an alias that have not ended.
+    /// The alias's activities that have not ended.
     package func running(_ alias: String) -> [ShownActivity] {
         activities.values.filter { $0.alias == alias && !$0.isEnded }
     }
 
-    /// Keeps a push until the phone is back, in the place of the one before.
+    /// Stores a push until the phone reconnects, and replaces the previous one.
     mutating func keep(_ push: Push) {
         if let lost = kept[push.token]?.alias, lost != push.alias { lostStarts.insert(lost) }
         kept[push.token] = push
@@ -69,7 +65,7 @@ package struct Phone: Sendable {
     mutating func show(_ activity: ShownActivity) { activities[activity.id] = activity }
     mutating func remove(_ id: String) { activities[id] = nil }
 
-    /// Shows what a push says.
+    /// Applies a push.
     ///
     /// - Returns: the activity that it started.
     mutating func receive(_ push: Push) -> ShownActivity? {
@@ -81,7 +77,8 @@ package struct Phone: Sendable {
         return nil
     }
 
-    /// A content that is no newer than the one shown is dropped: Apple promises no order, and compares `timestamp`.
+    /// Drops a content that is not newer than the shown one, because Apple does not promise an order and compares
+    /// `timestamp`.
     private mutating func change(_ id: String, _ push: Push) {
         guard var activity = activities[id], !activity.isEnded, let timestamp = push.timestamp else { return }
         guard timestamp > activity.timestamp else {
@@ -94,8 +91,9 @@ package struct Phone: Sendable {
         activities[id] = activity
     }
 
-    /// The same push twice is one, which its `apns-id` tells; Apple does not promise it, but a sender who got no answer can do no
-    /// better. Another push of the same `apns-collapse-id` starts a second activity: Apple collapses what is displayed.
+    /// A repeated `apns-id` has no effect. Apple does not promise this, but a sender without a response can do no
+    /// better. Another push with the same `apns-collapse-id` starts a second activity, because Apple collapses only the
+    /// display.
     private mutating func start(_ push: Push) -> ShownActivity? {
         guard push.event == "start", let timestamp = push.timestamp, let alias = push.alias,
             push.payload["attributes-type"] != nil,
@@ -114,7 +112,6 @@ package struct Phone: Sendable {
 }
 
 extension ShownActivity {
-    /// An activity that the app starts by itself.
     package init(id: String, phone: String, alias: String, timestamp: Int, content: String = "{}") {
         self.id = id
         self.phone = phone

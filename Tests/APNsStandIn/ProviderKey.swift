@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// A key for token-based authentication, as a team gets one from Apple; made anew for each test.
+/// A team's key for token-based authentication, new for each test.
 package struct ProviderKey: Sendable {
     package let keyID: String
     package let teamID: String
@@ -12,10 +12,8 @@ package struct ProviderKey: Sendable {
         self.teamID = teamID
     }
 
-    /// The contents of the `.p8` file.
     package var pem: String { key.pemRepresentation }
 
-    /// A JWT that was issued at a time, as a sender makes it.
     package func token(issuedAt: Date) throws -> String {
         let header = #"{"alg":"ES256","kid":"\#(keyID)"}"#
         let claims = #"{"iss":"\#(teamID)","iat":\#(Int(issuedAt.timeIntervalSince1970))}"#
@@ -24,7 +22,7 @@ package struct ProviderKey: Sendable {
         return signed + "." + Base64URL.encode(signature.rawRepresentation)
     }
 
-    /// The time at which a JWT was issued; nil when it is not one of this key.
+    /// The `iat` of a JWT; nil if this key did not sign it.
     func issueTime(of token: String) -> Date? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
@@ -43,7 +41,6 @@ package struct ProviderKey: Sendable {
     }
 }
 
-/// The encoding of the parts of a JWT.
 enum Base64URL {
     static func encode(_ bytes: Data) -> String {
         bytes.base64EncodedString().replacingOccurrences(of: "+", with: "-")

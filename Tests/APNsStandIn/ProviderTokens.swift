@@ -1,8 +1,8 @@
 import Foundation
 
-/// The JWTs of one key that APNs has seen, and its judgement of them.
+/// The JWTs of one key that APNs has received, and the rules for them.
 package struct ProviderTokens: Sendable {
-    /// A JWT that was valid, and when it was made.
+    /// A valid JWT and its `iat`.
     package struct Seen: Sendable, Equatable {
         package let token: String
         package let issuedAt: Date
@@ -13,13 +13,12 @@ package struct ProviderTokens: Sendable {
     /// Apple: refresh the token no more than once every 20 minutes.
     static let shortestInterval: TimeInterval = 20 * 60
     let key: ProviderKey
-    /// Each JWT once, in the order in which they came.
     package private(set) var seen: [Seen] = []
     private var acceptedAt = Date.distantPast
 
     init(key: ProviderKey) { self.key = key }
 
-    /// The reason of the refusal of a request with this `authorization`; nil when it is in order.
+    /// The refusal of a request with this `authorization`; nil if it is valid.
     mutating func refusal(of authorization: String?, at now: Date) -> PushResponse? {
         guard let authorization, authorization.lowercased().hasPrefix("bearer ") else {
             return PushResponse(403, "MissingProviderToken")

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A request to APNs, whatever carried it.
+/// A request to APNs, independent of its transport.
 package struct PushRequest: Sendable {
     package let method: String
     package let path: String
-    /// The fields by their names in lower case.
+    /// Header fields by lower-case name.
     package let fields: [String: String]
     package let body: Data
 
@@ -15,23 +15,22 @@ package struct PushRequest: Sendable {
         self.body = body
     }
 
-    /// The hex of the token that it is for; nil when the path is another one.
+    /// The token in hex; nil for another path.
     var token: String? { path.hasPrefix("/3/device/") ? String(path.dropFirst("/3/device/".count)).lowercased() : nil }
 
     var priority: Int { fields["apns-priority"].flatMap { Int($0) } ?? 10 }
 
-    /// The time until which APNs keeps it for a phone that is offline: 0 is not at all, and without one about a month.
+    /// APNs stores a push for an offline phone until then: 0 means not at all, no field about a month.
     var expiration: Date {
         guard let seconds = fields["apns-expiration"].flatMap({ Double($0) }) else { return .distantFuture }
         return Date(timeIntervalSince1970: seconds)
     }
 }
 
-/// The answer of APNs.
 package struct PushResponse: Sendable, Equatable {
     package let status: Int
     package let reason: String?
-    /// The time of death that a 410 says.
+    /// The time of death in a 410 response.
     package let deadAt: Date?
 
     package init(_ status: Int, _ reason: String? = nil, deadAt: Date? = nil) {
@@ -40,10 +39,9 @@ package struct PushResponse: Sendable, Equatable {
         self.deadAt = deadAt
     }
 
-    /// The time of death in milliseconds, as in a 410's body.
+    /// In milliseconds, as in a 410 response's body.
     package var timestamp: Int? { deadAt.map { Int(($0.timeIntervalSince1970 * 1000).rounded(.down)) } }
 
-    /// The body: empty for a 200.
     var body: String {
         guard let reason else { return "" }
         return #"{"reason":"\#(reason)""# + (timestamp.map { #","timestamp":\#($0)}"# } ?? "}")

@@ -3,17 +3,17 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTP2
 
-/// One connection, on its event loop: its requests are counted until it is sent away.
+/// One connection, on its event loop. Counts its requests until GOAWAY.
 final class APNsConnection {
     private let channel: any Channel
     private var requests = 0
     private var open = 0
     private var isLeaving = false
     private var last = HTTP2StreamID.rootStream
-    /// The answers that went out, and when.
     private var written: [(number: Int, at: NIODeadline)] = []
 
-    /// How long an answer may lie in a socket before a sender reads it, which is lost if the connection breaks.
+    /// A sender reads a response from its socket within this time. If the connection breaks earlier, the response is
+    /// lost.
     private static let unreadTime = TimeAmount.seconds(2)
 
     init(_ channel: any Channel) { self.channel = channel }
@@ -24,16 +24,16 @@ final class APNsConnection {
         last = max(last, stream ?? last)
     }
 
-    /// Notes that a request is over, and closes the connection after the last one if it is being sent away.
+    /// Notes the end of a request. Closes the connection after the last one following GOAWAY.
     func end() {
         open -= 1
         guard isLeaving, open == 0 else { return }
         let bound = NIOLoopBound(channel, eventLoop: channel.eventLoop)
-        // The last answer is on its way still.
+        // The last response is still on its way.
         channel.eventLoop.scheduleTask(in: .milliseconds(20)) { bound.value.close(promise: nil) }
     }
 
-    /// Sends GOAWAY when the connection has served its requests: streams after those that have begun are refused.
+    /// Sends GOAWAY when the connection has served `limit` requests. Later streams are refused.
     func leave(after limit: Int?) {
         guard let limit, requests >= limit, !isLeaving else { return }
         isLeaving = true
@@ -41,17 +41,18 @@ final class APNsConnection {
         channel.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload), promise: nil)
     }
 
-    /// Notes that an answer goes out.
+    /// Notes that a response is written.
     ///
-    /// - Returns: whether senders get it. From GOAWAY on not all of them do: Python's httpx gives up what is under way then.
+    /// - Returns: whether the sender receives it. After GOAWAY it may not: Python's httpx drops requests in flight
+    ///   then.
     func write(_ number: Int) -> Bool {
         written.append((number, .now()))
         return !isLeaving
     }
 
-    /// Ends it at once, with whatever is under way.
+    /// Resets the connection, with all requests in flight.
     ///
-    /// - Returns: the answers that may not have been read.
+    /// - Returns: the responses that may be unread.
     func reset() -> [Int] {
         channel.close(promise: nil)
         let now = NIODeadline.now()
@@ -59,7 +60,6 @@ final class APNsConnection {
     }
 }
 
-/// One request: collected, answered, done.
 final class PushStream: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -94,7 +94,7 @@ final class PushStream: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) { finish() }
 
     private func answer(_ request: PushRequest, _ context: ChannelHandlerContext) {
-        // Before the answer: one who sends the next request after it knows that this connection takes no more.
+        // GOAWAY precedes the response, so a sender does not send its next request on this connection.
         connection.leave(after: standIn.goAwayAfter)
         let (answer, delay, isReset, number) = standIn.receive(request)
         if isReset { return standIn.doubtDelivery(of: connection.reset()) }

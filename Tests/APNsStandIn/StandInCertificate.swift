@@ -1,8 +1,7 @@
 import Foundation
 
-/// A self-signed certificate for this machine with its key, made by openssl.
+/// A self-signed certificate for this machine and its key, made by openssl.
 package struct StandInCertificate: Sendable {
-    /// The directory of the files.
     package let directory: String
     package var certificate: String { directory + "/cert.pem" }
     package var key: String { directory + "/key.pem" }

@@ -2,12 +2,10 @@ import APNsStandIn
 import Foundation
 import Testing
 
-/// The stand-in's picture of Apple, without a socket.
 @Suite struct ModelTests {
     static let topic = "com.example.food.push-type.liveactivity"
     static let now = Date(timeIntervalSince1970: 1_800_000_000)
     let key = ProviderKey()
-    /// The one that requests bear, made once as senders should.
     let jwt: String
     var model: APNsModel
 
@@ -19,7 +17,7 @@ import Testing
         model.show(ShownActivity(id: "a", phone: "p", alias: "order-1", timestamp: 100))
     }
 
-    /// A request that is in order, but for what is changed.
+    /// A valid request, except for the arguments.
     func request(
         _ token: String = "aa",
         _ aps: String = #"{"timestamp":200,"event":"update","content-state":{"b":1,"a":2}}"#,
@@ -115,7 +113,7 @@ import Testing
         #expect(model.phones["p"]?.running("order-2").isEmpty == true)
     }
 
-    @Test mutating func `A start push begins an activity, and the same push again begins no second one`() throws {
+    @Test mutating func `A start push begins an activity, and a repeated push does not begin a second one`() throws {
         let start = #"{"timestamp":1,"event":"start","attributes-type":"T","attributes":{"alias":"order-2"}}"#
         let push = try request("bb", start, ["apns-id": UUID().uuidString])
         #expect(model.receive(push, at: Self.now).started?.alias == "order-2")
@@ -124,7 +122,7 @@ import Testing
         #expect(model.phones["p"]?.running("order-2").count == 2)
     }
 
-    @Test mutating func `An end is shown, and no later push is`() throws {
+    @Test mutating func `A push after an end is not shown`() throws {
         _ = send(try request("aa", #"{"timestamp":200,"event":"end","content-state":{"n":9}}"#))
         _ = send(try request("aa", #"{"timestamp":300,"event":"update","content-state":{"n":10}}"#))
         #expect(model.phones["p"]?.activities["a"]?.content == #"{"n":9}"#)

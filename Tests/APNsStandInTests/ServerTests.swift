@@ -6,7 +6,6 @@ import NIOHTTP1
 import NIOSSL
 import Testing
 
-/// The stand-in over a socket.
 @Suite(.timeLimit(.minutes(2))) struct ServerTests {
     private func client<Value>(
         _ standIn: APNsStandIn,
@@ -55,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `A connection gets GOAWAY after its requests, and the next connection continues`() async throws {
+    @Test func `A connection gets GOAWAY after n requests, and the next connection continues`() async throws {
         try await run { standIn, client, jwt in
             standIn.setFaults { $0.goAwayAfter = 2 }
             for _ in 0..<6 {

@@ -5,9 +5,9 @@ import RegistryServer
 import TestSupport
 import Testing
 
-/// Where Postgres has the extension citus, every call is answered by a coordinator with two workers as by one Postgres.
+/// Where Postgres has the extension citus, a coordinator with two workers answers every call as one Postgres does.
 @Suite(.timeLimit(.minutes(15))) struct CitusCallTests {
-    /// Two apps, which lie on different workers.
+    /// Two apps on different workers.
     private static let bundleIDs = [Message.bundleID, "com.example.second"]
 
     @Test func `Each call about each of two apps gets the same response on Citus and on one Postgres`() async throws {
@@ -22,7 +22,7 @@ import Testing
             for bundleID in Self.bundleIDs { _ = try await database.scope(bundleID) }
         }
         let calls = try Self.calls
-        // Sweeps come at other moments in each of the two.
+        // Sweeps would run at different moments in the two databases.
         let rare = Duration.seconds(24 * 3600)
         let compared = try await ConformanceServer.run(one.registry, sweepInterval: rare) { plain in
             try await ConformanceServer.run(many.registry, sweepInterval: rare) { distributed in
@@ -47,7 +47,7 @@ import Testing
         print("figure: \(compared) calls answered on Citus as on one Postgres, of apps on \(nodes) workers")
     }
 
-    /// Each probe, and a sound request to each operation once more.
+    /// Every probe, and a second valid request to each operation.
     private static var calls: [Probe] {
         get throws {
             Probe.specific
@@ -70,7 +70,7 @@ import Testing
             let name = "\(bundleID), \(call): \(message.method) \(message.target)"
             #expect(given.status == expected.status, "\(name): \(text)")
             #expect(given.mediaType == expected.mediaType, "\(name)")
-            // Metrics count what else happens in this process.
+            // Metrics also count other work of this process.
             guard expected.mediaType != "text/plain", !expected.body.isEmpty, !given.body.isEmpty else { continue }
             let (answer, model) = (try given.comparable, try expected.comparable)
             #expect(answer == model, "\(name): \(Self.difference("\(answer)", "\(model)"))")
@@ -79,7 +79,6 @@ import Testing
 }
 
 extension CitusCallTests {
-    /// Both texts from a little before the place where they are no longer alike.
     private static func difference(_ one: String, _ other: String) -> String {
         let start = max(0, one.commonPrefix(with: other).count - 120)
         return [one, other].map { String($0.dropFirst(start).prefix(360)) }.joined(separator: "\n      instead of\n")
@@ -97,14 +96,14 @@ extension Message {
 }
 
 extension Reply {
-    /// The JSON of the body without what two servers would never have in common.
+    /// The JSON of the body without values that differ between two servers.
     fileprivate var comparable: [JSONValue] {
         get throws { try values().map(\.comparable) }
     }
 }
 
 extension JSONValue {
-    /// Members whose values are random, or say where in one database something stands.
+    /// Members with random values or positions in one database.
     private static let own: Set<String> = [
         "requestId", "cursor", "nextCursor", "after", "key", "leaseId", "startLatency", "schemaVersion", "before",
     ]
@@ -123,7 +122,6 @@ extension JSONValue {
         }
     }
 
-    /// Times, and ids that the service makes, are other ones each time.
     private static func masked(_ text: String) -> String {
         let pattern = #/\d{4}-\d\d-\d\dT[0-9:.]+Z|pr[a-z]_[A-Za-z0-9]{12}|[0-9a-z]{12}-[0-9a-z]{16}/#
         return text.replacing(pattern, with: "own")

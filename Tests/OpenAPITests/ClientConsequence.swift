@@ -1,6 +1,6 @@
 import RegistryCore
 
-/// The consequence of a refusal for a report of the client for iOS apps, in the words of the guide to the error codes.
+/// The effect of a refusal on a report of the iOS client, in the words of the guide to the error codes.
 enum ClientConsequence: String, CaseIterable {
     case dropped = "The report is dropped, and the app gets an event"
     case keptForADay =
@@ -15,7 +15,7 @@ enum ClientConsequence: String, CaseIterable {
 }
 
 extension RegistryCore.Problem.Code {
-    /// The client's rule for a code. There is no default: a code that is added must be decided on here, and in the guide.
+    /// The client's rule for a code. A new code needs a decision here and in the guide.
     var consequence: ClientConsequence {
         switch self {
         case .unauthenticated: .waitsForCredential

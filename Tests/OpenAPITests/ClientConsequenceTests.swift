@@ -6,11 +6,10 @@ import Testing
 @testable import PushTokenRegistry
 @testable import RegistryServer
 
-/// Every problem that the service can answer has one consequence in the client for iOS apps, and the guide says which.
+/// Every problem that the service returns has one consequence in the iOS client, and the guide lists it.
 @Suite struct ClientConsequenceTests {
     private typealias Code = RegistryCore.Problem.Code
 
-    /// The answer of the service, byte by byte, as the client reads it.
     private static func responseClass(on code: Code) -> ResponseClass {
         let answer = Response(RegistryCore.Problem(code, "A sentence."), requestID: "r-1")
         var fields: [String: String] = [:]
@@ -47,7 +46,6 @@ import Testing
     }
 }
 
-/// A registration that was answered once.
 private struct AnsweredReport {
     let effects: [Outbox.Effect]
     let isKept: Bool
@@ -68,7 +66,7 @@ private struct AnsweredReport {
         next = outbox.upcoming(at: .zero)
     }
 
-    /// The consequence that these traces are of; nil when they are of none.
+    /// The consequence that matches this record; nil if none does.
     var consequence: ClientConsequence? {
         switch (effects.first, isKept, next) {
         case (.emit(.refused(_, _, _, isKept: false)), false, .rest) where effects.count == 1: .dropped

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import PushTokenRegistry
 
-/// The reports that the client for iOS apps can make: each kind, and each optional member there and not there.
+/// The reports that the iOS client can make: each kind, with and without each optional member.
 enum ClientReports {
     private static let token = PushToken([0x9f, 0x86])
     static let all: [Report] = {
@@ -20,7 +20,6 @@ enum ClientReports {
         return reports
     }()
 
-    /// A registration for each choice of the optional members.
     private static func registrations(id: String, token: PushToken?) -> [PushTokenRegistry.ActivityRegistration] {
         (0..<32).map { choice in
             var registration = PushTokenRegistry.ActivityRegistration(activityID: "\(id)\(choice)", token: token)
@@ -33,7 +32,7 @@ enum ClientReports {
         }
     }
 
-    /// The operation that a report is told by. A kind of report that is added must be decided on here, and belongs into ``all``.
+    /// The operation that sends a report. A new kind of report needs a decision here and an entry in ``all``.
     static func operation(of report: Report) -> String {
         switch report {
         case .registration: "registerActivity"

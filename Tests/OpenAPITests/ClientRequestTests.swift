@@ -7,7 +7,6 @@ import Testing
 @testable import PushTokenRegistry
 @testable import RegistryServer
 
-/// The requests of the client for iOS apps against the document of the API.
 @Suite struct ClientRequestTests {
     private static let validator = {
         var validator = SchemaValidator(document: OpenAPIDocument.embedded.json)
@@ -25,7 +24,7 @@ import Testing
     private static let time = PushTokenRegistry.Timestamp(Date.minutesAgo(1))
     private static let base = "/base/v1/apps/com.example.food/production/"
 
-    /// A report as it is sent, after its way through the file.
+    /// A report as sent, after a round trip through the file.
     private static func request(_ report: Report, by owner: Owner) throws -> RecordedRequest {
         let entry = OutboxEntry(id: .max, report: report, observedAt: Self.time, owner: owner)
         let stored = try JSONDecoder().decode(OutboxEntry.self, from: JSONEncoder().encode(entry))

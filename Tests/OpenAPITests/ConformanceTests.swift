@@ -7,18 +7,17 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The service answers what the document says, and everything that the document says is answered by the service.
 @Suite(.timeLimit(.minutes(15))) struct ConformanceTests {
     private static let document = OpenAPIDocument.embedded
 
-    /// Documented answers that no request can bring about here, and why.
+    /// Documented responses that no request here can cause, and the reasons.
     private static func isOutOfReach(_ outcome: Conformance.Outcome) -> Bool {
         switch outcome.status {
-        // Nothing that can be sent is a fault of the service.
+        // No request causes an internal error.
         case 500: true
-        // Ten thousand channels are too many for one test.
+        // One test cannot make ten thousand channels.
         case 409: outcome.code == "channel-quota"
-        // No position is so old; the store's own tests make one.
+        // No position here is old enough; the store's tests make one.
         case 410: outcome.code == "feed-expired"
         default: false
         }
@@ -34,8 +33,8 @@ import Testing
         }
         let all = given.union(darkness).union(crowded)
         let missing = Conformance(Self.document).documented.subtracting(all).filter { !Self.isOutOfReach($0) }
-        #expect(missing.sorted() == [], "documented, and never given")
-        #expect(all.filter(Self.isOutOfReach).sorted() == [], "said to be out of reach, and given")
+        #expect(missing.sorted() == [], "documented, but never given")
+        #expect(all.filter(Self.isOutOfReach).sorted() == [], "listed as out of reach, but given")
     }
 
     @Test(arguments: Probe.specific.filter(\.succeeds))
@@ -85,7 +84,6 @@ extension ConformanceTests {
         return conformance.given
     }
 
-    /// Calls each operation as a caller who has used up their quota.
     private static func probeInACrowd(
         _ server: ConformanceServer,
         _ registry: Registry
@@ -97,7 +95,7 @@ extension ConformanceTests {
         for operation in document.operations where operation.response(429) != nil {
             let sound = Probe(operation.id, "in a crowd", try #require(Probe.sound(operation.id)).message.with(root))
             let tooMany = Conformance.Outcome(operation: operation.id, status: 429, code: "too-many-requests")
-            // A slow machine lets some quota come back between two requests.
+            // On a slow machine, some quota returns between two requests.
             while !conformance.given.contains(tooMany) {
                 while try await server.send(Message(.get, "/v1/apps").with(root)).status != 429 {}
                 try await run(sound, server, &conformance)

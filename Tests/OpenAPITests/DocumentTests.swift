@@ -5,16 +5,14 @@ import WebAssets
 
 @testable import RegistryServer
 
-/// Rules for the document that do not depend on the server: it is whole, without loose ends, and true to the codes of
-/// problems.
 @Suite struct DocumentTests {
     private static let document = OpenAPIDocument.embedded
 
-    @Test func `Is OpenAPI 3.1`() {
+    @Test func `The document is OpenAPI 3.1`() {
         #expect(Self.document.json["openapi"]?.text?.hasPrefix("3.1.") == true)
     }
 
-    @Test func `A value of up to 120 characters is on one line, and of a longer one each member is`() throws {
+    @Test func `A value of up to 120 characters is on one line, and a longer one has a line for each member`() throws {
         let text = JSONLayout.text(Self.document.json, width: 120) + "\n"
         guard Array(text.utf8) != WebAssets.openAPI else { return }
         let project = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardizedFileURL
@@ -37,7 +35,7 @@ import WebAssets
     @Test(arguments: document.operations.map(\.id))
     func `Every operation has a description and its callers`(id: String) throws {
         let operation = try #require(Self.document.operation(id))
-        #expect(Self.document.operations.count { $0.id == id } == 1, "operation ids are unique")
+        #expect(Self.document.operations.count { $0.id == id } == 1, "operation ids must be unique")
         #expect(operation.json["summary"]?.text?.isEmpty == false)
         #expect(operation.json["description"]?.text?.isEmpty == false)
         #expect(operation.json["x-roles"] != nil)
@@ -72,8 +70,8 @@ import WebAssets
         }
     }
 
-    /// Generators of clients make names of their own for what has none, and code that does not compile, or cannot say what
-    /// must be said, of the rest.
+    /// Generators invent names for unnamed types, and other forms lead to code that does not compile or cannot express
+    /// a value.
     @Test func `Objects, enums, alternatives and constants have the forms that generators understand`() {
         let schemas = Self.document.json["components"]?["schemas"]?.members ?? [:]
         #expect(Self.unnamed(in: Self.document.json["paths"] ?? .null) == [])
@@ -81,7 +79,7 @@ import WebAssets
             #expect(Self.unnamed(in: kind.value) == [], "\(kind.key)")
         }
         for (name, schema) in schemas {
-            // A problem narrows what all problems have in common.
+            // A problem narrows the schema of all problems.
             let isProblem = schema["allOf"]?.elements.first == ["$ref": "#/components/schemas/Problem"]
             if !isProblem { #expect(Self.unnamed(within: schema) == [], "\(name)") }
             #expect(Self.constants(in: schema).allSatisfy { $0["type"] == "string" }, "\(name)")
@@ -141,7 +139,7 @@ extension DocumentTests {
             + json.members.filter { !$0.key.hasPrefix("example") }.flatMap { constants(in: $0.value) }
     }
 
-    /// A schema has a list of examples; a media type has a schema and examples by name, or one example.
+    /// A schema has a list of examples. A media type has a schema and either examples by name or one example.
     private static func examples(in json: JSONValue) -> [(schema: JSONValue, example: JSONValue)] {
         let inner = json.elements.flatMap(examples) + json.members.flatMap { examples(in: $0.value) }
         let ofSchema = json["examples"]?.elements ?? []
@@ -151,7 +149,6 @@ extension DocumentTests {
         return inner + (named + single).map { (schema, $0) }
     }
 
-    /// An example of NDJSON is a text of many values.
     private static func lines(of example: JSONValue) -> [JSONValue] {
         guard let text = example.text, text.hasPrefix("{") else { return [example] }
         return text.split(separator: "\n").map { (try? JSONParser.parse(String($0))) ?? .null }

@@ -4,9 +4,7 @@ import Testing
 @testable import RegistryServer
 @testable import RegistryStore
 
-/// A fact of an activity that the store keeps is read from bodies, told in answers, and described.
 @Suite struct FactTests {
-    /// The facts as JSON names them.
     private static let names = Mirror(reflecting: ActivityFacts()).children.compactMap(\.label)
 
     private static let document = OpenAPIDocument.embedded.json
@@ -34,7 +32,7 @@ import Testing
                 let property = Self.property(name, of: schema)
                 let types = (property?["oneOf"]?.elements ?? []).compactMap { $0["type"]?.text }
                 let isNullable = types.contains("null") || property?["type"]?.elements.contains("null") == true
-                #expect(isNullable, "\(schema) must describe \(name), and take null for it")
+                #expect(isNullable, "\(schema) must describe \(name) and accept null")
             }
             for schema in ["ActivityRecord", "ResolvedActivity"] {
                 #expect(Self.property(name, of: schema) != nil, "\(schema) must describe \(name)")

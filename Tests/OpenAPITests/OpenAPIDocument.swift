@@ -3,7 +3,6 @@ import WebAssets
 
 @testable import RegistryServer
 
-/// The OpenAPI document that is embedded in the server.
 struct OpenAPIDocument: Sendable {
     let json: JSONValue
     let operations: [DocumentedOperation]
@@ -11,7 +10,7 @@ struct OpenAPIDocument: Sendable {
     static let embedded: OpenAPIDocument = {
         do {
             return OpenAPIDocument(try JSONParser.parse(WebAssets.openAPI))
-        } catch { fatalError("openapi.json is no JSON: \(error)") }
+        } catch { fatalError("openapi.json is not JSON: \(error)") }
     }()
 
     private static let methods = ["get", "put", "post", "delete", "patch", "head", "options"]
@@ -29,10 +28,9 @@ struct OpenAPIDocument: Sendable {
     func operation(_ id: String) -> DocumentedOperation? { operations.first { $0.id == id } }
 }
 
-/// One method of one path.
 struct DocumentedOperation: Sendable {
     let json: JSONValue
-    /// Lower case, as the document has it.
+    /// In lower case, as in the document.
     let method: String
     let path: String
     fileprivate let references: SchemaValidator
@@ -54,7 +52,7 @@ struct DocumentedOperation: Sendable {
 
     func response(_ status: Int) -> DocumentedResponse? { responses.first { $0.status == status } }
 
-    /// Whether no credentials are needed.
+    /// Whether the operation needs no credentials.
     var isOpenToEveryone: Bool {
         guard case .array(let requirements)? = json["security"] else { return false }
         return requirements.isEmpty || requirements.contains { $0.members.isEmpty }
@@ -63,10 +61,8 @@ struct DocumentedOperation: Sendable {
     private func follow(_ value: JSONValue) -> JSONValue { value["$ref"]?.text.map(references.resolve) ?? value }
 }
 
-/// The response of an operation for one status.
 struct DocumentedResponse: Sendable {
     let json: JSONValue
-    /// The shared response that it refers to, if it does.
     let reference: String?
     let status: Int
     fileprivate let references: SchemaValidator
@@ -77,13 +73,13 @@ struct DocumentedResponse: Sendable {
         }
     }
 
-    /// The schema of a body by its media type; nil when the answer must be empty.
+    /// The schema of a body by media type; nil if the body must be empty.
     var schemas: [String: JSONValue]? {
         guard case .object(let content)? = json["content"] else { return nil }
         return Dictionary(content.map { ($0.key, $0.value["schema"] ?? true) }) { first, _ in first }
     }
 
-    /// The problem codes that come with the status; none for a success.
+    /// The problem codes of the status; none for a success.
     var codes: [String] {
         let schema = schemas?["application/problem+json"]?["$ref"]?.text.map(references.resolve)
         let parts = schema?["allOf"]?.elements ?? []

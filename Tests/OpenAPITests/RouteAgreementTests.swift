@@ -4,7 +4,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The document and the server's table of routes name the same calls, for the same roles, with the same bodies.
 @Suite struct RouteAgreementTests {
     private static let document = OpenAPIDocument.embedded
 

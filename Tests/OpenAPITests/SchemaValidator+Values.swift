@@ -1,7 +1,6 @@
 import RegistryCore
 
-// The keywords that look at objects, arrays, strings and numbers. As JSON Schema has it, a keyword says nothing of values
-// of another type than its own.
+// Keywords for objects, arrays, strings and numbers. As in JSON Schema, each ignores values of other types.
 
 extension SchemaValidator {
     func objectFaults(

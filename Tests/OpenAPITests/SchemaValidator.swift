@@ -1,13 +1,13 @@
 import RegistryCore
 
-/// Holds JSON against the schemas of an OpenAPI 3.1 document: the subset of JSON Schema 2020-12 that ours uses.
+/// Validates JSON against the subset of JSON Schema 2020-12 that our OpenAPI 3.1 document uses.
 ///
-/// A keyword that it does not know is a fault, so that none is passed over in silence.
+/// An unknown keyword is an error, so none is ignored silently.
 struct SchemaValidator: Sendable {
-    /// Where `#/…` references lead.
+    /// The target of `#/…` references.
     let document: JSONValue
-    /// A member that the schema does not name is a fault too, unless the schema says `additionalProperties`. Readers
-    /// must let unknown members be; the service itself must not send any that it does not document.
+    /// Also reports members that the schema does not name, unless it has `additionalProperties`. Readers must ignore
+    /// unknown members, but the service must not send undocumented ones.
     var refusesUndocumented = false
 
     func faults(of value: JSONValue, against schema: JSONValue, at pointer: String = "") -> [JSONFault] {
@@ -21,7 +21,8 @@ struct SchemaValidator: Sendable {
             }
     }
 
-    /// The same without the check for undocumented members, which only the whole of a schema's branches can decide.
+    /// Like ``faults(of:against:)``, but without the check for undocumented members, because that needs all branches of
+    /// a schema together.
     func branchFaults(of value: JSONValue, against schema: JSONValue, at pointer: String) -> [JSONFault] {
         switch schema {
         case .bool(true): []
@@ -30,7 +31,7 @@ struct SchemaValidator: Sendable {
         }
     }
 
-    /// The value that a local reference names; null, which is no schema, when there is no such thing.
+    /// The target of a local reference; null, which is not a schema, if it does not exist.
     func resolve(_ reference: String) -> JSONValue {
         guard reference.hasPrefix("#/") else { return .null }
         return reference.dropFirst(2).split(separator: "/").reduce(document) { value, part in
@@ -85,7 +86,7 @@ extension SchemaValidator {
 }
 
 extension SchemaValidator {
-    /// The members that a schema and its branches name; nil when it lets any through.
+    /// The members that a schema and its branches name; nil if it allows all.
     private func documentedNames(of schema: JSONValue) -> Set<String>? {
         guard let names = names(in: schema), !names.isEmpty else { return nil }
         return names

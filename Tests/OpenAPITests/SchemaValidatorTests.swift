@@ -69,10 +69,10 @@ import Testing
     @Test(arguments: scalars + structures + combinations)
     func `Valid values pass, and invalid ones fail`(_ example: Case) {
         for value in example.valid {
-            #expect(validator.faults(of: value, against: example.schema) == [], "\(value) is valid")
+            #expect(validator.faults(of: value, against: example.schema) == [], "\(value) must be valid")
         }
         for value in example.invalid {
-            #expect(validator.faults(of: value, against: example.schema) != [], "\(value) is not valid")
+            #expect(validator.faults(of: value, against: example.schema) != [], "\(value) must be invalid")
         }
     }
 

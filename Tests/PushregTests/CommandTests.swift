@@ -5,7 +5,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The commands, as a shell sees them: what they print where, and how they exit.
 @Suite(.timeLimit(.minutes(15))) struct CommandTests {
     @Test(arguments: [
         [], ["serve"], ["migrate"], ["migrate", "status"], ["apps"], ["apps", "create"], ["apps", "list"],
@@ -82,7 +81,7 @@ import Testing
         #expect(!outcome.results.contains("hunter2"))
     }
 
-    /// The file gives a right port, which a wrong variable must not fall back to.
+    /// The file has a valid port, which must not replace an invalid variable.
     @Test(arguments: [
         ("PUSHREG_PORT", "http", "PUSHREG_PORT must be a whole number."),
         ("PUSHREG_PORT", "65536", "PUSHREG_PORT must be between 0 and 65535."),
@@ -337,7 +336,6 @@ import Testing
         #expect(created.status == 0, "\(created.words)")
         #expect(try await service.register("a", number: 1).status == 201)
         #expect(await service.stop() == 0)
-        // It is found again, with what it holds.
         let listed = try await Program.run(["apps", "list", "--json", "--embedded", directory])
         #expect(listed.results.contains("com.example.food"))
     }

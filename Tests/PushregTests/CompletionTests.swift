@@ -2,7 +2,6 @@ import Foundation
 import RegistryCore
 import Testing
 
-/// The completions of shells.
 @Suite(.timeLimit(.minutes(15))) struct CompletionTests {
     @Test(arguments: ["bash", "zsh", "fish"]) func `Every shell has completions`(_ shell: String) async throws {
         let script = try await Program.run(["--generate-completion-script", shell])
@@ -37,7 +36,7 @@ import Testing
         let flags: [String]
     }
 
-    /// Each command that people are shown, as the program describes itself.
+    /// Each visible command, from the program's description of itself.
     private static func commands() async throws -> [Command] {
         let dump = try await Program.run(["--experimental-dump-help"])
         guard let root = try JSONParser.parse(dump.results)["command"] else {

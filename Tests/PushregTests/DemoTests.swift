@@ -6,7 +6,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The demo, on a service of its own and on others.
 @Suite(.timeLimit(.minutes(15))) struct DemoTests {
     @Test func `The demo plays to its end`() async throws {
         let outcome = try await Program.run(["demo", "--quick"])
@@ -35,7 +34,7 @@ import Testing
         #expect(outcome.words == sentence)
     }
 
-    /// How a service that answers so many 503 and then 404 is asked, and what the demo says.
+    /// The service's statuses (503 several times, then 404), the number of attempts, and the demo's message.
     @Test(
         arguments: [(1, 2, 1, "the app exists"), (.max, 6, 69, "keeps responding with 503")]
     )

@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Each thing that `pushreg doctor` finds, provoked; before that it finds none of it.
+/// Causes each finding of `pushreg doctor`, after a run without that finding.
 @Suite(.timeLimit(.minutes(15))) struct DoctorTests {
     private static func findings(
         _ connectionString: String,
@@ -16,7 +16,7 @@ import Testing
             let json = try JSONParser.parse(String(line))
             guard case .string(let code) = json["code"], case .string(let detail) = json["detail"],
                 case .string(let remedy) = json["remedy"], !remedy.isEmpty
-            else { throw ServiceFault(detail: "no finding: \(line)") }
+            else { throw ServiceFault(detail: "not a finding: \(line)") }
             return (code, detail)
         }
         #expect(outcome.status != 0 || pairs.isEmpty)
@@ -37,7 +37,7 @@ import Testing
         #expect(found.all[code]?.contains(detail) == true, "\(found.all)")
     }
 
-    @Test func `A sound installation has no finding`() async throws {
+    @Test func `A healthy installation has no findings`() async throws {
         let cluster = FaultCluster()
         let connectionString = try await cluster.start()
         let flags = ["--database-url", connectionString]
@@ -47,7 +47,6 @@ import Testing
         #expect(healthy.status == 0 && healthy.results == "", "\(healthy.results)")
         #expect(healthy.words == "Nothing is wrong with this installation.\n")
         await cluster.stop()
-        // The same, not running.
         let stopped = try await Program.run(["doctor"] + flags)
         #expect(stopped.status == 69)
         #expect(stopped.results.hasPrefix("Postgres is not available: "), "\(stopped.results)")
@@ -115,7 +114,7 @@ import Testing
         let cluster = FaultCluster(settings: ["max_connections": "13", "autovacuum": "off"])
         let connectionString = try await cluster.start()
         for (held, detail) in [(6, nil), (7, "8 of the 10 connections")] {
-            // The doctor's own comes on top.
+            // The doctor's own connection is added.
             try await Self.holding(held, on: connectionString) {
                 let found = try await Self.findings(connectionString).all["connections-near-limit"]
                 #expect(found?.prefix(23) == detail?.prefix(23))
@@ -159,7 +158,7 @@ import Testing
         }
     }
 
-    /// Postgres 15 no longer lets everyone create tables in the schema public.
+    /// Postgres 15 and later do not let every user create tables in the schema public.
     @Test func `A user without the right to create tables gets the missing right`() async throws {
         let database = try await TestDatabase.make()
         let role = "role_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
@@ -182,7 +181,7 @@ import Testing
         #expect(none.contains("may not use any schema in search_path"), "\(none)")
     }
 
-    /// Functions that stand before Postgres's own say what another server would.
+    /// These functions hide Postgres's own and imitate another server.
     @Test(arguments: [
         (
             "clock-skew", "40 seconds ahead",
@@ -231,7 +230,7 @@ import Testing
                 in: database
             )
         }
-        // Fifteen minutes are not late for whoever sweeps every two.
+        // With a sweep interval of two minutes, a delay of fifteen minutes is not late.
         let patient = try await Self.findings(database.connectionString, ["--sweep-interval", "PT2M"])
         #expect(patient.all["sweep-behind"] == nil)
         _ = try await database.registry.sweep(.expiry, limit: 10, in: scope)
@@ -274,7 +273,6 @@ import Testing
     func `A public address without TLS is found`(_ flags: [String], _ isFound: Bool) async throws {
         let found = try await Self.findings("host=/nowhere", flags)
         #expect((found.all["no-tls"] != nil) == isFound)
-        // Found although Postgres is away.
         #expect(found.status == 69)
         #expect(found.all["postgres-unavailable"] != nil)
     }
@@ -286,7 +284,7 @@ import Testing
     private static func run(_ script: String, on connectionString: String) async throws {
         let pool = PostgresPool(configuration: PostgresConfiguration(connectionString: connectionString))
         let outcome = await Result { try await pool.withSession { try $0.simple(script) } }
-        // A session's counts are known once it is over.
+        // Postgres publishes a session's counts when it ends.
         await pool.shutdown()
         try outcome.get()
     }

@@ -5,7 +5,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Settings and files as users of other programs have them.
 @Suite(.timeLimit(.minutes(15))) struct FieldInputTests {
     private static let address = "postgres://u:hunter2@127.0.0.1:1/d"
 
@@ -46,7 +45,7 @@ import Testing
         async throws
     {
         let outcome = try await Program.run(["serve"], environment: environment)
-        // By 64, systemd does not start the service again.
+        // With 64, systemd does not restart the service.
         #expect(outcome.status == 64, "\(outcome.words)")
         #expect(outcome.words.contains(words) && !outcome.words.contains("hunter2"), "\(outcome.words)")
     }
@@ -142,7 +141,7 @@ import Testing
         )
     }
 
-    /// Local times that were marked as UTC.
+    /// Local times marked as UTC.
     @Test func `A line that expired by its own times ends no running activity`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let file = try TransferFile()

@@ -3,7 +3,6 @@ import RegistryCore
 import TestSupport
 import Testing
 
-/// How `serve` says where it listens, or why it cannot.
 @Suite(.timeLimit(.minutes(15))) struct ListeningTests {
     @Test(arguments: [
         ("nowhere.invalid", "pushreg: The host nowhere.invalid is unknown. "),
@@ -13,7 +12,7 @@ import Testing
         let database = try await TestDatabase.make()
         let outcome = try await Program.run(["serve", "--host", host, "--port", "0"] + database.flags)
         #expect(outcome.status == 69)
-        // One sentence, and nothing of the libraries around it.
+        // One sentence, without text from the libraries.
         #expect(outcome.words.hasPrefix(sentence), "\(outcome.words)")
         #expect(outcome.words.split(separator: "\n").count == 1, "\(outcome.words)")
     }

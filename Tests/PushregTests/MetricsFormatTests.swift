@@ -2,12 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The metrics that the service gives Prometheus, as Prometheus's own checker sees them.
 @Suite(.timeLimit(.minutes(15))) struct MetricsFormatTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../..").standardizedFileURL
 
-    /// `deploy/test` has it fetched before; a machine without it need not fetch it for this.
+    /// `deploy/test` fetches it before. Other machines may lack it.
     private static var hasPromtool: Bool {
         let places = [root.appendingPathComponent(".build/tools/promtool").path, "/usr/bin/promtool"]
         return places.contains(where: FileManager.default.isExecutableFile)

@@ -3,7 +3,6 @@ import PostgresDriver
 import TestSupport
 import Testing
 
-/// Poolers, which `serve` and `doctor` refuse in transaction mode.
 @Suite(.timeLimit(.minutes(15))) struct PoolerTests {
     private static let pgbouncer = "/usr/sbin/pgbouncer"
 
@@ -30,7 +29,7 @@ import Testing
         // It refuses to run as root.
         let user = geteuid() == 0 ? ["-u", "postgres"] : []
         let pooler = try RunningProgram.start(URL(fileURLWithPath: Self.pgbouncer), user + [file.path])
-        // The tests' process blocks other signals, and its children do, too.
+        // The tests' process and its children block other signals.
         defer { pooler.send(SIGKILL) }
         #expect(await pooler.line(with: "process up") != nil, "\(pooler.text)")
         let address = "postgres://u@127.0.0.1:\(port)/d"

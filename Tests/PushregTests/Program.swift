@@ -1,7 +1,6 @@
 import Foundation
 import TestSupport
 
-/// The built `pushreg`, run to its end.
 enum Program {
     struct Outcome {
         let status: Int32
@@ -9,18 +8,17 @@ enum Program {
         let words: String
     }
 
-    /// The executable that was built beside this test.
     static var executable: URL {
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appendingPathComponent("pushreg")
     }
 
-    /// Runs a command; the environment holds only what is given.
+    /// Runs a command with only the given environment.
     static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Outcome {
         try await run(executable, arguments, environment)
     }
 
-    /// Runs a command whose standard output takes nothing, as that of a full disk.
+    /// Runs a command with a standard output that cannot be written, like a full disk.
     static func intoNowhere(_ arguments: [String]) async throws -> Outcome {
         let shell = ["-c", #"exec "$0" "$@" >/dev/full"#, executable.path]
         return try await run("/bin/sh", shell + arguments)
@@ -48,7 +46,7 @@ enum Program {
 
     private static func collect(_ process: Process, _ results: Pipe, _ words: Pipe) throws -> Outcome {
         try process.run()
-        // Neither stream of these commands fills a pipe before it ends.
+        // These commands do not fill a pipe.
         let printed = String(decoding: results.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         let said = String(decoding: words.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
@@ -57,6 +55,5 @@ enum Program {
 }
 
 extension TestDatabase {
-    /// The flags by which a command uses the database.
     var flags: [String] { ["--database-url", connectionString, "--unsafe-durability"] }
 }

@@ -3,7 +3,6 @@ import PostgresDriver
 import TestSupport
 import Testing
 
-/// A Postgres that is there and will not let the command in.
 @Suite(.timeLimit(.minutes(15))) struct RefusalTests {
     @Test func `An unknown user is not permitted`() async throws {
         let database = try await TestDatabase.make()
@@ -33,7 +32,7 @@ import Testing
     }
 
     private static func flags(_ database: TestDatabase, user: String) -> [String] {
-        // Of a keyword that is given twice, libpq takes the last value.
+        // libpq uses the last value of a repeated keyword.
         ["--database-url", database.connectionString + " user=\(user)", "--unsafe-durability"]
     }
 }

@@ -1,11 +1,10 @@
 import Foundation
 import Synchronization
 
-/// A program that runs, `pushreg` mostly: its lines can be awaited, and signals sent to it.
 final class RunningProgram: Sendable {
     let processID: pid_t
     private let process: Mutex<Process>
-    /// The lines that it prints to both streams, in order; they end when it does.
+    /// The lines of both streams in order, until the program ends.
     private let lines: AsyncStream<String>
     private let seen = Mutex<[String]>([])
 
@@ -15,7 +14,7 @@ final class RunningProgram: Sendable {
         self.lines = lines
     }
 
-    /// Starts a command; the environment holds only what is given.
+    /// Starts a command with only the given environment.
     static func start(_ arguments: [String], environment: [String: String] = [:]) throws -> RunningProgram {
         try start(Program.executable, arguments, environment)
     }
@@ -56,7 +55,7 @@ final class RunningProgram: Sendable {
     var isRunning: Bool { process.withLock { $0.isRunning } }
     var text: String { seen.withLock { $0.joined(separator: "\n") } }
 
-    /// Waits for a line that contains `text`; nil when the program ends without it.
+    /// Waits for a line that contains `text`; nil if the program ends without it.
     func line(with text: String) async -> String? {
         for await line in lines {
             seen.withLock { $0.append(line) }
@@ -67,10 +66,10 @@ final class RunningProgram: Sendable {
 
     func send(_ signal: Int32) { kill(processID, signal) }
 
-    /// Sends a signal as Ctrl-C at a terminal does: to the program and to all that it runs in its group.
+    /// Sends a signal to the program's group, as Ctrl-C in a terminal does.
     func sendToGroup(_ signal: Int32) { kill(-processID, signal) }
 
-    /// - Returns: its exit code, or the negated number of the signal that killed it.
+    /// - Returns: the exit code, or the negated number of the signal that killed it.
     func end() async -> Int32 {
         while await line(with: "") != nil {}
         return await withCheckedContinuation { continuation in
@@ -84,7 +83,7 @@ final class RunningProgram: Sendable {
         }
     }
 
-    /// The programs whose working directory lies in `directory`, such as all of a Postgres's.
+    /// The programs with a working directory in `directory`, such as all processes of a Postgres.
     static func idsRunning(in directory: String) -> [pid_t] {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc"))?.compactMap { pid_t($0) } ?? []
         return all.filter { id in

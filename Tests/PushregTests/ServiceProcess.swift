@@ -7,7 +7,6 @@ import RegistryCore
 import TestSupport
 import Testing
 
-/// The built `pushreg serve` as a process of its own, and calls to it.
 final class ServiceProcess: Sendable {
     let port: Int
     private let program: RunningProgram
@@ -16,7 +15,7 @@ final class ServiceProcess: Sendable {
 
     private init(port: Int, program: RunningProgram) { (self.port, self.program) = (port, program) }
 
-    /// Starts the service on a database and waits until it says that it accepts requests.
+    /// Starts the service and waits until it accepts requests.
     static func start(databaseURL: String, arguments: [String] = []) async throws -> ServiceProcess {
         try await start(database: ["--database-url", databaseURL, "--migrate"], arguments: arguments)
     }
@@ -26,14 +25,14 @@ final class ServiceProcess: Sendable {
         try await start(databaseURL: database.connectionString, arguments: ["--unsafe-durability"] + arguments)
     }
 
-    /// - Parameter database: the flags that say which database.
+    /// - Parameter database: the flags that select the database.
     /// - Parameter isInsecure: whether requests without credentials act as root.
     static func start(
         database: [String],
         arguments: [String] = [],
         isInsecure: Bool = true
     ) async throws -> ServiceProcess {
-        // Other tests share the machine: a call may take longer than a caller should wait.
+        // Other tests share the machine, so a call may take longer than usual.
         let serve = ["serve", "--port", "0", "--request-timeout", "PT20S"] + (isInsecure ? ["--insecure-no-auth"] : [])
         let environment = ProcessInfo.processInfo.environment
         let program = try RunningProgram.start(serve + database + arguments, environment: environment)
@@ -46,14 +45,14 @@ final class ServiceProcess: Sendable {
 
     func kill(_ signal: Int32) { program.send(signal) }
 
-    /// - Returns: its exit code, or the negated number of the signal that killed it.
+    /// - Returns: the exit code, or the negated number of the signal that killed it.
     @discardableResult
     func stop(_ signal: Int32 = SIGTERM) async -> Int32 {
         kill(signal)
         return await program.end()
     }
 
-    /// The most memory that was ever resident, in MiB.
+    /// Peak resident memory in MiB.
     var peakMemory: Int {
         let status = (try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)) ?? ""
         return (status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.1) } ?? 0) / 1024
@@ -77,11 +76,11 @@ extension ServiceProcess {
 
     static let app = "/v1/apps/com.example.food/sandbox"
 
-    /// Has a connection for every caller: with the shared client's eight, one would wait for the answers of others.
+    /// Allows a connection per caller. The shared client has eight, so callers would wait for each other.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration.singletonConfiguration
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
-        // A caller who is refused is told so, and does not wait until somebody listens.
+        // A refused caller gets an error and does not wait for a listener.
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(configuration: configuration)
     }()
@@ -90,14 +89,12 @@ extension ServiceProcess {
         _ = try await call("PUT", "/v1/apps/com.example.food", "{}")
     }
 
-    /// Registers an activity under an alias; the token is made of the number.
     func register(_ id: String, number: Int, alias: String = "fault") async throws -> Answer {
         let token = String(repeating: "0", count: 16 - String(number, radix: 16).count) + String(number, radix: 16)
         let body = #"{"token":"\#(token)ab","aliases":{"testId":"\#(alias)"}}"#
         return try await call("PUT", "\(Self.app)/activities/\(id)", body)
     }
 
-    /// - Parameter key: the credentials, where the caller has some.
     func call(_ method: String, _ path: String, _ body: String? = nil, key: String? = nil) async throws -> Answer {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
         request.method = .RAW(value: method)
@@ -122,7 +119,6 @@ extension ServiceProcess {
 // MARK: - Readers that stop
 
 extension ServiceProcess {
-    /// A caller that has asked for a stream of lines, takes its first bytes and no more.
     func stalledReader(of path: String) async throws -> RawConnection {
         let reader = try RawConnection(port: port)
         reader.send("GET \(Self.app)/\(path) HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
@@ -132,7 +128,6 @@ extension ServiceProcess {
 }
 
 extension TestDatabase {
-    /// The service's connections that are not idle.
     func busyConnections() async throws -> Int {
         try await count(
             """

@@ -5,7 +5,6 @@ import RegistryCore
 import TestSupport
 import Testing
 
-/// Signals to `serve` and `demo`, at every stage: what they started is stopped.
 @Suite(.timeLimit(.minutes(15))) struct SignalTests {
     @Test(arguments: [
         ("initialising", SIGTERM), ("initialising", SIGINT), ("accepting", SIGTERM), ("accepting", SIGINT),
@@ -15,12 +14,11 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let service = try RunningProgram.start(["serve", "--embedded", directory, "--port", "0"])
         #expect(await service.line(with: stage) != nil, "\(service.text)")
-        // A Ctrl-C reaches all that the terminal knows of, also what makes and starts the database.
+        // Ctrl-C reaches the whole process group, including the programs that create and start the database.
         if signal == SIGINT { service.sendToGroup(signal) } else { service.send(signal) }
         #expect(await service.end() == 0, "\(service.text)")
         #expect(RunningProgram.idsRunning(in: directory) == [])
         #expect(service.text.contains("accepting") == (stage == "accepting"))
-        // The database is whole: it is found again.
         let apps = try await Program.run(["apps", "list", "--embedded", directory])
         #expect(apps.status == 0, "\(apps.words)")
         #expect(RunningProgram.idsRunning(in: directory) == [])
@@ -33,7 +31,7 @@ import Testing
         ])
         await server.accept()
         service.send(SIGTERM)
-        // Without the signal it would fail with 69 when the time to connect is over.
+        // Without the signal, it would exit with 69 after the connection timeout.
         #expect(await service.end() == 0, "\(service.text)")
     }
 
@@ -44,7 +42,6 @@ import Testing
                 + database.flags
         )
         let admin = try #require(await service.line(with: "admin port"), "\(service.text)")
-        // Which of the two ports is open first, nobody knows.
         if !service.text.contains("accepting requests") { _ = await service.line(with: "accepting requests") }
         let ports = service.text.matches(of: /127\.0\.0\.1:(\d+)/).map { String($0.1) }
         let adminPort = try #require(admin.firstMatch(of: /127\.0\.0\.1:(\d+)/)).1
@@ -55,8 +52,8 @@ import Testing
             try await Self.status("\(port)/v1/apps/com.example.food/sandbox/aliases/orderId/1/activities")
         }
         try await holder.waitUntilSomebodyWaits()
-        // Until the signal has come it is ready; at last nobody answers. One process asks all the time, for this one may
-        // have other tests to run while the ten seconds pass.
+        // Ready until the signal, and at last unreachable. A separate process polls, because this one may run other
+        // tests during the ten seconds.
         let ask = "curl -s -o /dev/null -w '%{http_code}\\n' http://127.0.0.1:\(adminPort)"
         let watch = "echo asks; while s=$(\(ask)/readyz); [ $s = 200 ]; do :; done; echo $s; \(ask)/livez"
         let watcher = try RunningProgram.start(URL(fileURLWithPath: "/bin/bash"), ["-c", watch])
@@ -69,7 +66,6 @@ import Testing
         #expect(await service.end() == 0, "\(service.text)")
     }
 
-    /// The status of a GET, as curl tells it; 000 without an answer.
     private static func status(_ place: String) async throws -> String {
         let flags = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:\(place)"]
         return try await Program.run("/usr/bin/env", flags).results
@@ -88,7 +84,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: String(directory)))
     }
 
-    /// As in `pushreg … | head`, in a command and in the demo.
+    /// As in `pushreg … | head`.
     @Test(arguments: [["apps", "list", "--embedded", "/tmp/pushreg-signal-\(UUID())"], ["demo"]])
     func `A reader that closes its pipe leaves no Postgres running`(_ command: [String]) async throws {
         let line = "'\(Program.executable.path)' \(command.joined(separator: " ")) | true; echo ${PIPESTATUS[0]}"
@@ -103,7 +99,6 @@ import Testing
     }
 }
 
-/// Takes a connection on 127.0.0.1 and says nothing.
 private final class SilentServer: Sendable {
     let port: UInt16
     private let listener: Int32
@@ -120,7 +115,7 @@ private final class SilentServer: Sendable {
                 bind(number, address, length) | listen(number, 8) | getsockname(number, address, &length)
             }
         }
-        guard status == 0 else { throw ServiceFault(detail: "no listener: \(errno)") }
+        guard status == 0 else { throw ServiceFault(detail: "cannot listen: \(errno)") }
         port = UInt16(bigEndian: address.sin_port)
     }
 

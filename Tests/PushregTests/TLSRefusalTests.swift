@@ -1,6 +1,5 @@
 import Testing
 
-/// TLS files that will not do are said at once, before a database is looked for.
 @Suite(.timeLimit(.minutes(15))) struct TLSRefusalTests {
     private static func serve(_ flags: [String]) async throws -> Program.Outcome {
         try await Program.run(["serve", "--database-url", "host=127.0.0.1 port=1", "--port", "0"] + flags)

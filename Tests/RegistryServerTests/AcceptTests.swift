@@ -4,34 +4,32 @@ import Testing
 
 @testable import RegistryServer
 
-/// `Accept` is weighed, and JSON is what is sent in doubt.
 @Suite(.timeLimit(.minutes(15))) struct AcceptTests {
     private static let fields: [(accept: [String], prefersLines: Bool)] = [
         ([], false), ([""], false), (["*/*"], false), (["application/*"], false), (["application/json"], false),
         (["application/x-ndjson"], true), (["Application/X-NDJSON"], true), ([" application/x-ndjson "], true),
-        // The field that openapi-generator's Kotlin client sends.
+        // The field of openapi-generator's Kotlin client.
         (["application/json, application/x-ndjson, application/problem+json"], false),
         (["application/x-ndjson, application/json"], false), (["application/x-ndjson;q=0.5, application/json"], false),
         (["application/json, application/x-ndjson;q=0.5"], false),
         (["application/json;q=0.5, application/x-ndjson"], true),
         (["application/json;q=0.5,application/x-ndjson;q=0.501"], true),
         (["application/x-ndjson, application/problem+json"], true), (["application/x-ndjson, text/html"], true),
-        // The range that names a type most closely counts.
+        // The most specific range counts.
         (["application/x-ndjson, */*;q=0.1"], true), (["application/x-ndjson;q=0.9, application/*;q=0.8"], true),
         (["application/x-ndjson, */*"], false), (["*/*, application/json;q=0.2"], true),
         (["application/*, application/json;q=0"], true), (["*/*;q=0.1, application/*;q=0, application/x-ndjson"], true),
         (["application/x-ndjson;q=0, */*"], false), (["application/x-ndjson; q=0.0, */*"], false),
         (["application/x-ndjson;q=0"], false), (["application/json;q=0, application/x-ndjson;q=0"], false),
         (["text/html"], false), (["application/json;q=0"], false),
-        // Parameters and quotation marks.
         (["application/x-ndjson;charset=utf-8"], true), (["application/x-ndjson;profile=\"a,b;q=0\";q=1"], true),
         (["application/json;a=\"\\\",application/x-ndjson\""], false),
         (["application/json; Q=0.1, application/x-ndjson"], true),
-        // A weight that is not valid counts as none; several fields are one list.
+        // An invalid weight is ignored; several fields form one list.
         (["application/x-ndjson;q=x"], true), (["application/x-ndjson;q=1.5, application/json;q=0.9"], true),
         (["application/json;q=0.5", "application/x-ndjson"], true), ([",,application/x-ndjson,;,"], true),
         (["application/x-ndjsonx"], false), (["application/"], false), (["application/x-ndjson;q=0.1234"], true),
-        // As much of it as is looked at, and more.
+        // At the length limit, and above it.
         (["application/x-ndjson;a=" + String(repeating: "b", count: 1001)], true),
         (["application/x-ndjson;a=" + String(repeating: "b", count: 1002)], false),
     ]

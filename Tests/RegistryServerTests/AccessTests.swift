@@ -44,7 +44,7 @@ import Testing
 }
 
 extension Authenticator {
-    /// One whose Postgres is away: what it refuses it refuses without a look there.
+    /// An authenticator without a reachable Postgres: its refusals do not need one.
     static func inTheDark(_ insecureNoAuth: Bool) -> Authenticator {
         let pool = PostgresPool(databaseURL: "host=127.0.0.1 port=1 user=nobody dbname=nothing", logger: .silent)
         let configuration = ServerConfiguration(insecureNoAuth: insecureNoAuth)

@@ -10,7 +10,7 @@ import Testing
     private static let user = Principal(role: .client, who: "user:u-1", subject: "u-1")
     private static let backends = [Role.sender, .admin, .root].map { Principal(role: $0, who: "k") }
 
-    /// The table of section 5: the kind, its value, whether a publishable key may set it, and whether the user u-1 may.
+    /// Section 5: the kind, its value, whether a publishable key may set it, and whether the user u-1 may.
     @Test(arguments: [
         ("liveactivityId", "order-42", true, true), ("userId", "u-1", false, true), ("userId", "u-2", false, false),
         ("userId", "U-1", false, false), ("orderId", "o", false, true), ("free", "x", true, true),
@@ -31,7 +31,7 @@ import Testing
         for backend in Self.backends { #expect(allows(backend)) }
     }
 
-    /// "é" in one character and in two is the same text to Swift, and not the same user.
+    /// Composed and decomposed "é" are equal in Swift, but different users.
     @Test func `Subjects are compared byte by byte`() throws {
         let app = App.sample()
         let user = Principal(role: .client, who: "user:\u{E9}", subject: "\u{E9}")

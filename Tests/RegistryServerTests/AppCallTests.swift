@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// It is known for some seconds more where it was seen before.
+    /// An instance that knew the app accepts its key for some seconds.
     @Test func `A deleted app's key does not create the app again`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/v1/apps/com.example.food"

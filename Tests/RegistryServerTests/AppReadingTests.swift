@@ -28,7 +28,6 @@ import Testing
     @Test func `Absent and null change nothing`() {
         #expect(changes([:]).0 == AppChanges())
         #expect(changes(["name": .null, "aliasRules": .null, "jwt": .null]).0 == AppChanges())
-        // Among the rules null is the rule of a kind that none is given for.
         #expect(changes(["aliasRules": ["orderId": "any", "userId": .null]]).0.aliasRules == ["orderId": .any])
         #expect(changes(["jwt": [:]]).0.jwt == JSONObject())
         let keys: JSONValue = ["keys": []]

@@ -6,7 +6,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The audit over HTTP, with masked tokens for everyone.
 @Suite(.timeLimit(.minutes(15))) struct AuditCallTests {
     private static let alias = "kind=liveactivityId&value=order-42"
 
@@ -42,7 +41,7 @@ import Testing
             let late = try await server.call(.put, "…/activities/a", body, phone)
             #expect(late.problem == "token-unregistered")
             #expect(late["reason"] == "purged")
-            // By the installation's id, of which only the hash is stored.
+            // By the installation's id; the database has only its hash.
             let events = try await server.call(.get, "…/audit/events?installationId=phone-1", nil, auditor)
             #expect(events["events"].all("type") == ["purged", "registered"])
             #expect(events["events"][0]["who"] == .string(admin.key.id.rawValue))

@@ -8,11 +8,9 @@ import Testing
 
 @testable import RegistryServer
 
-/// The memory that bodies may take until they are decoded.
 @Suite(.timeLimit(.minutes(5))) struct BodyBudgetTests {
     private static let resolve = "POST /v1/apps/com.example.food/sandbox/resolve HTTP/1.1\r\nHost: localhost\r\n"
 
-    /// The head of a batch that announces its size.
     private static func head(_ bytes: Int, from address: String? = nil) -> String {
         resolve + "Content-Type: application/json\r\nContent-Length: \(bytes)\r\n"
             + (address.map { "X-Forwarded-For: \($0)\r\n" } ?? "") + "\r\n"
@@ -26,9 +24,9 @@ import Testing
         held.append(try budget.reserve(40, for: one))
         #expect(throws: BodyBudgetIsSpent.self) { try budget.reserve(1, for: one) }
         held.append(try budget.reserve(100, for: other))
-        // An IPv6 network is one, whatever address of it is named.
+        // An IPv6 network is a /64, independent of the address in it.
         #expect(throws: BodyBudgetIsSpent.self) { try budget.reserve(1, for: .of("2a00:1::2")) }
-        // This machine has no share to keep to, and the whole has an end.
+        // This machine has no share, but the total limit applies.
         held.append(try budget.reserve(600, for: nil))
         #expect(throws: BodyBudgetIsSpent.self) { try budget.reserve(1, for: nil) }
         #expect(budget.used == 800)
@@ -51,8 +49,6 @@ import Testing
         #expect(throws: Never.self) { try budget.reserve(100, for: one) }
     }
 
-    /// Where eight networks take all that they may, there is room for another's batch; where twenty do, for a body about one
-    /// thing.
     @Test(arguments: [(8, 2 << 20), (20, 64 << 10)])
     func `No network empties the budget for others`(_ networks: Int, _ body: Int) throws {
         let budget = BodyBudget(ServerConfiguration.Limits().bodiesUnderWay)
@@ -82,7 +78,6 @@ import Testing
             #expect(answer.contains("\"code\":\"unavailable\""))
             #expect(answer.lowercased().contains("connection: close"))
             #expect(answer.lowercased().contains("retry-after: 1"))
-            // A body about one record has room of its own, whether it comes at once or in parts.
             #expect(try await server.register("a", token: 1).status == 201)
             let slow = try RawConnection(port: server.port)
             let body = #"{"token":"aa02"}"# + String(repeating: " ", count: 20_000)
@@ -98,7 +93,6 @@ import Testing
             let text = try await server.call(.get, "/metrics").bytes
             #expect(String(decoding: text, as: UTF8.self).contains("pushreg_bodies_refused_total 1\n"))
         }
-        // Connections that are gone hold nothing.
         while budget.used > 0 { await Task.yield() }
     }
 
@@ -117,7 +111,7 @@ import Testing
                 return holder
             }
             while service.responder.bodies.batches.used < 3 * (2 << 20) { await Task.yield() }
-            // Nor do they count as heavy calls, of which a key has few.
+            // They do not count as heavy calls either, which have a low limit per key.
             #expect(service.responder.heavyCalls.count == 0)
             for body in [#"{"token":"aa02"}"#, #"{"token":"aa02"}"# + String(repeating: " ", count: 60_000)] {
                 let connection = try RawConnection(port: server.port)
@@ -187,7 +181,7 @@ import Testing
         let text = "{\"x\":[" + String(repeating: padded, count: objects) + "0]}"
         let bytes = Array(text.utf8)
         #expect(bytes.count <= 2 * 1024 * 1024)
-        // All are kept, so that none has the memory of the one before; other tests take some meanwhile, so the least counts.
+        // Keeps all values, so that none reuses memory. Other tests allocate in between, so the minimum counts.
         var values: [JSONValue] = []
         var (times, sizes): ([Duration], [Int]) = ([], [])
         for _ in 0..<3 {

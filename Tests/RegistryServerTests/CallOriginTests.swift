@@ -4,7 +4,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// Without authentication, pages of other sites change nothing.
 @Suite(.timeLimit(.minutes(2))) struct CallOriginTests {
     private static let site = HTTPField.Name("Sec-Fetch-Site")!
 
@@ -36,8 +35,8 @@ import Testing
         }
     }
 
-    /// With credentials, which no other site's page has, it is nobody's business where a program says that it is.
-    @Test func `Credentials decide if there are any`() async throws {
+    /// Pages of other sites have no credentials.
+    @Test func `With credentials, the origin does not matter`() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             var fields = try await server.key(.admin).fields
             fields[.origin] = "https://evil.example"

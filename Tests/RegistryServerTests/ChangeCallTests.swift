@@ -8,9 +8,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// The change feed over HTTP: pages that are waited for, and streams.
 @Suite(.timeLimit(.minutes(15))) struct ChangeCallTests {
-    /// The request line and fields of a stream, and the connection that reads it.
     private static func open(
         _ server: LiveServer,
         _ query: String = "",
@@ -84,7 +82,7 @@ import Testing
             #expect(none["changes"] == [])
             #expect(none["more"] == false)
             #expect(begin.duration(to: .now) >= .milliseconds(900))
-            #expect(none["after"] != .string(after), "the position moves on all the same")
+            #expect(none["after"] != .string(after), "the position must advance without changes")
         }
     }
 
@@ -115,7 +113,7 @@ import Testing
             let id = try #require(text.split(separator: "\n").last { $0.hasPrefix("id: ") }).dropFirst(4)
             first.finish()
             try await server.register("a-2", token: 2)
-            // The id goes before a position in the address, which a browser keeps.
+            // `Last-Event-ID` has precedence over the position in the URL, which a browser keeps.
             let second = try Self.open(
                 server,
                 "?after=\(after)",
@@ -127,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `A useless position is a 410, also for a stream`() async throws {
+    @Test func `An invalid position gets a 410, also for a stream`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         try await LiveServer.run(on: database.registry) { server in
             let after = try await Self.position(server)
@@ -137,7 +135,7 @@ import Testing
             try await server.register("a-1", token: 1)
             let late = try await Self.position(server)
             #expect(try await server.call(.get, "…/changes?after=\(late)").status == 200)
-            // As after a restored backup.
+            // Imitates a restored backup.
             _ = try await database.pool.withSession { session in
                 try session.execute("SELECT setval('events_event_number_seq', 500)").count
             }
@@ -164,7 +162,6 @@ import Testing
             let answer = await refused.read(past: "\r\n\r\n")
             #expect(answer.hasPrefix("HTTP/1.1 503"))
             #expect(answer.lowercased().contains("retry-after: 5"))
-            // Pages are answered all the same.
             #expect(try await server.call(.get, "…/changes").status == 200)
             streams.removeLast().reset()
             try await until {
@@ -185,7 +182,7 @@ import Testing
             }
             let full = try Self.open(server)
             #expect(await full.read(past: "\r\n").hasPrefix("HTTP/1.1 503"))
-            // More than fits into the buffers of a connection.
+            // More than the buffers of a connection hold.
             _ = try await database.pool.withSession { session in
                 try session.execute(
                     """
@@ -219,7 +216,7 @@ import Testing
         try await until { feed.scopeCount == 0 }
     }
 
-    /// Rather than a time, which says little on a shared machine: how often the feed asks Postgres before all have heard.
+    /// Counts the feed's reads until all followers have the change, because times vary on a shared machine.
     @Test func `Any number of followers of a scope cost one read per round`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let registry = database.anotherRegistry()
@@ -239,10 +236,10 @@ import Testing
                 }
                 #expect(isTold)
             }
-            // One may have begun before the change, and one after all were told.
+            // One may have begun before the change, and one after all followers received it.
             #expect(reads() - before <= 3)
         }
-        #expect(ChangeFeed.pollInterval <= .milliseconds(250), "what is promised of a feed at rest")
+        #expect(ChangeFeed.pollInterval <= .milliseconds(250), "the promised delay of an idle feed")
     }
 
     @Test func `Streams end with the service and at their deadline, with a last message`() async throws {
@@ -274,6 +271,6 @@ import Testing
         }
         var count = 0
         for await _ in slow { count += 1 }
-        #expect(count <= 16, "what waited for it is bounded")
+        #expect(count <= 16, "the queue must be bounded")
     }
 }

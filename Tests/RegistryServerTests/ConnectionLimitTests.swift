@@ -9,16 +9,16 @@ import Testing
 
 @testable import RegistryServer
 
-/// Connections that are too many, or that cannot be served, and what becomes of them over real sockets.
+/// Limits of connections over real sockets.
 ///
-/// All of 127.0.0.0/8 is this machine, so in most of these tests it is taken for addresses like any other.
+/// All of 127.0.0.0/8 is this machine, so most of these tests treat it like other addresses.
 @Suite(.timeLimit(.minutes(15))) struct ConnectionLimitTests {
     private static let request = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    /// A service that answers everything with 204 once the body is there.
+    /// A service that answers 204 after the complete body.
     private struct Service {
         let port: Int
-        /// The methods of requests, once their heads are there.
+        /// The methods of requests with a complete header.
         let heads: AsyncStream<HTTPRequest.Method>
 
         func awaitPut() async { _ = await heads.first { $0 == .put } }
@@ -33,7 +33,7 @@ import Testing
     ) async throws {
         let (heads, arrived) = AsyncStream.makeStream(of: HTTPRequest.Method.self)
         var configuration = configuration
-        // However slow the machine is, no half-sent body is given up.
+        // So that a slow machine does not run into the deadline of half-sent bodies.
         configuration.limits.requestDeadline = .seconds(600)
         adjust(&configuration.limits)
         let respond: RequestHandler.Respond = { request in
@@ -51,14 +51,13 @@ import Testing
         return await connection.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 204 ")
     }
 
-    /// Opens a connection and waits until it is counted.
     private static func open(_ port: Int, from source: UInt8 = 1) async throws -> RawConnection {
         let connection = try RawConnection(port: port, from: source)
         try #require(await isServed(connection))
         return connection
     }
 
-    /// Opens one once there is room: the end of an answer is written a moment after its head.
+    /// Opens a connection once one is free, because a response's end is written shortly after its header.
     private static func openAtLast(_ port: Int, from source: UInt8 = 1) async throws -> RawConnection {
         while true {
             let connection = try RawConnection(port: port, from: source)
@@ -70,7 +69,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }
 
-    /// How many connections the test holds: each is a file on both sides, and a login shell may have 1024.
+    /// The number of connections that the test holds. Each uses two files, and a login shell may allow 1024.
     private static func mostHeld() throws -> Int {
         var limit = rlimit()
         try #require(getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit) == 0)
@@ -80,7 +79,7 @@ import Testing
     @Test func `A connection beyond the limit is closed`() async throws {
         let log = RecordedLog()
         let most = try Self.mostHeld()
-        // However long that takes, nobody is idle for too long.
+        // So that no connection is idle for too long on a slow machine.
         try await Self.run(logger: log.logger) {
             $0.idleTimeout = .seconds(600)
             $0.addressConnections = min($0.addressConnections, most)
@@ -94,11 +93,10 @@ import Testing
                 try #require(await connection.read().isEmpty)
                 if number.isMultiple(of: 500) { #expect(try await Self.isServed(Self.open(port, from: 2))) }
             }
-            // Other tests have some open, too, and close them again.
+            // Other tests also open connections, and close them again.
             try await until(.seconds(30)) { try Self.descriptors() < before + 500 }
             #expect(await Self.isServed(held[0]))
             #expect(await Self.isServed(held[most - 1]))
-            // A caller who has closed one may have another.
             held[most / 2].reset()
             _ = try await Self.openAtLast(port)
             #expect(log.text.components(separatedBy: "connections are refused").count == 2)
@@ -115,7 +113,7 @@ import Testing
             let port = service.port
             var held: [RawConnection] = []
             for _ in 0..<8 { held.append(try await Self.open(port)) }
-            // The first is at work; the second is idle for a shorter time than the others.
+            // The first is busy; the second is idle for a shorter time than the others.
             held[0].send("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{")
             await service.awaitPut()
             #expect(await Self.isServed(held[1]))
@@ -142,10 +140,8 @@ import Testing
             for _ in 0..<10 { #expect(try await RawConnection(port: port).read().isEmpty) }
             busy.send("}")
             #expect(await busy.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 204 "))
-            // Idle now, it gives way.
             let next = try await Self.openAtLast(port)
             #expect(await busy.read().isEmpty)
-            // Any number of them, one after the other.
             for _ in 0..<60 { _ = try await Self.openAtLast(port, from: 2) }
             #expect(await next.read().isEmpty)
         }
@@ -173,7 +169,7 @@ import Testing
                 body.yield(ByteBuffer(string: "}"))
                 body.finish()
                 #expect(try await answer.status == .noContent)
-                // Idle now, it gives way at once, whatever its peer would still say.
+                // It is idle now and closed at once, although its peer could send more.
                 let again = HTTPClientRequest(url: "https://localhost:\(port)/")
                 try await TLSTests.call(.automatic, trusting: files) { (other: HTTPClient) async throws in
                     #expect(try await other.execute(again, timeout: .seconds(10)).status == .noContent)
@@ -195,7 +191,6 @@ import Testing
             for source: UInt8 in 2...4 {
                 for _ in 0..<16 { held.append(try await Self.open(port, from: source)) }
             }
-            // All 64 are taken.
             #expect(try await Self.isServed(Self.open(port, from: 9)))
             #expect(await held[0].read().isEmpty)
         }

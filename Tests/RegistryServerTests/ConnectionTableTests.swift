@@ -3,7 +3,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// Connections that are let in and those that give way, without sockets.
 @Suite struct ConnectionTableTests {
     private typealias Table = ConnectionTable<Int>
 
@@ -30,7 +29,6 @@ import Testing
         #expect(try Self.admit(1000, from: "192.0.2.1", to: &table) == nil)
         #expect(try Self.admit(1001, from: "192.0.2.2", to: &table) != nil)
         table.remove(slots[500])
-        // The second time it is nobody.
         table.remove(slots[500])
         #expect(table.count == 1000)
         #expect(try Self.admit(1002, from: "192.0.2.1", to: &table)?.closing == nil)
@@ -50,23 +48,23 @@ import Testing
         #expect(try Self.network(address).description == text)
     }
 
-    /// Of the three networks the second holds the most.
+    /// The second of the three networks has the most connections.
     @Test func `The caller with the most connections loses its longest idle one`() throws {
         var table = Table(most: 6, mostOfNetwork: 5)
         _ = try Self.admit(0, from: "192.0.2.1", to: &table)
         let slots = try (1...4).map { try #require(try Self.admit($0, from: "192.0.2.2", to: &table)).slot }
         _ = try Self.admit(5, from: "192.0.2.3", to: &table)
-        // 2 waits for a request again, after 3 and 4 began to; 1 is at work.
+        // 2 became idle after 3 and 4; 1 is busy.
         table.mark(slots[0], isIdle: false)
         table.mark(slots[1], isIdle: false)
         table.mark(slots[1], isIdle: true)
         #expect(try Self.admit(6, from: "192.0.2.4", to: &table)?.closing == 3)
         #expect(try Self.admit(7, from: "192.0.2.5", to: &table)?.closing == 4)
-        // Each has few now; the one that is idle the longest is 0.
+        // All networks have few now; 0 is idle the longest.
         #expect(try Self.admit(8, from: "192.0.2.6", to: &table)?.closing == 2)
         #expect(try Self.admit(9, from: "192.0.2.7", to: &table)?.closing == 0)
         #expect(table.count == 6)
-        // Those that gave way are nobody any more.
+        // Marks of closed connections have no effect.
         table.mark(slots[2], isIdle: false)
         table.remove(slots[2])
         #expect(table.count == 6)
@@ -78,11 +76,11 @@ import Testing
         for slot in [slots[1], slots[0], slots[2], slots[3]] { table.mark(slot, isIdle: false) }
         #expect(try Self.admit(4, from: "192.0.2.9", to: &table)?.closing == 1)
         #expect(try Self.admit(5, from: "192.0.2.8", to: &table)?.closing == 0)
-        // Now each network has one, and only the newcomers' are idle.
+        // Each network has one connection now, and only the new ones are idle.
         #expect(try Self.admit(6, from: "192.0.2.7", to: &table)?.closing == 4)
     }
 
-    /// Behind a proxy are many, and behind those who hold the most there may be one.
+    /// A proxy carries many callers, and a network with many connections may be one.
     @Test func `Trusted callers have any number of connections and lose only idle ones`() throws {
         var table = Table(most: 4, mostOfNetwork: 1)
         let slots = try (0..<4).map {
@@ -90,7 +88,7 @@ import Testing
         }
         for slot in slots.dropFirst() { table.mark(slot, isIdle: false) }
         #expect(try Self.admit(4, from: "192.0.2.1", to: &table)?.closing == 0)
-        // None of the proxy's is idle: now it is the stranger's turn, although they have one.
+        // The proxy has no idle connection, so a stranger's is closed, although they have only one.
         #expect(try Self.admit(5, from: "192.0.2.2", to: &table)?.closing == 4)
         #expect(try Self.admit(6, from: "10.0.0.1", isTrusted: true, to: &table)?.closing == 5)
         table.mark(slots[1], isIdle: true)
@@ -105,7 +103,7 @@ import Testing
         var random = SeededGenerator(seed: seed)
         var table = Table(most: 12, mostOfNetwork: 5)
         var model = PlainConnections(most: 12, mostOfNetwork: 5)
-        // Of connections that have gone, too.
+        // Includes closed connections.
         var slots: [(name: Int, slot: Table.Slot)] = []
         for connection in 0..<2000 {
             let network = Int.random(in: 0..<6, using: &random)
@@ -132,7 +130,7 @@ import Testing
     }
 }
 
-/// The same rules, on a list that is searched each time.
+/// Implements the rules with a linear search.
 private struct PlainConnections {
     struct Connection {
         let name: Int
@@ -183,7 +181,6 @@ private struct PlainConnections {
         return candidates.max { rank($0).lexicographicallyPrecedes(rank($1)) }?.name
     }
 
-    /// By how many there are of its network, then by whether it is idle, then since when.
     private func rank(_ connection: Connection) -> [Int] {
         [all.count { $0.network == connection.network }, connection.isIdle ? 1 : 0, -connection.since]
     }

@@ -6,7 +6,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The rules for what a connection may do, and how it ends when it does something else.
 @Suite(.timeLimit(.minutes(15))) struct ConnectionTests {
     private static let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
 
@@ -16,7 +15,7 @@ import Testing
     ) async throws {
         let adjust = { (limits: inout ServerConfiguration.Limits) in
             limits.requestDeadline = deadline
-            // So that it is not the idle timer that closes what the deadline should.
+            // So that the deadline, not the idle timer, closes the connection.
             limits.idleTimeout = .seconds(600)
         }
         try await LiveServer.run(insecureNoAuth: true, adjust) { (server: LiveServer) async throws in
@@ -24,7 +23,7 @@ import Testing
         }
     }
 
-    /// Without authentication a page in a browser could otherwise call the service by a name of its own.
+    /// Otherwise, without authentication, a page in a browser could call the service under another host name.
     @Test(arguments: [
         ("Host: evil.example", "421 "), ("Host: localhost.evil.example:8080", "421 "), ("Host: [::1]:8080", "200 "),
         ("Host: 127.0.0.1", "200 "),
@@ -57,7 +56,6 @@ import Testing
         }
     }
 
-    /// The answer does not wait for what was announced, and the connection does not wait for ever.
     @Test func `A body announced as too large is refused unread`() async throws {
         try await Self.run(deadline: .seconds(2)) { _, connection in
             let fields = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999"

@@ -64,7 +64,6 @@ import Testing
 }
 
 extension UInt8 {
-    /// A character that needs no escape in a query.
     fileprivate var isUnreserved: Bool {
         let character = Character(Unicode.Scalar(self))
         return character.isASCII && (character.isLetter || character.isNumber || character == "-" || character == "_")

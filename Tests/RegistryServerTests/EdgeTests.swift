@@ -5,7 +5,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The limits of headers, paths, bodies, times and connections, and what browsers are told.
 @Suite(.timeLimit(.minutes(15))) struct EdgeTests {
     private static let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
 
@@ -19,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // Host, Connection and as many more.
+        // With Host and Connection: 100 and 101 fields.
         (String(repeating: "X: y\r\n", count: 98), "200 "), (String(repeating: "X: y\r\n", count: 99), "431 "),
         ("X: \(String(repeating: "y", count: 16_384))\r\n", "200 "),
         ("X: \(String(repeating: "y", count: 16_385))\r\n", "431 "),
@@ -57,7 +56,7 @@ import Testing
         }
     }
 
-    /// A byte at a time never comes to an end: time counts from the connection's begin, not from the last byte.
+    /// The deadline counts from the connection's start, not from the last byte.
     @Test func `A header that arrives too slowly is refused`() async throws {
         let impatient = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .milliseconds(500) }
         try await Self.run(impatient) { _, connection in
@@ -68,7 +67,7 @@ import Testing
         }
     }
 
-    /// 1 GB: answered at its head, and hung up on long before it came.
+    /// 1 GB: refused after the header, and closed long before its end.
     @Test(arguments: ["/v1/apps/com.example.food/sandbox/activities/a-1", "/livez", "/nowhere"])
     func `An unread body is not accepted`(_ path: String) async throws {
         try await Self.run { (server: LiveServer, connection: RawConnection) async throws in
@@ -76,7 +75,7 @@ import Testing
             async let answer = connection.read()
             connection.send("PUT \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(length)\r\n\r\n")
             let taken = await connection.send([UInt8](repeating: 0x20, count: 1 << 16), times: length >> 16)
-            // Some lies in the buffers of both sockets.
+            // Includes the buffers of both sockets.
             #expect(taken < 64 << 20, "\(taken)")
             let text = await answer
             #expect(text.hasPrefix("HTTP/1.1 4"), "\(text)")
@@ -84,7 +83,6 @@ import Testing
         }
     }
 
-    /// No page of another site may call the service, nor show its answers as anything else.
     @Test func `Responses have the security headers for browsers`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let fields: HTTPFields = [

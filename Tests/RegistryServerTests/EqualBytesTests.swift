@@ -8,7 +8,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// Names that callers give are bytes: ids that `String` takes for the same are two, wherever they meet.
+/// Callers' names are bytes: ids that `String` treats as equal are two ids everywhere.
 @Suite(.timeLimit(.minutes(15))) struct EqualBytesTests {
     struct Pair: Sendable, CustomTestStringConvertible {
         let one: String
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// Of two that are refused, one is another's, and of the other only that it was erased may be said.
+    /// Two refused ids: one is not the caller's; the other was erased, and its response may contain only that.
     @Test(arguments: Pair.all)
     func `Each of two similar ids is refused for its own reason`(_ pair: Pair) async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
@@ -138,7 +138,6 @@ import Testing
             let answer = try await server.call(.post, "…/resolve", ["aliases": .array(aliases)])
             #expect(answer["results"].all("alias") == aliases)
             #expect(answer["results"].all("activities").map { $0.all("activityId") } == [["a-0"], ["a-1"]])
-            // A cursor of the one is none of the other.
             let app = try #require(try await server.registry.app(BundleID("com.example.food")))
             let scope = Scope(app: app, environment: .sandbox)
             let cursor = Cursor.encode(after: 1, of: .sample("liveactivityId", pair.one), in: scope)

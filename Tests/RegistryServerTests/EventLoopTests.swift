@@ -8,9 +8,9 @@ import Testing
 
 @testable import RegistryServer
 
-/// An event loop has many connections, which all wait for whatever one of them does on its thread.
+/// Work on an event loop's thread delays all its connections.
 @Suite(.timeLimit(.minutes(15))) struct EventLoopTests {
-    /// The calls that ran on an event loop's thread, by name.
+    /// Whether calls ran on an event loop's thread, by name.
     private final class Threads: Sendable {
         private let all = Mutex<[String: Bool]>([:])
         func note(_ name: String) {
@@ -19,7 +19,7 @@ import Testing
         var onEventLoop: [String: Bool] { all.withLock(\.self) }
     }
 
-    /// By HTTP/2 a body may come without a word on its length.
+    /// In HTTP/2, a body may come without a length.
     @Test func `A batch of unknown length does not run on the event loop`() async throws {
         let database = try await TestDatabase.make()
         let settings = ServerConfiguration(port: 0, insecureNoAuth: true)

@@ -8,7 +8,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// Credentials that are not valid: counted by network, looked up together, answered alike.
 @Suite(.timeLimit(.minutes(5))) struct FailedCredentialTests {
     private static let path = "…/activities/a"
     private static let policy = HTTPField.Name("RateLimit-Policy")!
@@ -32,7 +31,6 @@ import Testing
                 try await server.call(.get, Self.path, nil, fields.from(address))
             }
             for _ in 0..<5 { #expect(try await call(known.fields).status == 404) }
-            // It does not matter what is wrong with them.
             let bad = [Self.madeUp(), Self.bearer("pra_cut_off"), Self.bearer("a.b.c")]
             for fields in bad { #expect(try await call(fields).status == 401) }
             for fields in bad + [new.fields] {
@@ -41,14 +39,13 @@ import Testing
                 #expect(refused.fields[.retryAfter] == "1")
                 #expect(refused.fields[Self.policy] == "\"credentials\";q=3;w=3")
             }
-            // No credentials are none that failed.
             #expect(try await call([:]).status == 401)
-            // Known to be valid, though it was some time ago.
+            // A key that was valid some time ago still passes.
             clock.advance(by: .seconds(4))
             for fields in bad { #expect(try await call(fields).status == 401) }
             #expect(try await call(Self.madeUp()).status == 429)
             #expect(try await call(known.fields).status == 404)
-            // A key that becomes known elsewhere is known here.
+            // A key created on another instance is accepted here.
             #expect(try await call(new.fields, from: "9.9.9.8").status == 404)
             #expect(try await call(new.fields).status == 404)
             #expect(try await call(Self.madeUp(), from: "2a00:1::1").status == 401)
@@ -99,11 +96,9 @@ import Testing
             for _ in 0..<3 { #expect(try await register(Self.bearer(TestIssuer.stranger.token(at: clock.now))) == 401) }
             #expect(try await register(Self.bearer(TestIssuer.stranger.token(at: clock.now))) == 429)
             #expect(try await register(user) == 200)
-            // Valid elsewhere is not valid here.
             #expect(try await register(user, in: "com.example.none") == 429)
             let another = Self.bearer(TestIssuer.honest.token(claims: ["sub": "u-2"], at: clock.now))
             #expect(try await register(another) == 429)
-            // Once it is over it is a failure like others, and the next time known for one.
             clock.advance(by: .seconds(3700))
             for _ in 0..<4 { #expect(try await register(user) == 401) }
             #expect(try await register(user) == 429)
@@ -112,7 +107,6 @@ import Testing
         }
     }
 
-    /// Known and unknown apps, those that take JWTs and those that do not: the same bytes.
     @Test func `Texts do not reveal an app`() async throws {
         let database = try await TestDatabase.make()
         _ = try await (database.scope(), database.scope("com.example.plain"))
@@ -140,14 +134,14 @@ import Testing
             }
             let bad = try await server.call(.put, Self.path, ["token": "00"], Self.bearer(forged[0]))
             #expect(bad["detail"] == "The credentials are not valid.")
-            // A caller with a good signature is told the rest.
+            // A caller with a valid signature learns the cause.
             let late = honest.token(claims: ["exp": 1], at: Date())
             let told = try await server.call(.put, Self.path, ["token": "00"], Self.bearer(late))
             #expect(told["detail"] == "The JWT is not valid. Its exp is in the past.")
         }
     }
 
-    /// A clock on which time passes only when somebody waits, and that says how long.
+    /// A clock that advances only for waits, and reports their duration.
     private final class Waits: Sendable {
         let state = Mutex<(now: Duration, waits: [Duration])>((.zero, []))
 
@@ -172,7 +166,7 @@ import Testing
         }
     }
 
-    /// The answer is not there before the time that is the same for all, and is not kept longer; others need not wait.
+    /// All failures take the same time. Other callers do not wait.
     @Test func `Timing does not reveal an app`() async throws {
         let waits = Waits()
         try await LiveServer.run(insecureNoAuth: false, clock: waits.clock) { server in

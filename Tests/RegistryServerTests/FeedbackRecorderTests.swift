@@ -6,7 +6,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The facts that an operator learns of feedback: counts by action and reason, and a notice when a burst guard trips.
 @Suite(.timeLimit(.minutes(15))) struct FeedbackRecorderTests {
     private let metrics = TestMetrics()
     private let clock = ManualClock()

@@ -6,7 +6,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// Reports as NDJSON, in through a real socket and out again.
 @Suite(.timeLimit(.minutes(15))) struct FeedbackStreamTests {
     private static let path = "/v1/apps/com.example.food/sandbox/feedback"
     private static let head =
@@ -27,7 +26,6 @@ import Testing
     @Test func `Large reports get complete results in order`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...3 { try await server.register("a-\(number)", token: number) }
-            // Tokens that are known stand at places that only the order tells.
             let known = [17: 1, 10_000: 2, 19_999: 3]
             let text = (0..<20_000).map { Self.line(known[$0] ?? 1000 + $0, 200) }.joined()
             let reply = try await Self.send(text, to: server)
@@ -85,7 +83,7 @@ import Testing
 
     @Test func `A stalled sender is disconnected`() async throws {
         let adjust = { (limits: inout ServerConfiguration.Limits) in
-            // Long enough for Postgres's answer to the first line.
+            // Long enough for Postgres to process the first line.
             limits.requestDeadline = .seconds(3)
             limits.idleTimeout = .seconds(600)
         }
@@ -105,7 +103,7 @@ import Testing
         }
     }
 
-    /// Only where the call reads its body itself has it no deadline as a whole.
+    /// Only a call that reads its body itself has no total deadline.
     @Test func `Lines for another call are refused`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let fields: HTTPFields = [.contentType: "application/x-ndjson"]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// Requests as phones, senders and browsers of other projects make them.
+/// Requests as phones, senders and browsers of other projects send them.
 @Suite(.timeLimit(.minutes(15))) struct FieldInputTests {
     /// Zero dates of other calendars and languages, and a phone that was a day behind.
     @Test func `A wrong clock ends no activity`() async throws {

@@ -5,7 +5,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The flows of the four kinds of app that the service grew from, as their developers would play them.
 @Suite(.timeLimit(.minutes(15))) struct FlowTests {
     @Test func `A flash sale goes as its developers expect`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
@@ -20,11 +19,10 @@ import Testing
             #expect(try await running() == [.token(1)])
             #expect(try await server.call(.delete, "…/activities/reservation-1").status == 204)
             #expect(try await running() == [])
-            // The phone's upload of the first reservation was retried in the background.
+            // A background retry of the first reservation's upload.
             #expect(try await reserve("reservation-1", token: 1).problem == "activity-ended")
             #expect(try await reserve("reservation-2", token: 2).status == 201)
             #expect(try await reserve("reservation-2", token: 2)["outcome"] == "refreshed")
-            // Never twice.
             #expect(try await running() == [.token(2)])
         }
     }
@@ -44,7 +42,6 @@ import Testing
             let ended = try await server.call(.get, "…/activities/truck-7")
             #expect(ended["state"] == "ended")
             #expect(ended.json["token"] == nil)
-            // Eight hours after its start another one is gone without anyone's doing.
             let old: JSONValue = [
                 "token": .token(3), "observedAt": .minutesAgo(5), "startedAt": .minutesAgo(8 * 60 + 1),
             ]
@@ -89,7 +86,8 @@ import Testing
             let both: JSONValue = ["aliases": [["kind": "liveactivityId", "value": "o-1"]]]
             let result = try await server.call(.post, "…/resolve", both)["results"][0]
             #expect(result["activities"]?.all("token") == [.token(2)])
-            // Device tokens are another resource: nothing of an activity is found there, and nothing is taken for it.
+            // Device tokens are a separate resource: activities are not listed there, and a device token is not
+            // accepted for an activity.
             #expect(try await server.call(.get, "…/aliases/liveactivityId/o-1/device-tokens")["tokens"] == [])
             let device = "…/installations/i-1/device-token"
             #expect(try await server.call(.put, device, ["token": .token(9)]).status == 201)

@@ -5,11 +5,10 @@ import NIOPosix
 import NIOSSL
 import Testing
 
-/// A client of HTTP/2 over TLS that says which frames it sends, those among them that no client sends.
+/// An HTTP/2 client over TLS that sends any frames, including invalid ones.
 struct FrameConnection: Sendable {
     typealias Frames = NIOAsyncChannel<HTTP2Frame, HTTP2Frame>
 
-    /// The end of a stream, as the service brought it about.
     enum End: Equatable {
         case answer(status: String, body: String)
         case reset(HTTP2ErrorCode)
@@ -19,7 +18,6 @@ struct FrameConnection: Sendable {
     private let outbound: NIOAsyncChannelOutboundWriter<HTTP2Frame>
     private let inbound: AsyncStream<HTTP2Frame>
 
-    /// Connects for as long as the test runs.
     static func open(
         port: Int,
         settings: HTTP2Settings = nioDefaultSettings,
@@ -34,7 +32,7 @@ struct FrameConnection: Sendable {
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
                 try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil))
-                // Bodies may be of other lengths than announced.
+                // Allows bodies of other lengths than declared.
                 try pipeline.addHandler(
                     NIOHTTP2Handler(mode: .client, initialSettings: settings, contentLengthValidation: .disabled)
                 )
@@ -42,7 +40,7 @@ struct FrameConnection: Sendable {
             }
         }
         try await channel.executeThenClose { inbound, outbound in
-            // The channel's own stream has one reader ever.
+            // The channel's own stream allows only one reader.
             let (frames, continuation) = AsyncStream.makeStream(of: HTTP2Frame.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
@@ -75,7 +73,7 @@ struct FrameConnection: Sendable {
         try await outbound.write(HTTP2Frame(streamID: id, payload: payload))
     }
 
-    /// - Returns: how each ended; those that had begun to be answered before a reset are reset.
+    /// - Returns: how each stream ended. A reset after the start of a response counts as a reset.
     func ends(_ count: Int) async throws -> [HTTP2StreamID: End] {
         var ends: [HTTP2StreamID: End] = [:]
         var answers: [HTTP2StreamID: (status: String, body: String)] = [:]

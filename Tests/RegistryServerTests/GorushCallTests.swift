@@ -5,11 +5,10 @@ import Testing
 
 @testable import RegistryServer
 
-/// The posts that gorush makes to its `feedback_hook_url` for each push that failed.
 @Suite(.timeLimit(.minutes(15))) struct GorushCallTests {
     private static let token = Hexadecimal.encode(PushToken.sample(1).bytes)
 
-    /// A post as gorush 1.18 writes it.
+    /// A request body as gorush 1.18 writes it.
     private static func post(
         _ error: String,
         token: String = token,

@@ -9,12 +9,11 @@ import Testing
 
 @testable import RegistryServer
 
-/// The rules of RFC 9112 for versions, hosts and the ends of connections.
+/// RFC 9112's rules for versions, hosts and the end of connections.
 @Suite(.timeLimit(.minutes(15))) struct HTTPFramingTests {
     private static let path = HotCallTests.path + "/aliases/orderId/nobody/activities"
     private static let next = "GET /livez HTTP/1.1\r\nHost: localhost\r\nRequest-Id: behind\r\n\r\n"
 
-    /// Sends a request, and another behind it.
     private static func answers(_ head: String, last: Bool = false) async throws -> [String] {
         let answers = Answers()
         let patient = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .seconds(600) }
@@ -51,7 +50,7 @@ import Testing
         #expect(answers.count == 2 && !answers.contains(where: Self.closes), "\(answers)")
     }
 
-    /// Of the end of a stream the older version knows by its last line and the connection's end.
+    /// An HTTP/1.0 caller detects a complete stream by its last line and the connection's end.
     @Test func `HTTP 1.0 callers get no chunks`() async throws {
         let head =
             "GET \(Self.path) HTTP/1.0\r\nHost: localhost\r\nAccept: application/x-ndjson\r\nExpect: 100-continue"
@@ -60,7 +59,7 @@ import Testing
         #expect(!answer.lowercased().contains("transfer-encoding"))
     }
 
-    /// Before anything else is looked at, the host that only `--insecure-no-auth` is about among it.
+    /// This check comes first, before the loopback check of `--insecure-no-auth`.
     @Test(arguments: [
         "", "Host:", "Host: localhost\r\nHost: localhost", "Host: localhost\r\nhost: evil.example", "Host: a b",
         "Host: a/b", "Host: user@localhost", "Host: localhost:x", "Host: localhost:123456", "Host: [::1",
@@ -132,7 +131,6 @@ import Testing
     }
 }
 
-/// The text that a closure read.
 private final class Answers: @unchecked Sendable {
     var text = ""
 }

@@ -12,7 +12,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// How many heavy calls may be under way of one caller.
 @Suite(.timeLimit(.minutes(5))) struct HeavyCallTests {
     private static let phone = Principal(role: .client, who: "prc_1")
     private static let sender = Principal(role: .sender, who: "prs_1")
@@ -52,16 +51,16 @@ import Testing
             try calls.countCall(Principal(role: .client, who: "\(number)"), Self.caller(1, "phone \(number)"), in: "a")
         }
         #expect(throws: RateLimited.self) { try calls.countCall(Self.phone, Self.caller(1), in: "a") }
-        // A call that is refused counts nowhere.
+        // Refused calls do not count.
         #expect(throws: Never.self) { try calls.countCall(Self.phone, Self.caller(2, "phone 9"), in: "a") }
         #expect(throws: RateLimited.self) { try calls.countCall(Self.phone, Self.caller(3, "phone 0"), in: "a") }
         #expect(throws: Never.self) { try calls.countCall(Self.phone, Self.caller(3, "phone 0"), in: "b") }
-        // This machine is no network.
+        // This machine has no network limit.
         let local = try (0..<16).map { _ in try calls.countCall(Self.phone, Caller(), in: "a") }
         withExtendedLifetime((held, local)) {}
     }
 
-    @Test func `The heavy routes are those of the list`() {
+    @Test func `The heavy routes equal the list`() {
         let heavy = Route.all.filter { $0.isHeavy(asLines: false) }.map { route in
             "\(route.method) \(route.template.split(separator: "/").dropFirst(route.template.contains("environment") ? 4 : 2).joined(separator: "/"))"
         }
@@ -76,7 +75,7 @@ import Testing
         #expect(streamed.map(\.template) == ["/v1/apps/{bundleId}/{environment}/aliases/{kind}/{value}/activities"])
     }
 
-    /// Full states wait for their table, and resolutions of many for theirs.
+    /// Full states wait for a locked table, and resolutions of many aliases for another.
     @Test func `Heavy calls count while they are running`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry) { $0.heavyCalls.key = 1 }
@@ -99,7 +98,6 @@ import Testing
             async let second = server.call(.post, "…/resolve", many, sender.fields)
             while service.responder.heavyCalls.count < 2 { await Task.yield() }
             #expect(try await server.call(.post, "…/resolve", many, sender.fields).problem == "too-many-requests")
-            // A light call is done meanwhile.
             #expect(try await server.call(.get, "…/aliases/userId/u/channel", nil, sender.fields).status == 404)
             try await held.release()
             let statuses = try await [first.status, second.status]
@@ -114,7 +112,7 @@ import Testing
         func write(to writer: Exchange) async throws { try await writer.write(ByteBuffer(string: "a\n")) }
     }
 
-    /// Notes how many heavy calls are under way as each part of a response is written.
+    /// Records the number of heavy calls in progress at each written part of a response.
     private final class Notes: ChannelOutboundHandler {
         typealias OutboundIn = ResponsePart
 
@@ -128,7 +126,7 @@ import Testing
         }
     }
 
-    /// Those who have read all may call again at once, so the last piece goes out when the call is over.
+    /// A caller that has read everything may call again at once, so the last part is sent after the call's end.
     @Test(arguments: [
         (Response.Body.stream(Lines()), [1, 1, 0]),
         (.bytes([UInt8](repeating: 0, count: 100_000)), [1, 1, 1, 1, 0, 0]),

@@ -4,7 +4,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// Bytes that no honest client sends: answered or hung up on, and the service goes on.
 @Suite(.timeLimit(.minutes(15))) struct HostileInputTests {
     private static let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
     private static let host = "Host: localhost\r\n"
@@ -26,7 +25,6 @@ import Testing
 
     private static func many(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
 
-    /// The bytes that are sent, whole, and then nothing more.
     static let inputs: [(name: String, bytes: [UInt8])] = [
         ("100,000 header lines", get("/livez", (0..<100_000).map { "X-\($0): y\r\n" }.joined())),
         ("a header of a megabyte", get("/livez", "X: \(many("y", 1 << 20))\r\n")),
@@ -98,14 +96,14 @@ import Testing
                 for try await answer in group { #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer)") }
             }
             try await Self.goesOn(server)
-            // Another, which waits for honest callers as long as it should.
+            // Valid calls need a service with long deadlines.
             try await LiveServer.run(on: server.registry) { (patient: LiveServer) async throws in
                 #expect(try await patient.call(.get, "…/activities/a-1").problem == "activity-not-found")
             }
         }
     }
 
-    /// Sees that the service still answers; so short a deadline may be over before it has, so it is asked again.
+    /// Expects a response from the service. The short deadline may pass first, so it tries again.
     private static func goesOn(_ server: LiveServer) async throws {
         try await until { (try? await server.call(.get, "/livez").status) == 200 }
     }

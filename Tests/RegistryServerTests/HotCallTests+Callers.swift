@@ -7,14 +7,12 @@ import Testing
 
 @testable import RegistryServer
 
-/// Callers with keys and JWTs, with all that they can be refused, with and without caches that know them.
 extension HotCallTests {
-    /// How many requests a caller makes, of which the last ones are more than it may make at once.
+    /// The last requests of a caller exceed its allowance.
     private static let allowance = RateLimit(rate: 10, burst: calls("").count + 1)
 
     private static let before = RFC3339.format(.minutesAgo(9))
 
-    /// Requests of one caller, whose responses must not depend on the caches.
     private static func calls(_ name: String) -> [[String]] {
         let environment = String(path.split(separator: "/").dropLast().joined(separator: "/"))
         return [
@@ -33,7 +31,7 @@ extension HotCallTests {
             ["PATCH \(path)/activities/a-1", "X-None: 1", ""],
             ["GET \(path)/nothing", "X-None: 1", ""],
             put("a-\(name)", ""),
-            // From here on the allowance is used up, for those whose every request was counted.
+            // The allowance is used up from here on, if every request counted.
             get("liveactivityId/\(name)/activities"),
             put("a-\(name)", #"{"token":"aa03"}"#),
             get("liveactivityId/\(name)/activities"),
@@ -44,7 +42,6 @@ extension HotCallTests {
         ]
     }
 
-    /// Header fields of callers, by name.
     private static func callers(_ server: LiveServer) async throws -> [(name: String, fields: HTTPFields)] {
         let admin = try await server.key(.admin).fields
         let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
@@ -65,7 +62,6 @@ extension HotCallTests {
         ]
     }
 
-    /// The answers to all requests of all callers, each caller's on a connection of its own.
     private static func answersToCallers(isCached: Bool) async throws -> [String] {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
@@ -100,7 +96,7 @@ extension HotCallTests {
         let cached = try await Self.answersToCallers(isCached: true)
         #expect(uncached.count == cached.count)
         for (uncached, cached) in zip(uncached, cached) { #expect(uncached == cached) }
-        // The comparison is worth as much as what occurs in it.
+        // The comparison must cover these cases.
         let all = cached.joined(separator: "\n")
         for expected in [
             "HTTP/1.1 200 ", "HTTP/1.1 201 ", "HTTP/1.1 409 ", "malformed-json", "unauthenticated", "forbidden",

@@ -51,7 +51,7 @@ import Testing
                 let revoked = try await there.call(.delete, "\(Self.path)/\(sender.key.id)", nil, admin.fields)
                 #expect(revoked.status == 204)
                 #expect(try await there.call(.get, path, nil, sender.fields).status == 401)
-                // This instance may still take the key for valid, for less than five seconds.
+                // This instance may accept the key for less than five seconds.
                 #expect(try await here.call(.get, path, nil, sender.fields).status == 404)
                 clock.advance(by: .seconds(2))
                 #expect(try await here.call(.get, path, nil, short.fields).status == 401)

@@ -6,9 +6,8 @@ import Testing
 @testable import RegistryCore
 @testable import RegistryServer
 
-/// Keys that someone made up out of what they know.
 @Suite(.timeLimit(.minutes(15))) struct KeyForgeryTests {
-    /// A key whose checksum is right.
+    /// A key with a correct checksum.
     private static func sealed(_ body: String) -> String { body + Base62.sixDigits(CRC32.checksum(body.utf8)) }
 
     private static func forgeries(_ mine: APIKey, _ other: APIKey, revoked: APIKey, expired: APIKey) -> [String] {
@@ -49,7 +48,6 @@ import Testing
             for header in [
                 "Basic \(text)", text, "Bearer\(text)", "Token \(text)", "Bearer:\(text)", "Bearer, \(text)",
             ] { #expect(try await problem(header) == "unauthenticated") }
-            // The control.
             #expect(try await problem("Bearer \(text)") == "")
         }
     }

@@ -5,9 +5,9 @@ import TestSupport
 
 @testable import RegistryServer
 
-/// The people of a story: a phone with the app, and a sender who asks for tokens and hears what APNs says.
+/// A story of a phone with the app, and a sender that resolves tokens and reports APNs's responses.
 ///
-/// Times are minutes ago. Who says nothing else means activity `a-1` of `phone-1`, which bears `order-42`.
+/// Times are minutes ago. The defaults are activity `a-1` of `phone-1`, with the alias `order-42`.
 struct Life {
     let server: LiveServer
     static let alias = "order-42"
@@ -20,7 +20,7 @@ struct Life {
         "/v1/apps/com.example.food/\(environment.rawValue)/\(rest)"
     }
 
-    /// `pushTokenUpdates` delivered a token; its upload arrives now.
+    /// `pushTokenUpdates` delivered a token. Its upload arrives now.
     @discardableResult
     func register(
         _ token: Int,
@@ -39,7 +39,7 @@ struct Life {
         return try await server.call(.put, path("activities/\(id)", environment), .object(body))
     }
 
-    /// The app was launched and compares: these are all that run.
+    /// The app starts and sends a full state with all running activities.
     @discardableResult
     func relaunch(_ phone: String = "phone-1", at minutes: Double, running: [String: Int]) async throws -> Reply {
         let activities = running.sorted { $0.key < $1.key }.map { id, token -> JSONValue in
@@ -49,7 +49,7 @@ struct Life {
         return try await server.call(.put, "…/installations/\(phone)/activities", body)
     }
 
-    /// `activityStateUpdates` said that it ended.
+    /// `activityStateUpdates` reported its end.
     func end(_ id: String = "a-1", observed minutes: Double) async throws {
         let time = RFC3339.format(.minutesAgo(minutes))
         _ = try await server.call(.delete, "…/activities/\(id)?observedAt=\(time)")
@@ -64,7 +64,7 @@ struct Life {
         try await server.call(.get, "…/activities/\(id)")["state"]
     }
 
-    /// APNs answered a push with 410: it knew the token to be dead as of then.
+    /// APNs answered a push with 410: the token is dead since then.
     func unregistered(_ token: Int, since minutes: Double) async throws -> JSONValue {
         let milliseconds = Int64((Date.minutesAgo(minutes).timeIntervalSince1970 * 1000).rounded())
         return try await report(
@@ -72,7 +72,7 @@ struct Life {
         )["action"] ?? .null
     }
 
-    /// Tells what APNs answered, and gives what became of it.
+    /// Reports APNs's response, and returns the result.
     func report(_ report: JSONValue, in environment: APNSEnvironment = .sandbox) async throws -> JSONValue {
         try await server.call(.post, path("feedback", environment), ["reports": [report]])["results"][0]
     }

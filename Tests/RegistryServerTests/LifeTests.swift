@@ -3,12 +3,12 @@ import Testing
 
 @testable import RegistryServer
 
-/// Lives that have happened to real backends, with their real times. Minutes are minutes ago.
+/// Cases from real backends, with their real times. Minutes are minutes ago.
 @Suite(.timeLimit(.minutes(15))) struct LifeTests {
     @Test func `A token rotates while the old one's 410 is in flight`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, observed: 60)
-            // A push to token 1 fails at APNs; before the sender has reported it, the app has uploaded the next token.
+            // A push to token 1 fails. Before the sender reports it, the app uploads the next token.
             #expect(try await life.register(2, observed: 30)["outcome"] == "rotated")
             #expect(try await life.unregistered(1, since: 29) == "retired")
             #expect(try await life.tokens() == [.token(2)])
@@ -20,14 +20,12 @@ import Testing
         try await Life.play { (life: Life) async throws in
             try await life.register(1, observed: 60)
             #expect(try await life.unregistered(1, since: 30) == "dropped")
-            // The activity is there still, but nobody knows its token.
             #expect(try await life.tokens() == [])
             #expect(try await life.state() == "active")
             let launch = try await life.relaunch(at: 10, running: ["a-1": 2])
             #expect(launch["results"][0]["outcome"] == "rotated")
             #expect(launch["ended"] == [])
             #expect(try await life.tokens() == [.token(2)])
-            // The dead one's upload comes once more, and so does its 410.
             #expect(try await life.register(1, observed: 60).problem == "superseded")
             #expect(try await life.unregistered(1, since: 30) == "retired")
             #expect(try await life.tokens() == [.token(2)])
@@ -41,10 +39,10 @@ import Testing
             #expect(try await life.relaunch(at: 20, running: ["a-2": 2])["ended"] == ["a-1"])
             #expect(try await life.tokens() == [.token(2)])
             #expect(try await life.state(of: "a-1") == "dismissed")
-            // An upload from before the swipe arrives after it.
+            // An upload from before the swipe arrives late.
             try await life.register(1, of: "a-1", observed: 30)
             #expect(try await life.tokens() == [.token(2)])
-            // It runs after all: iOS had not listed it yet.
+            // It still runs: iOS had not listed it yet.
             try await life.register(1, of: "a-1", observed: 10)
             #expect(try await Set(life.tokens()) == [.token(1), .token(2)])
         }
@@ -53,12 +51,12 @@ import Testing
     @Test func `The app is deleted, installed again, and follows the same order`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.register(1, of: "a-1", on: "phone-1", observed: 60)
-            // The new install knows nothing of the old one's id, and nobody ended what the old one had.
+            // The new installation does not know the old id, and the old activities have not ended.
             try await life.register(2, of: "a-2", on: "phone-1-again", observed: 20)
             #expect(try await Set(life.tokens()) == [.token(1), .token(2)])
             #expect(try await life.unregistered(1, since: 30) == "dropped")
             #expect(try await life.tokens() == [.token(2)])
-            // Its own full state is about its own activities alone.
+            // Its full state covers only its own activities.
             #expect(try await life.relaunch("phone-1-again", at: 10, running: ["a-2": 2])["ended"] == [])
             #expect(try await life.tokens() == [.token(2)])
         }
@@ -67,7 +65,7 @@ import Testing
     @Test func `A backup restored to a second phone gives it the first one's installation id`() async throws {
         try await Life.play { (life: Life) async throws in
             try await life.relaunch("phone-1", at: 50, running: ["a-1": 1])
-            // Each phone's full state makes the other's activities fall out, and its next word brings them back.
+            // Each phone's full state ends the other's activities, and their next registration restores them.
             #expect(try await life.relaunch("phone-1", at: 40, running: ["b-1": 2])["ended"] == ["a-1"])
             #expect(try await life.relaunch("phone-1", at: 30, running: ["a-1": 1])["ended"] == ["b-1"])
             try await life.register(3, of: "b-1", observed: 20)
@@ -123,7 +121,7 @@ import Testing
     @Test func `A 410 overtakes the registration of its token`() async throws {
         try await Life.play { (life: Life) async throws in
             #expect(try await life.unregistered(1, since: 15) == "unknown")
-            // Uploaded two hours late; it was dead before the service heard of it.
+            // Uploaded two hours late. The token died before the service received it.
             #expect(try await life.register(1, observed: 120).problem == "token-unregistered")
             #expect(try await life.tokens() == [])
             try await life.register(2, observed: 5)
@@ -139,7 +137,7 @@ import Testing
             #expect(stray["action"] == "unknown")
             #expect(stray["detail"]?.string?.contains("sandbox") == true)
             #expect(try await life.tokens(in: .sandbox) == [.token(1)])
-            // The app names the wrong environment: what is quarantined there says where the token is known.
+            // The app sends the wrong environment. The quarantine reports where the token is known.
             try await life.register(1, observed: 5, in: .production)
             let wrong = try await life.report(report, in: .production)
             #expect(wrong["action"] == "quarantined")

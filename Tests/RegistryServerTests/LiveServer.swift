@@ -10,12 +10,11 @@ import Testing
 
 @testable import RegistryServer
 
-/// The service on a real database, called through a socket.
 struct LiveServer {
     let port: Int
     let registry: Registry
 
-    /// Runs the service on an empty schema of its own, with the app `com.example.food`.
+    /// Runs the service on an empty schema with the app `com.example.food`.
     static func run(
         insecureNoAuth: Bool = true,
         clock: ServiceClock = .system,
@@ -63,7 +62,7 @@ struct LiveServer {
         }
     }
 
-    /// Makes a call; `…` stands for the app and environment that there are.
+    /// Makes a call; `…` is replaced by the test's app and environment.
     func call(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -73,7 +72,7 @@ struct LiveServer {
         try await send(method, path, body.map { Array($0.description.utf8) }, fields)
     }
 
-    /// Makes a call whose body need not be JSON, on a connection of its own: after some refusals the service closes it.
+    /// Makes a call with any body on a new connection, because some refusals close it.
     func send(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -94,7 +93,6 @@ struct LiveServer {
 }
 
 extension Listener {
-    /// Serves during the closure, which gets the port.
     static func run<Value>(
         _ configuration: ServerConfiguration,
         local: [AddressRange] = IPAddress.loopback,
@@ -109,7 +107,6 @@ extension Listener {
     }
 }
 
-/// The service's response.
 struct Reply: Sendable {
     let status: Int
     let fields: HTTPFields
@@ -117,7 +114,7 @@ struct Reply: Sendable {
 
     init(_ exchange: HTTPExchange) { (status, fields, bytes) = (exchange.status, exchange.fields, exchange.body) }
 
-    /// `null` when it is no JSON.
+    /// `null` if it is not JSON.
     var json: JSONValue { (try? JSONParser.parse(bytes)) ?? .null }
 
     subscript(_ key: String) -> JSONValue { json[key] ?? .null }
@@ -137,13 +134,11 @@ extension JSONValue {
     static func token(_ number: Int) -> JSONValue { .string(Hexadecimal.encode(PushToken.sample(number).bytes)) }
     static func minutesAgo(_ minutes: Double) -> JSONValue { .string(RFC3339.format(.minutesAgo(minutes))) }
 
-    /// The element of an array; `null` when there is none.
     subscript(_ index: Int) -> JSONValue {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return .null }
         return elements[index]
     }
 
-    /// The values that the elements of an array hold under a key.
     func all(_ key: String) -> [JSONValue] {
         guard case .array(let elements) = self else { return [] }
         return elements.map { $0[key] ?? .null }
@@ -173,7 +168,7 @@ extension App {
 }
 
 extension Registry {
-    /// A registry whose Postgres is away, unless there is one at the address.
+    /// A registry with an unreachable Postgres, unless the address has one.
     static func away(_ address: String = "host=/nonexistent dbname=none", within timeout: Duration) -> Registry {
         let pool = TestDatabase.pool(address, connections: 2, timeout: timeout)
         return Registry(pool: pool, logger: .silent)

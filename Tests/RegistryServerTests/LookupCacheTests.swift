@@ -4,7 +4,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite struct LookupCacheTests {
-    /// Looks that wait until a test answers them.
+    /// Lookups that wait for the test's result.
     private final class Source: Sendable {
         struct Missing: Error {}
         private let waiting = Mutex<[CheckedContinuation<Int?, any Error>]>([])
@@ -19,7 +19,7 @@ import Testing
             }
         }
 
-        /// - Returns: the value that it was told.
+        /// - Returns: the value of the next lookup.
         func next() async -> Int? { await begun.first { _ in true } ?? nil }
         func answer(_ value: Int?) { waiting.withLock { $0.removeFirst() }.resume(returning: value) }
         func fail() { waiting.withLock { $0.removeFirst() }.resume(throwing: Missing()) }

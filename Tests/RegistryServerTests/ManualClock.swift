@@ -3,7 +3,6 @@ import Synchronization
 
 @testable import RegistryServer
 
-/// A clock that stands still until it is told to go on.
 final class ManualClock: Sendable {
     private let passed = Mutex(Duration.zero)
     private let start: Date

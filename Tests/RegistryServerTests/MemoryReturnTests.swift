@@ -3,7 +3,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct MemoryReturnTests {
-    /// Small pieces, of which the last one is still in use: free memory below it stays with the process of its own accord.
+    /// Small allocations with the last one still in use, so that the allocator keeps the free memory below it.
     @Test func `Freed memory returns to the system`() {
         let (count, size) = (200_000, 1000)
         var pieces = (0..<count).map { _ in
@@ -16,7 +16,6 @@ import Testing
         for piece in pieces { piece.deallocate() }
         let before = MemoryReturn.residentBytes
         MemoryReturn.trim()
-        // Other tests take some meanwhile.
         #expect(before - MemoryReturn.residentBytes > count * size / 2)
     }
 }

@@ -1,7 +1,7 @@
 import RegistryCore
 import TestSupport
 
-/// Makes bodies that are almost right, of values that have broken others.
+/// Generates almost valid bodies, from values that have broken other parsers.
 enum NastyJSON {
     private static let keys = [
         "token", "observedAt", "startedAt", "installationId", "attributesType", "aliases", "frequentPushesEnabled",
@@ -16,10 +16,9 @@ enum NastyJSON {
         "\"", "NULL", "infinity",
     ]
 
-    /// A body of an object with many of the keys that are known.
     static func body(using random: inout SeededGenerator) -> JSONValue { object(depth: 0, using: &random) }
 
-    /// The path of a template, the app and environment right more often than not.
+    /// The path of a template, usually with the test's app and environment.
     static func path(_ template: String, using random: inout SeededGenerator) -> String {
         let parts = template.split(separator: "/").map { part in
             switch part {

@@ -1,14 +1,14 @@
 import Foundation
 
-/// A program of the system's that a test calls the service with.
+/// Runs a system program that calls the service.
 enum OutsideProgram {
     struct Failure: Error {
         let command: [String]
     }
 
-    /// Runs a program and gives what it wrote to its standard output, once it has ended, well or not.
+    /// Runs a program and returns its standard output, whatever its status.
     ///
-    /// By files and not by pipes, which other programs that are started meanwhile would inherit and hold open.
+    /// Uses files because other programs started meanwhile would inherit pipes and hold them open.
     static func output(of command: [String], input: String = "") async throws -> String {
         let name = "/tmp/pushreg-program-\(UUID().uuidString)"
         let (given, written) = (name + ".in", name + ".out")
@@ -42,14 +42,14 @@ enum OutsideProgram {
     }
 }
 
-/// Calls of `openssl s_client` to a service on this machine, for what no other client offers or sends.
+/// Calls `openssl s_client`, for options that no other client offers.
 enum OpenSSLClient {
-    /// Sends a text over TLS with HTTP/1.1, and gives what came until the service closed the connection.
+    /// Sends a text over TLS with HTTP/1.1, and returns everything until the service closes the connection.
     static func exchange(_ text: String, port: Int) async throws -> String {
         try await run(["-quiet", "-alpn", "http/1.1", "-connect", "127.0.0.1:\(port)"], input: text)
     }
 
-    /// The cipher suite that a handshake of TLS 1.2 ends with, if it is offered no other; nil when it fails.
+    /// The cipher suite of a TLS 1.2 handshake that offers only `suite`; nil if it fails.
     static func handshake(_ suite: String, port: Int) async throws -> String? {
         let text = try await run(["-tls1_2", "-cipher", suite + ":@SECLEVEL=0", "-connect", "127.0.0.1:\(port)"])
         return text.firstMatch(of: /Cipher is ([A-Z0-9-]+)/).map { String($0.1) }

@@ -1,4 +1,4 @@
-/// Section 5 of the contract: who may change whose record.
+/// Section 5 of the contract: the callers that may change a record.
 ///
 /// A row is a caller, a column is the owner of the record. u1 and u2 are users, x, y and z installations; `u1@x` is u1 at x.
 ///
@@ -8,7 +8,7 @@
 enum OwnerMatrix {
     typealias Table = [(caller: String, cells: [(owner: String, outcome: Character)])]
 
-    /// `none` is an activity that a backend registered, `new` a tombstone that a backend left.
+    /// `none` is an activity that a backend registered, `new` a tombstone that a backend created.
     static let activities = table(
         """
                   u1  u2  x  y  u1@x u2@x u2@y none new
@@ -28,7 +28,7 @@ enum OwnerMatrix {
         """
     )
 
-    /// An alias names one activity per installation, else per user, else per app.
+    /// An alias names one activity per installation, otherwise per user, otherwise per app.
     static let namedActivities = table(
         """
                   u1  u2  x  y  u1@x u2@x u2@y none
@@ -48,7 +48,8 @@ enum OwnerMatrix {
         """
     )
 
-    /// The path names the installation; `none` is x without a user, made by a backend, and `new` is x before its first call.
+    /// The path names the installation. `none` is x without a user, created by a backend; `new` is x before its first
+    /// call.
     static let installations = table(
         """
                   x  y  u1@x u2@x u2@y none new
@@ -68,7 +69,7 @@ enum OwnerMatrix {
         """
     )
 
-    /// A call that says who is at the installation: another user takes it over.
+    /// A call that names the installation's user: another user takes it over.
     static let claims: Table = installations.map { row in
         (row.caller, row.cells.map { ($0.owner, $0.outcome == "n" ? Character("t") : $0.outcome) })
     }
@@ -119,20 +120,18 @@ extension OwnerMatrix {
         let caller: String
         let owner: String
         let expected: Character
-        /// Makes its ids and tokens its own.
         let number: Int
         var id: String { "cell-\(number)" }
         var token: Int { number * 4 }
         var isRefused: Bool { "ni2".contains(expected) }
         var description: String { "\(caller): \(call) of \(owner)" }
-        /// The installation that the path names.
         var phone: String { "\(parts(of: owner).installation ?? "x")-\(number)" }
 
         static func all() -> [Cell] {
             var cells: [Cell] = []
             for call in Call.allCases {
                 for row in call.table {
-                    // The path of a full state names an installation in any case.
+                    // The path of a full state always names an installation.
                     if call == .fullStateItem, row.caller == "client" { continue }
                     for (owner, outcome) in row.cells {
                         cells.append(

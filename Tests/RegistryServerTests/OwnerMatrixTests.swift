@@ -9,7 +9,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// Every caller at every call about a record of every owner, against ``OwnerMatrix``.
+/// Compares every caller's calls on records of every owner with ``OwnerMatrix``.
 @Suite(.timeLimit(.minutes(15))) struct OwnerMatrixTests {
     private typealias Cell = OwnerMatrix.Cell
 
@@ -33,7 +33,6 @@ import Testing
             }
         }
 
-        /// - Parameter suffix: of the installation's id.
         func fields(_ caller: String, _ suffix: String = "") -> HTTPFields {
             let installation = OwnerMatrix.parts(of: caller).installation
             var fields = credentials[caller.prefix { $0 != "@" }.description] ?? [:]
@@ -147,14 +146,14 @@ import Testing
             }
         }
 
-        /// The outcome as the table has it; in words if it is none of the table's.
+        /// The outcome in the table's notation, or a description of another outcome.
         func outcome(_ reply: Reply, _ cell: Cell) async throws -> String {
             let item = reply["results"][0]["problem"]?["code"] ?? reply["code"]
             return switch item {
             case "not-yours": "n"
             case "installation-required": "i"
             case "invalid-request": "2"
-            // The caller was let in; the record's state is the subject of other tests.
+            // Access was granted; other tests cover the record's state.
             case .null, "superseded", "activity-ended": try await String(effect(cell))
             default: "\(reply.status) \(item)"
             }
@@ -205,7 +204,7 @@ import Testing
                     #expect(try await world.outcome(reply, cell) == String(cell.expected), "\(cell)")
                 }
             }
-            // A full state is applied without the item that is refused, and dismisses the installation's other activities.
+            // A full state is applied without its refused item, and dismisses the installation's other activities.
             let others = cells.filter { $0.call != .fullStateItem }
             let before = try await world.contents()
             try await check(others.filter(\.isRefused))
@@ -216,8 +215,8 @@ import Testing
         }
     }
 
-    /// After all that is wrong with the request itself, and before the state of the record.
-    @Test func `The refusal of another user's record comes in its order`() async throws {
+    /// After all errors of the request itself, and before the record's state.
+    @Test func `The refusal of another user's record comes in the documented order`() async throws {
         let database = try await TestDatabase.make()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
             let world = try await World(database, server)

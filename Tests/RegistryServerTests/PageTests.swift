@@ -4,7 +4,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The pages of a list hold each of its items once, and no other list takes its cursor.
 @Suite(.timeLimit(.minutes(15))) struct PageTests {
     struct List: CustomTestStringConvertible {
         let path: String
@@ -35,7 +34,6 @@ import Testing
         "alias": ["kind": "topic", "value": "t"], "to": [["kind": "topic", "value": "t"]], "attributesType": "Match",
     ]
 
-    /// Five activities and five installations with the alias.
     private static func run(_ test: @Sendable (LiveServer) async throws -> Void) async throws {
         try await LiveServer.run { server in
             func put(_ path: String, _ body: JSONObject) async throws {

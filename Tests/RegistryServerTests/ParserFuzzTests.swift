@@ -7,13 +7,12 @@ import Testing
 
 @testable import RegistryServer
 
-/// Seeded random and mutated bytes through every parser that takes bytes from outside: none may trap, and what is read
-/// must be written as it was read.
+/// Seeded random and mutated bytes for every parser of external input: none may trap, and accepted input must survive a
+/// round trip.
 @Suite(.timeLimit(.minutes(60))) struct ParserFuzzTests {
-    /// In all, over the parsers: 100,000, and 10 million in the long run.
     private static let executions = TestScale.isLong ? 10_000_000 : 100_000
 
-    /// Takes an input; gives whether it was accepted, and throws when what was read is not what was written.
+    /// Parses an input. Returns whether it was accepted, and throws if a round trip changes it.
     struct Parser: Sendable, CustomTestStringConvertible {
         let name: String
         let seeds: [String]
@@ -29,7 +28,7 @@ import Testing
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
     static func same<Value: Equatable>(_ left: Value, _ right: Value, _ bytes: [UInt8]) throws {
-        guard left == right else { throw Mismatch(input: "\(bytes)", detail: "\(left) is not \(right)") }
+        guard left == right else { throw Mismatch(input: "\(bytes)", detail: "\(left) does not equal \(right)") }
     }
 
     static let parsers: [Parser] =
@@ -87,7 +86,7 @@ import Testing
         ]
     ) { bytes in
         guard let value = try? JSONParser.parse(bytes) else { return false }
-        // A number may be written in another form of the same value.
+        // A number may change its form, but not its value.
         try same(JSONParser.parse(value.description).canonicalBytes, value.canonicalBytes, bytes)
         return true
     }
@@ -118,7 +117,7 @@ import Testing
         ]
     ) { bytes in
         guard let date = RFC3339.parse(text(bytes)) else { return false }
-        // Times farther away than `Date` tells milliseconds apart are read, and written as the nearest.
+        // Outside these years, `Date` cannot represent each millisecond, and times are rounded.
         guard exactYears.contains(date) else { return true }
         let written = RFC3339.format(date)
         try same(RFC3339.parse(written).map { RFC3339.format($0) }, written, bytes)
@@ -200,7 +199,7 @@ import Testing
         return readers[0].faults.isEmpty && registration.token != nil
     }
 
-    /// Half are mutated seeds, a tenth are bytes of any kind, the rest are pieces of seeds put together.
+    /// Half are mutated seeds, a tenth are random bytes, and the rest are combined pieces of seeds.
     private static func input(_ seeds: [[UInt8]], _ generator: inout FuzzGenerator) -> [UInt8] {
         switch generator.below(10) {
         case 0: return (0..<generator.below(40)).map { _ in generator.byte() }
@@ -222,7 +221,7 @@ import Testing
         let count = Self.executions / Self.parsers.count + 1
         var accepted = 0
         for _ in 0..<count where try parser.check(Self.input(seeds, &generator)) { accepted += 1 }
-        // Neither all nor nothing: the parser was reached on both of its ways.
+        // Both accepted and refused inputs must occur.
         #expect(accepted > 0 && accepted < count, "\(accepted) of \(count)")
         print("figure: parser of \(parser.name): \(count) inputs, \(accepted) accepted, the rest refused")
     }
@@ -232,7 +231,7 @@ import Testing
     }
 }
 
-/// A generator that gives the same bytes in every run.
+/// A generator with the same bytes in every run.
 struct FuzzGenerator {
     private var generator: SeededGenerator
     init(seed: UInt64) { generator = SeededGenerator(seed: seed) }

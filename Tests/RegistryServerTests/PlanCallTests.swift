@@ -4,7 +4,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The plan, as senders call it.
 @Suite(.timeLimit(.minutes(15))) struct PlanCallTests {
     private static let body: JSONValue = [
         "alias": ["kind": "liveactivityId", "value": "order-42"], "to": [["kind": "userId", "value": "u-7"]],

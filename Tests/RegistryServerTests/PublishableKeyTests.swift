@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// The quota of a key that everybody has who has the app.
+/// Quotas of a publishable key, which every copy of the app contains.
 @Suite(.timeLimit(.minutes(5))) struct PublishableKeyTests {
     private static let rate = HTTPField.Name("RateLimit")!
     private static let key = Principal(role: .client, who: "prc_1")
@@ -30,10 +30,9 @@ import Testing
         for _ in 0..<4 { #expect(count("9.9.9.9", nil)) }
         #expect(!count("9.9.9.9", nil) && !count("9.9.9.9", "phone"))
         for _ in 0..<4 { #expect(count("9.9.9.8", "phone")) }
-        // The same phone elsewhere; another phone there.
         #expect(!count("9.9.9.7", "phone"))
         #expect(count("9.9.9.7", "another"))
-        // A user, and a key of another role, are counted as a whole.
+        // A user or a key of another role has a single quota.
         for principal in [
             Principal(role: .sender, who: "prs_1"), Principal(role: .client, who: "user:u", subject: "u"),
         ] {
@@ -57,7 +56,7 @@ import Testing
         #expect(refused?.quota.policyField == "\"key\";q=40;w=2")
     }
 
-    /// Both ways: the direct one and, as it takes none of another length, the usual one.
+    /// Half of the requests take the direct path, half the usual path.
     @Test func `Refused requests are given back`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         var configuration = ServerConfiguration(port: 0)

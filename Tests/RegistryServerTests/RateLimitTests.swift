@@ -15,7 +15,7 @@ import Testing
         let first = [bucket.take(at: .seconds(5)), bucket.take(at: .seconds(5)), bucket.take(at: .seconds(5))]
         #expect(first == [true, true, false])
         #expect(abs(bucket.wait(at: .seconds(5)) / .milliseconds(1) - 100) < 0.001)
-        // A clock that went back gives nothing, and takes nothing away.
+        // A clock that goes back neither adds nor removes tokens.
         let second = [
             bucket.take(at: .seconds(4)), bucket.take(at: .milliseconds(5101)), bucket.take(at: .milliseconds(5102)),
         ]
@@ -32,7 +32,7 @@ import Testing
         #expect(limiter.count(.name("x")).retryAfter != nil)
         #expect(limiter.count(.name("y")).retryAfter == nil)
         for number in 0..<RateLimiter.maximumCallers { _ = limiter.count(.name("\(number)")) }
-        // Nobody has rested, so all were forgotten to make room.
+        // No bucket was full, so all were removed to make room.
         #expect(limiter.count(.name("x")).retryAfter == nil)
     }
 
@@ -58,7 +58,7 @@ import Testing
             #expect(refused.fields[Self.rate] == "\"key\";r=0;t=2")
             #expect(refused.fields[Self.policy] == "\"key\";q=4;w=2")
             #expect(try await call(other).status == 404)
-            // A call that is refused before the limit is refused as before.
+            // A refusal that comes before the limit is unchanged.
             #expect(try await call(one, "/v1/apps").problem == "forbidden")
             #expect(try await call(one, "/v1/apps/com.example.none/sandbox/activities/a").problem == "unknown-app")
             clock.advance(by: .milliseconds(500))
@@ -85,7 +85,6 @@ import Testing
             #expect(try await status("1.1.1.1, 9.9.9.9, 10.1.1.1") == 404)
             #expect(try await status("2.2.2.2, 9.9.9.9") == 429)
             #expect(try await status("9.9.9.9, 2.2.2.2") == 404)
-            // One who has an IPv6 network has all of it.
             #expect(try await status("2a00:1::1") == 404)
             #expect(try await status("2a00:1::2") == 404)
             #expect(try await status("2a00:1::3") == 429)

@@ -7,9 +7,8 @@ import Testing
 
 @testable import RegistryServer
 
-/// Probes share what Postgres says.
 @Suite(.timeLimit(.minutes(2))) struct ReadinessTests {
-    /// Answers when it is let, and counts who asks.
+    /// Responds when the test allows it, and counts requests.
     private final class Postgres: Sendable {
         let asked = Mutex(0)
         private let gate = AsyncStream.makeStream(of: Void.self)

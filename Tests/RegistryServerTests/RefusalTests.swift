@@ -8,8 +8,8 @@ import Testing
 
 /// Section 4, "Limits, and what bad input gets".
 @Suite(.timeLimit(.minutes(15))) struct RefusalTests {
-    /// Each request has all the faults of those after it, so that it shows which one comes first.
-    @Test func `Refusals come in their order`() async throws {
+    /// Each request also has all errors of the requests after it, so it shows which one is reported first.
+    @Test func `Refusals come in the documented order`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
             let nowhere = "/v1/apps/com.example.none/sandbox/activities/a-1"
@@ -66,7 +66,7 @@ import Testing
             }
             #expect(try await server.send(.put, "…/activities/a", body(of: 64 * 1024)).status == 201)
             #expect(try await server.send(.put, "…/activities/a", body(of: 64 * 1024 + 1)).status == 413)
-            // A batch may be larger; this one is no batch, which is another matter.
+            // A batch may be larger, but this is not a batch.
             #expect(
                 try await server.send(.post, "…/resolve", body(of: 64 * 1024 + 1)).problem == "invalid-request /aliases"
             )

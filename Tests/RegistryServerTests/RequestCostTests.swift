@@ -1,4 +1,4 @@
-import CoreFoundation  // In some builds timespec is its.
+import CoreFoundation  // Some builds get timespec from it.
 import Foundation
 import Glibc
 import HTTPTypes
@@ -9,7 +9,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// The work for a request, before anybody knows whose it is, does not grow with what was sent.
+/// The work before authentication does not grow with the request.
 @Suite(.timeLimit(.minutes(15))) struct RequestCostTests {
     private static let hostile = [
         ("parameters", "/livez?" + String(repeating: "a&", count: 4090)),
@@ -19,7 +19,6 @@ import Testing
         ("parts", String(repeating: "/a", count: 4090)),
     ]
 
-    /// The processor's time that this thread takes.
     private static func time(_ work: () -> Void) -> Duration {
         var (before, after) = (timespec(), timespec())
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before)
@@ -29,7 +28,7 @@ import Testing
         return .nanoseconds(nanoseconds / 20)
     }
 
-    /// Figures of whatever build the tests are; the bound is far above those of one without optimization.
+    /// The bound is far above the times of a debug build.
     @Test func `Hostile paths and fields cost little`() {
         for (name, path) in Self.hostile {
             let time = Self.time { _ = try? RequestTarget(path) }
@@ -65,7 +64,7 @@ import Testing
         }
     }
 
-    /// NIO gives both as U+FFFD, so that they would be one installation; and two fields would be an id with a comma.
+    /// NIO replaces both with U+FFFD, which would make them one installation; two fields would give an id with a comma.
     @Test(
         arguments: [
             ("X-Installation-Id: \u{FFFD}", [0xEF, 0xBF, 0xBD], [0xFF, 0xFE]),

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// The deadlines of connections, and the end of a server, without sockets and without waiting.
+/// Deadlines of connections and the server's shutdown, without sockets and waits.
 @Suite(.timeLimit(.minutes(15))) struct RequestHandlerTests {
     private static let limits = {
         var limits = ServerConfiguration.Limits()
@@ -16,7 +16,7 @@ import Testing
         return limits
     }()
 
-    /// A connection whose calls are answered when the test says so.
+    /// A connection with responses that the test triggers.
     private final class Connection {
         let channel = EmbeddedChannel()
         private let calls = Calls()
@@ -54,7 +54,6 @@ import Testing
         func advance(by time: Duration) { channel.embeddedEventLoop.advanceTime(by: TimeAmount(time)) }
         func advance(beyond deadline: Duration) { advance(by: deadline + .seconds(1)) }
 
-        /// The heads of the responses since this was last asked.
         func heads() throws -> [ResponseHead] {
             var heads: [ResponseHead] = []
             while let part = try channel.readOutbound(as: ResponsePart.self) {
@@ -67,7 +66,6 @@ import Testing
         }
     }
 
-    /// Writes as long as its reader takes it.
     private struct Endless: ResponseStream {
         func write(to writer: Exchange) async throws {
             while true { try await writer.write(ByteBuffer(string: "a line\n")) }
@@ -105,7 +103,7 @@ import Testing
         let steps = Int(Self.limits.responseDeadline / Self.limits.stalledReader) * 2
         for _ in 0...steps where connection.channel.isActive {
             connection.advance(by: Self.limits.stalledReader / 2)
-            // The next piece fills the buffers again.
+            // The next chunk fills the buffers again.
             connection.channel.isWritable = true
             connection.channel.pipeline.fireChannelWritabilityChanged()
             connection.setWritable(false)

@@ -10,7 +10,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The log's lines about a request; they cost nothing where nobody wants them.
 @Suite(.timeLimit(.minutes(15))) struct RequestLogTests {
     private static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -112,7 +111,6 @@ import Testing
     func `Other texts are not a traceparent`(_ text: String) { #expect(TraceParent(text) == nil) }
 }
 
-/// How often a log was given something.
 private final class Touches: Sendable {
     private let total = Mutex(0)
     var count: Int { total.withLock(\.self) }

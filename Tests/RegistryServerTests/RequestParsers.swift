@@ -5,7 +5,6 @@ import RegistryStore
 
 @testable import RegistryServer
 
-/// The parsers that read whole fields, queries and the bodies of the rarer calls.
 extension ParserFuzzTests {
     static let requestParsers = [
         authorization, query, requestBodies, channelIDs, importLine, consoleCookie, consoleSearch, consoleForm,
@@ -68,8 +67,7 @@ extension ParserFuzzTests {
         return true
     }
 
-    /// The cookie by which a browser says who is signed in: what is read of it, and of the fields around it, is what stood
-    /// there.
+    /// The console's session cookie: its value and the fields around it are read unchanged.
     private static let consoleCookie = Parser(
         name: "cookies of the console",
         seeds: [
@@ -84,7 +82,7 @@ extension ParserFuzzTests {
         fields.append(HTTPField(name: name, value: text))
         let value = ConsoleCookie(purpose: .session, isSecure: false).value(in: fields)
         _ = ConsoleCookie(purpose: .signIn, isSecure: true).value(in: fields)
-        // Without the fields around it, too: a mutation hits those more often.
+        // Also without other fields, because mutations then hit the claim more often.
         let claims = [value, text].compactMap { $0.flatMap(ConsoleSession.Claim.init) }
         for claim in claims {
             try same(claim.isProved(by: otherDigest), false, bytes)
@@ -102,7 +100,6 @@ extension ParserFuzzTests {
         return ConsoleSession(of: APIKey(random: .admin).id.rawValue, at: now).sealed(by: digest)
     }()
 
-    /// Text that people type is read apart, and no secret in it is shown again.
     private static let consoleSearch = Parser(
         name: "search of the console",
         seeds: [
@@ -112,18 +109,16 @@ extension ParserFuzzTests {
     ) { bytes in
         let search = SearchText(String(decoding: bytes, as: UTF8.self))
         if let shown = search.withoutSecrets {
-            // The text that is shown instead has nothing more to hide.
             try same(SearchText(shown).withoutSecrets, nil, bytes)
         }
         for term in search.terms where !term.value.contains("\"") {
             let again = SearchText((term.name.map { "\($0):" } ?? "") + SearchText.quoted(term.value))
-            // A bare word may look like a qualifier once its quotation marks are gone.
+            // Without its quotation marks, a bare word may look like a qualifier.
             if term.name != nil { try same(again.terms, [term], bytes) }
         }
         return search.terms.contains { $0.name != nil }
     }
 
-    /// The fields of a form and the times of a search.
     private static let consoleForm = Parser(
         name: "choices of the console",
         seeds: [
@@ -136,7 +131,7 @@ extension ParserFuzzTests {
         return (try? StaleQuestion { query[$0].last }) != nil
     }
 
-    /// A line of an import is written by an export as it was read.
+    /// An export writes an import's line unchanged.
     private static let importLine = Parser(
         name: "line of an import",
         seeds: [

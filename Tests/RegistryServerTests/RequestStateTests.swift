@@ -6,16 +6,13 @@ import Testing
 
 @testable import RegistryServer
 
-/// The order of the requests and responses of a connection.
 @Suite struct RequestStateTests {
-    /// A handler that only notes the actions of its state.
     private struct Recorded {
         var state: RequestState
         private(set) var actions: [String] = []
 
         init(isStream: Bool = false) { state = RequestState(mostUnread: 10, isStream: isStream) }
 
-        /// The actions since this was last asked.
         mutating func taken() -> [String] {
             defer { actions = [] }
             return actions

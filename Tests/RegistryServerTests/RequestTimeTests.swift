@@ -7,11 +7,11 @@ import Testing
 
 @testable import RegistryServer
 
-/// One time holds for a request: its look-ups, its turn and its work together.
+/// A request's deadline covers its lookups, its wait for a worker and its work.
 @Suite(.timeLimit(.minutes(15))) struct RequestTimeTests {
     private static let requestTimeout = Duration.seconds(4)
 
-    /// Runs the service with a short time for requests, beside somebody who locks tables.
+    /// Runs the service with a short deadline, and gives the test a way to lock tables.
     private static func run(_ test: @Sendable (LiveServer, TestDatabase) async throws -> Void) async throws {
         let (database, _) = try await TestDatabase.withScope()
         let pool = TestDatabase.pool(database.connectionString, connections: 4, timeout: requestTimeout)
@@ -39,7 +39,6 @@ import Testing
         }
     }
 
-    /// How long a call is not answered whose work does not end.
     private static func time(of call: () async throws -> Reply) async throws -> Duration {
         let start = ContinuousClock.now
         let reply = try await call()
@@ -48,7 +47,7 @@ import Testing
         return .now - start
     }
 
-    /// How long a call is not answered whose look-up takes 3 seconds, and whose work does not end.
+    /// The time until a response, after a lookup of 3 seconds and with endless work.
     private static func afterSlowLookup(_ call: @escaping @Sendable (LiveServer) async throws -> Reply) async throws {
         try await run { server, database in
             async let lookup: Void = lock("apps", for: 3, in: database)
@@ -70,7 +69,7 @@ import Testing
 
     @Test func `A registration that waited for its turn has the remaining time`() async throws {
         try await Self.run { server, database in
-            // From here on the app is known.
+            // The app is cached from here on.
             #expect(try await server.register("a-0", token: 100).status == 201)
             async let work: Void = Self.lock("activities", for: 9, in: database)
             try await Self.untilLocked("activities", in: database)
@@ -79,7 +78,7 @@ import Testing
                     let time = try await Self.time { try await server.register("a-\(number)", token: number) }
                     #expect(time < .seconds(5.25), "\(time)")
                 }
-                // The first ones have all workers for their 4 seconds.
+                // The first ones occupy all workers for 4 seconds.
                 for number in 1...10 { group.addTask { try await register(number) } }
                 _ = try await database.count("SELECT count(pg_sleep(2.5))")
                 for number in 11...20 { group.addTask { try await register(number) } }

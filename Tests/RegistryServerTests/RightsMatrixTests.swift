@@ -6,9 +6,8 @@ import Testing
 
 @testable import RegistryServer
 
-/// Every caller at every call of every app, against one table.
 @Suite(.timeLimit(.minutes(15))) struct RightsMatrixTests {
-    /// Section 5, spelled out a second time: the roles that may make each call. A route that is not here fails the test.
+    /// The roles of each call in section 5, written independently of the code. A route that is missing here fails the test.
     private static let table: [(routes: String, roles: [Role])] = [
         ("PUT …/activities/{activityId}", [.client, .sender, .admin, .root]),
         ("DELETE …/activities/{activityId}", [.client, .sender, .admin, .root]),
@@ -66,7 +65,6 @@ import Testing
         return table.first { $0.routes == name }?.roles
     }
 
-    /// Where a route is, in an app. Deleting goes to an app that is made for it.
     private static func path(_ route: Route, _ app: String) -> String {
         var path = route.template.replacingOccurrences(of: "{bundleId}", with: app)
             .replacingOccurrences(of: "{environment}", with: "sandbox")
@@ -79,12 +77,12 @@ import Testing
 
     private struct Caller {
         let name: String
-        /// Nil when its credentials are no good.
+        /// Nil for invalid credentials.
         let role: Role?
         /// Nil for all.
         let app: String?
         let fields: HTTPFields
-        /// Whether it is a JWT, which is somebody only where the path names an app of its issuer.
+        /// Whether it is a JWT, which is valid only for an app of its issuer.
         var isUser = false
     }
 
@@ -132,7 +130,7 @@ import Testing
                 let allowed = try #require(Self.roles(route), "\(route.method) \(route.template) is not in the table")
                 for app in ["com.example.food", "com.example.taxi", "com.example.none"] {
                     for caller in callers {
-                        // Root would truly delete and create apps; the store's tests see to that.
+                        // Root would delete and create apps; the store's tests cover that.
                         let isRootsOwn = caller.role == .root && route.template == "/v1/apps/{bundleId}"
                         guard !isRootsOwn else { continue }
                         let expected = Self.expectation(caller, app, app != "com.example.none", allowed, route)
@@ -179,8 +177,8 @@ import Testing
         }
     }
 
-    /// A request with every fault, mended one by one, with a key that has its role and one that has not.
-    @Test func `Refusals come in their order`() async throws {
+    /// A request with every error, fixed one by one, with an allowed and a forbidden key.
+    @Test func `Refusals come in the documented order`() async throws {
         let clock = ManualClock()
         var configuration = ServerConfiguration(port: 0)
         configuration.keyRate = RateLimit(rate: 1)
@@ -199,7 +197,7 @@ import Testing
             #expect(try await problem(.put, there, [:]) == "unauthenticated")
             #expect(try await problem(.put, there, auditor) == "unknown-app")
             #expect(try await problem(.put, here, auditor) == "forbidden")
-            // A sender's: refused requests of one phone use up nothing of a publishable key.
+            // A sender's key, because refused requests of one phone do not count for a publishable key.
             let sender = try await server.key(.sender).fields
             #expect(try await problem(.put, here, sender) == "body-too-large")
             #expect(try await problem(.put, here, sender) == "body-too-large")

@@ -12,11 +12,9 @@ import Testing
 
 @testable import RegistryServer
 
-/// Calls over TLS, on connections of HTTP/1.1 and on streams of HTTP/2.
 @Suite(.timeLimit(.minutes(15))) struct SecureCallTests {
     typealias Version = HTTPClient.Configuration.HTTPVersion
 
-    /// Runs the service with TLS and a client that speaks so.
     private static func run(_ version: Version, _ test: @Sendable (HTTPClient, Int) async throws -> Void) async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
@@ -53,7 +51,7 @@ import Testing
         return request
     }
 
-    /// The answer in one form, whichever way and version it came by.
+    /// The response in a form that does not depend on the version.
     private static func text(_ response: HTTPClientResponse) async throws -> String {
         let body = try await response.body.collect(upTo: 1 << 20)
         let fields = response.headers.map { "\($0.name.lowercased()): \($0.value)\r\n" }.sorted().joined()
@@ -92,7 +90,7 @@ import Testing
         }
     }
 
-    /// The service ends once all connections are closed, or after a minute.
+    /// The service stops once all connections are closed, or after a minute.
     @Test(arguments: [Version.http1Only, .automatic])
     func `The connection of a client that leaves is closed at once`(_ version: Version) async throws {
         let clock = ContinuousClock()

@@ -10,23 +10,22 @@ import Testing
 
 @testable import RegistryServer
 
-/// The time of an answer tells a key of one app nothing of other apps; `RightsMatrixTests` compares the bytes.
+/// Response times reveal nothing about other apps to a key. `RightsMatrixTests` compares the bytes.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct SilenceTests {
     private static let rounds = TestScale.isLong ? 3000 : 400
 
-    /// Medians of calls that alternate, so that whatever else runs slows all of them alike.
+    /// The medians of alternating calls, so that other work slows all of them equally.
     private static func medians(_ server: LiveServer, _ requests: [HTTPClientRequest]) async throws -> [Duration] {
         var times = [[Duration]](repeating: [], count: requests.count)
         let clock = ContinuousClock()
         for round in 0..<(rounds + 20) {
             for step in requests.indices {
-                // Each comes first, last and between as often.
+                // Each position occurs equally often.
                 let index = (step + round) % requests.count
                 let start = clock.now
                 let response = try await HTTPClient.shared.execute(requests[index], timeout: .seconds(30))
                 _ = try await response.body.collect(upTo: 1 << 16)
                 #expect(response.status == .notFound)
-                // The first calls open the connection and fill what is cached.
                 if round >= 20 { times[index].append(clock.now - start) }
             }
         }
@@ -49,13 +48,13 @@ import Testing
             }
             let asked = role == .client ? Array(requests.prefix(2)) : requests
             var (isSilent, isSeen) = (false, role == .client)
-            // Other work of the machine is no fault of the service: one undisturbed measure of three will do.
+            // Other work on the machine can disturb a measurement, so one good measurement of three is enough.
             for _ in 0..<3 where !(isSilent && isSeen) {
                 let times = try await Self.medians(server, asked)
                 let ratio = times[0] / times[1]
                 print("figure: \(role): another app \(times[0]), none \(times[1]), of \(Self.rounds), ratio \(ratio)")
                 isSilent = isSilent || (0.8...1.25).contains(ratio)
-                // The control: of what asks Postgres it is seen that it takes longer.
+                // The control: a call that reads from Postgres must be measurably slower.
                 isSeen = isSeen || times[2] - times[1] > .microseconds(100)
             }
             #expect(isSilent)

@@ -9,7 +9,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// Streams of HTTP/2 whose callers do what clients should not.
 @Suite(.timeLimit(.minutes(5))) struct StreamHostilityTests {
     private static let activity = HotCallTests.path + "/activities/a"
     private static let resolve = HotCallTests.path + "/aliases/orderId/o/activities"
@@ -29,7 +28,7 @@ import Testing
         }
     }
 
-    /// A call after whatever happened is answered, so the connection is sound.
+    /// Expects a response, so the connection still works.
     private static func expectAnswer(_ connection: FrameConnection, _ id: HTTP2StreamID) async throws {
         try await connection.send(id, "GET", resolve, isLast: true)
         let ends = try await connection.ends(1)
@@ -73,7 +72,7 @@ import Testing
             try await connection.send(1, Self.body, isLast: false)
             try await connection.send(1, .headers(.init(headers: ["x-checksum": "1"], endStream: true)))
             guard case .answer(status: "201", _)? = try await connection.ends(1)[1] else {
-                Issue.record("no answer")
+                Issue.record("no response")
                 return
             }
             try await Self.expectAnswer(connection, 3)
@@ -87,10 +86,10 @@ import Testing
             try await connection.send(1, Self.body, isLast: true)
             try await held.waitUntilSomebodyWaits()
             try await connection.send(1, .rstStream(.cancel))
-            // Behind the reset on the same connection, so that it has been seen when the lock is let go.
+            // After the reset on the same connection, so the reset is processed when the lock is released.
             try await connection.send(3, "GET", "/livez", isLast: true)
             guard case .answer(status: "200", _)? = try await connection.ends(1)[3] else {
-                Issue.record("no answer")
+                Issue.record("no response")
                 return
             }
             try await held.release()
@@ -109,7 +108,7 @@ import Testing
             try await connection.send(3, "GET", Self.resolve, isLast: true)
             try await connection.send(3, .windowUpdate(windowSizeIncrement: 65_535))
             guard case .answer(status: "200", _)? = try await connection.ends(1)[3] else {
-                Issue.record("no answer")
+                Issue.record("no response")
                 return
             }
         }

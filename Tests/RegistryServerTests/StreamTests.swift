@@ -8,9 +8,8 @@ import Testing
 
 @testable import RegistryServer
 
-/// Streams of all activities of an alias: whole ones, and streams that do not come to their end.
 @Suite(.timeLimit(.minutes(15))) struct StreamTests {
-    /// A page so large that it fits no socket's buffers; the next one cannot be read, for there is no Postgres.
+    /// A page larger than all socket buffers. The next page cannot be read without Postgres.
     private static func stream(pageOf count: Int) throws -> ActivityStream {
         let now = Date()
         return ActivityStream(
@@ -37,7 +36,6 @@ import Testing
         try await Listener.run(configuration, { _ in .stream(watched) }) { try await test($0, ends) }
     }
 
-    /// Tells how a stream ended.
     private struct WatchedStream: ResponseStream {
         let stream: ActivityStream
         let ends: AsyncStream<String>.Continuation
@@ -53,10 +51,9 @@ import Testing
         }
     }
 
-    /// The last line tells a whole stream from one that Postgres cut short, and so does HTTP's last chunk.
+    /// A complete stream differs from a truncated one by its last line and HTTP's last chunk.
     @Test func `A stream contains all activities of an alias`() async throws {
         try await LiveServer.run { server in
-            // More than one page.
             let (installations, size) = (3, ActivityStream.firstPageSize / 3 + 1)
             for installation in 0..<installations {
                 let items = (0..<size).map { number -> JSONValue in

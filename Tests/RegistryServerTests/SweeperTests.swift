@@ -8,7 +8,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// A part of a sweep that fails keeps no other part from being done.
 @Suite struct SweeperTests {
     private let metrics = TestMetrics()
     private let journal = SweepJournal()
@@ -38,7 +37,6 @@ import Testing
         try await database.pool.withSession { try $0.simple(script) }
     }
 
-    /// The apps whose expired activity was written down.
     private func sweptScopes(_ database: TestDatabase) async throws -> [Int64] {
         try await database.pool.withSession { session in
             try session.execute("SELECT scope_id FROM activities WHERE expiry_recorded_at IS NOT NULL ORDER BY 1")
@@ -70,7 +68,7 @@ import Testing
     @Test func `Partitions that cannot be created do not stop the sweep of apps`() async throws {
         let database = try await TestDatabase.make()
         let scopes = try await apps(2, in: database)
-        // The default partition is gone: what looks for its rows fails.
+        // Without the default partition, the search for its rows fails.
         _ = try await database.registry.renewEventPartitions()
         try await run("ALTER TABLE events_default RENAME TO elsewhere", database)
         await sweeper(database).sweepOnce()
@@ -87,7 +85,7 @@ import Testing
         #expect(journal.last?.isComplete == true)
     }
 
-    /// With Postgres away each try may take as long as a request may.
+    /// Without Postgres, each attempt may take a request's whole timeout.
     @Test func `The sweep stops when every app fails`() async throws {
         let database = try await TestDatabase.make()
         _ = try await apps(12, in: database)

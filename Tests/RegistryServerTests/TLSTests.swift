@@ -12,7 +12,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// TLS and HTTP/2 on the service itself, over real sockets.
 @Suite(.timeLimit(.minutes(15))) struct TLSTests {
     struct Files {
         let directory = "/tmp/pushreg-tls-\(UUID().uuidString.prefix(8))"
@@ -39,7 +38,6 @@ import Testing
             try #require(process.terminationStatus == 0)
         }
 
-        /// Takes over what a client must trust, as it is now.
         func copyCertificate(of other: Files) throws {
             try Data(contentsOf: URL(fileURLWithPath: other.certificate)).write(to: URL(fileURLWithPath: certificate))
         }
@@ -61,7 +59,7 @@ import Testing
         try await Listener.run(configuration, responder.respond, test)
     }
 
-    /// A new client, so that its handshake is a new one.
+    /// A new client performs a new handshake.
     static func call<Value: Sendable>(
         _ version: HTTPClient.Configuration.HTTPVersion,
         trusting files: Files,
@@ -106,7 +104,7 @@ import Testing
                     #expect(answer.status.code == status)
                     #expect(answer.version == (version == .http1Only ? .http1_1 : .http2))
                 }
-                // A refusal that closes an HTTP/1.1 connection, and no HTTP/2 one.
+                // A refusal that closes an HTTP/1.1 connection but not an HTTP/2 connection.
                 let large = ByteBuffer(repeating: 0x20, count: 100_000)
                 let refused = try await client.execute(Self.put(port, .bytes(large)), timeout: .seconds(10))
                 #expect(refused.status == .payloadTooLarge)
@@ -130,7 +128,6 @@ import Testing
                 continuation.yield(ByteBuffer(string: "{"))
                 let body = HTTPClientRequest.Body.stream(parts, length: .known(Int64(100)))
                 let status = try? await client.execute(Self.put(port, body), timeout: .seconds(20)).status.code
-                // The answer, or the stream's or connection's end.
                 #expect(status == nil || status == 408)
                 continuation.finish()
             }
@@ -167,7 +164,7 @@ import Testing
                 #expect(await Self.isServed(files, port))
                 #expect(await !Self.isServed(copy, port))
                 #expect(log.text.contains("was reloaded") && !log.text.contains("cannot be used"))
-                // A client that is connected stays so, although it would not accept the new certificate.
+                // An open connection stays open, although its client does not trust the new certificate.
                 #expect(await Self.isServed(by: open, port))
                 try Data("-----BEGIN CERTIFICATE-----\n".utf8).write(to: URL(fileURLWithPath: files.key))
                 #expect(await Self.isServed(files, port))
@@ -190,7 +187,7 @@ import Testing
         return (try? await client.execute(request, timeout: .seconds(10)).status) == .ok
     }
 
-    /// Of TLS 1.2 only what keeps secrets when the private key is lost, and authenticates what it encrypts.
+    /// For TLS 1.2, only suites with forward secrecy and authenticated encryption.
     @Test func `Old cipher suites are refused`() async throws {
         let files = try Files(isRSA: true)
         defer { files.remove() }

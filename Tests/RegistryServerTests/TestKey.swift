@@ -5,7 +5,6 @@ import RegistryStore
 
 @testable import RegistryServer
 
-/// A key that was stored, and how a request shows it.
 struct TestKey: Sendable {
     let key: APIKey
     var fields: HTTPFields { [.authorization: "Bearer \(key.text.revealed)"] }

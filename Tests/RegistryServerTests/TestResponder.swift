@@ -3,7 +3,7 @@ import RegistryStore
 
 @testable import RegistryServer
 
-/// A service whose inside can be looked at, behind proxies that it trusts: so a request comes from whatever address it names.
+/// A service with visible internals. It trusts its proxy, so requests come from any address that they name.
 struct TestResponder {
     static let forwarded = HTTPField.Name("X-Forwarded-For")!
     let responder: RegistryResponder

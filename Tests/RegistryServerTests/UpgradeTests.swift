@@ -5,14 +5,13 @@ import Testing
 
 @testable import RegistryServer
 
-/// Requests behind which NIO's decoder takes nothing for HTTP any more. They are answered as if they had not asked for another
-/// protocol, and the connection continues; it ends only behind a tunnel.
+/// Requests after which NIO's decoder stops parsing HTTP. They get a response without an upgrade and the connection
+/// continues, except after a tunnel.
 @Suite(.timeLimit(.minutes(15))) struct UpgradeTests {
     struct Request: Sendable, CustomTestStringConvertible {
         let name: String
         let text: String
         let status: String
-        /// How many answers come before its own.
         var before = 0
         var testDescription: String { name }
     }
@@ -50,10 +49,9 @@ import Testing
         Request(name: "unknown", text: get("/nowhere", upgrade), status: "404"),
     ]
 
-    /// The request behind it is answered, too, except behind a tunnel, whose answer ends the connection.
     private static func check(_ request: Request, _ text: String) {
         var answers = text.components(separatedBy: "HTTP/1.1 ").dropFirst()
-        // A body that came with its head needs no permission.
+        // A body that came with its header needs no permission.
         if answers.first == "100 Continue\r\n\r\n" { answers = answers.dropFirst() }
         let isTunnel = request.name == "tunnel"
         #expect(answers.count == request.before + (isTunnel ? 1 : 2), "\(text)")
@@ -78,7 +76,7 @@ import Testing
         }
     }
 
-    /// On one service, for each has its certificate made.
+    /// On one service, because each service generates a certificate.
     @Test func `A request with Upgrade and the next one get responses over TLS`() async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
@@ -97,12 +95,12 @@ import Testing
             let connection = try RawConnection(port: server.port)
             connection.send("CONNECT localhost:443 HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let taken = await connection.send([UInt8](repeating: 0x20, count: 1 << 16), times: 1024)
-            // As much as the kernel's buffers hold.
+            // Includes the kernel's buffers.
             #expect(taken < 32 << 20, "\(taken)")
         }
     }
 
-    /// Java's own client asks for h2c with every request until it was refused once, and keeps its connections.
+    /// Java's own client requests h2c until it is refused once, and keeps its connections.
     @Test func `Twenty calls of Java's client get responses`() async throws {
         guard FileManager.default.isExecutableFile(atPath: "/usr/bin/java") else {
             print("left out: there is no java, whose client asks for h2c")

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// A sender that breaks one rule: the test of the examples can fail.
+/// A sender that breaks one rule, to prove that the test can fail.
 struct BrokenRule: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// A part of the example in Python, and what breaks it.
+    /// A part of the Python example, and its replacement.
     let text: String
     let replacement: String
-    /// Words of the fault that is found.
+    /// Text of the expected fault.
     let fault: String
     let scale: HourScale
 
@@ -30,7 +30,6 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
     ]
 }
 
-/// The checks of a played hour find what they look for.
 @Suite(.timeLimit(.minutes(10))) struct ControlTests {
     @Test(arguments: BrokenRule.all) func `A sender that breaks a rule is found`(_ rule: BrokenRule) async throws {
         let directory = "/tmp/pushreg-hour-\(UUID().uuidString.prefix(8))"

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The examples of senders that the guide links, in the languages in which they are written.
+/// The senders in the guide's links, by language.
 enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case python = "sender.py"
     case node = "sender.mjs"
@@ -10,7 +10,6 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// The project, as it was checked out.
     private static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../..").standardizedFileURL
 
@@ -24,7 +23,7 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The command that runs it, made ready in a directory; nil when its language is not to be had here.
+    /// The command that runs it, prepared in a directory; nil if its language is not installed.
     ///
     /// - Parameter change: breaks a rule in its text, as a control.
     func command(in directory: String, _ change: (String) -> String = { $0 }) async throws -> [String]? {
@@ -43,7 +42,7 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A product of the package, which lies where the tests do.
+    /// A product of the package, in the tests' build directory.
     private static func built(_ name: String) -> String {
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appendingPathComponent(name).path
@@ -54,7 +53,7 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
         return path.split(separator: ":").map { "\($0)/\(program)" }.first(where: FileManager.default.isExecutableFile)
     }
 
-    /// The interpreter of an environment with what the example needs of PyPI, which is installed once.
+    /// The interpreter of an environment with the example's packages from PyPI, installed once.
     private static func python() async throws -> String? {
         guard let python = find("python3") else { return nil }
         let environment = ProcessInfo.processInfo.environment

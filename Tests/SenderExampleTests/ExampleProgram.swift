@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A program that runs: it is given lines, and writes to a file.
+/// A running program. It reads lines from the test and writes to a file.
 final class ExampleProgram: Sendable {
     private let process: Mutex<Process>
     private let input: FileHandle
@@ -34,13 +34,13 @@ final class ExampleProgram: Sendable {
         return ExampleProgram(process, input.fileHandleForWriting, ends, log)
     }
 
-    /// All that it wrote, to both streams.
+    /// The output of both streams.
     var log: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
     var isRunning: Bool { process.withLock { $0.isRunning } }
 
     func write(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
 
-    /// Ends it at once: it has nothing to save, and a program inherits blocked signals from the threads of this one.
+    /// Kills it. It has nothing to save, and blocks signals, because it inherits the mask of this process's threads.
     func stop() async {
         process.withLock { _ = kill($0.processIdentifier, SIGKILL) }
         _ = await end()

@@ -2,7 +2,7 @@ import APNsStandIn
 import Foundation
 import TestSupport
 
-/// An hour of phones and contents, decided beforehand by a seed.
+/// A seeded script of phones and contents for an hour.
 struct HourScript: Sendable {
     enum Event: Sendable {
         case install(String)
@@ -14,7 +14,6 @@ struct HourScript: Sendable {
         case uninstall(String)
     }
 
-    /// The events by the minute of the hour, in order.
     private(set) var events: [(minute: Double, event: Event)] = []
     private(set) var last: [String: WantedContent] = [:]
 
@@ -25,7 +24,7 @@ struct HourScript: Sendable {
         var random = SeededGenerator(seed: seed)
         for number in 0..<scale.phones { live(number, &random) }
         for number in 0..<scale.phones { tell("order-\(number)", [number], ends: number % 3 == 0, &random) }
-        // APNs keeps one push a token for a phone that is offline: of two starts it would lose one.
+        // APNs stores one push per token for an offline phone, so it would lose one of two starts.
         let others = (0..<scale.phones).filter { $0 % 8 != Self.firstOffline }
         for match in 0..<(others.count / 10) {
             let phones = Array(others[match * 10..<match * 10 + 10])
@@ -34,15 +33,14 @@ struct HourScript: Sendable {
         events.sort { $0.minute < $1.minute }
     }
 
-    /// The kind of phone that is offline when something is to start there.
+    /// The kind of phone that is offline at the first start.
     private static let firstOffline = 2
 
-    /// A phone's hour, by its kind.
     private mutating func live(_ number: Int, _ random: inout SeededGenerator) {
         let phone = "phone-\(number)"
         switch number % 8 {
         case 5: return add(.random(in: minutes / 12...minutes * 2 / 3, using: &random), .install(phone))
-        // When all contents have been told: only the change feed says that there is another phone.
+        // After all contents, so that only the change feed reports the new phone.
         case 7: return add(minutes - .random(in: 1...2, using: &random), .install(phone))
         default: add(0, .install(phone))
         }
@@ -55,7 +53,7 @@ struct HourScript: Sendable {
             add(.random(in: 30...40, using: &random), .disconnect(phone))
             add(.random(in: 45...55, using: &random), .connect(phone))
         case 3: add(.random(in: minutes / 3...minutes * 5 / 6, using: &random), .dismiss(phone))
-        // Well before the last contents: a push to a dead token is sure.
+        // Well before the last contents, so that a push to a dead token is certain.
         case 4: add(.random(in: minutes / 3...minutes / 2, using: &random), .uninstall(phone))
         case 6:
             let away = Double.random(in: 15...30, using: &random)
@@ -87,17 +85,16 @@ struct HourScript: Sendable {
 }
 
 extension HourScript {
-    /// Sentences about the phones that can show an alias and do not show the last content of it.
     func differences(_ model: APNsModel, _ phones: PlayedPhones) -> [String] {
         last.values.flatMap { content in
             content.users.compactMap { user in
                 let phone = user.replacingOccurrences(of: "user", with: "phone")
                 guard phones.isReachable(phone, content.alias) else { return nil }
-                // It is planned again when its lease is over, which is after the hour.
+                // The sender plans it again after its lease, which ends after the hour.
                 if model.phones[phone]?.lostStarts.contains(content.alias) == true { return nil }
                 let shown = model.phones[phone]?.activities.values.filter { $0.alias == content.alias } ?? []
                 let isRight = shown.allSatisfy { $0.content == content.state && $0.isEnded == content.isEnd }
-                // One that ended before the phone was there is not started any more.
+                // An activity that ended before the phone's installation is not started.
                 if isRight, shown.count == 1 || content.isEnd && shown.isEmpty { return nil }
                 return "\(phone) should show \(content.state) of \(content.alias), and has \(shown.map(\.content))"
             }

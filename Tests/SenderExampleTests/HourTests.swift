@@ -5,7 +5,7 @@ import RegistryCore
 import TestSupport
 import Testing
 
-/// The examples of senders keep what the guide promises of them, in an hour that is played in a minute.
+/// The examples keep the guide's promises in an hour simulated in a minute.
 @Suite(.timeLimit(.minutes(TestScale.isLong ? 45 : 15))) struct HourTests {
     @Test(arguments: Example.allCases)
     func `An example shows the last content everywhere, once, by all rules`(_ example: Example) async throws {
@@ -22,7 +22,7 @@ import Testing
         if !hour.faults.isEmpty { print(hour.log.suffix(3000)) }
     }
 
-    /// Python says most of it in one library; Go has neither JWTs nor values without types.
+    /// Python needs few lines because of one library; Go has neither JWTs nor untyped values.
     @Test(arguments: [82, 120, 265, 219].enumerated().map { ($0, $1) })
     func `An example and its comments are short`(_ index: Int, _ most: Int) throws {
         let example = Example.allCases[index]
@@ -34,7 +34,6 @@ import Testing
 extension PlayedHour {
     private static let shortestLifeOfAJWT: TimeInterval = 40 * 60
 
-    /// Sentences about each rule that was broken.
     var faults: [String] {
         var faults = isShown ? [] : script.differences(model, phones)
         faults += duplicates.map { "\($0) was started twice" }
@@ -44,7 +43,7 @@ extension PlayedHour {
         where other.issuedAt.timeIntervalSince(one.issuedAt) < Self.shortestLifeOfAJWT {
             faults.append("a second JWT came after \(Int(other.issuedAt.timeIntervalSince(one.issuedAt) / 60)) minutes")
         }
-        // An answer that may not have come is one that need not be reported; after none the same push goes out again.
+        // A 410 that may not have arrived need not be reported, because the push is sent again.
         let all = model.records.filter { $0.answer.status == 410 }.count
         if !(deadPushes...all).contains(reported) {
             faults.append("of \(deadPushes) to \(all) 410s \(reported) were reported")
@@ -54,8 +53,8 @@ extension PlayedHour {
         return faults + lateStarts + wrongAnswers + timestampsThatStand
     }
 
-    /// Pushes that were planned after the service had stored that their token is dead. A push's timestamp says when its plan was
-    /// asked for, and may run ahead of the clock a little. The time of the push itself depends on how busy the machine is.
+    /// Pushes planned after the service had stored the token's death. A push's timestamp is the time of its plan, and
+    /// may be slightly ahead of the clock. The send time depends on the machine's load.
     private var latePushes: [String] {
         model.records.compactMap { record -> String? in
             guard let timestamp = record.timestamp, let token = Hexadecimal.decode(record.token) else { return nil }
@@ -67,24 +66,22 @@ extension PlayedHour {
         }
     }
 
-    /// The 410s that surely reached the sender.
     var deadAnswers: [APNsModel.Record] { Self.deadAnswers(model) }
 
     static func deadAnswers(_ model: APNsModel) -> [APNsModel.Record] {
         model.records.filter { $0.answer.status == 410 && $0.isDelivered }
     }
 
-    /// The pushes whose 410 surely reached the sender.
     var deadPushes: Int { Self.deadPushes(model) }
 
     static func deadPushes(_ model: APNsModel) -> Int { Set(deadAnswers(model).map { $0.fields["apns-id"] }).count }
 
-    /// The activities that were started twice on one phone.
     private var duplicates: [String] {
         Dictionary(grouping: phones.started) { "\($0.alias) on \($0.phone)" }.filter { $1.count > 1 }.keys.sorted()
     }
 
-    /// Starts that APNs may keep beyond their leases, which last an hour of the registry's clock from some seconds before.
+    /// Starts that APNs may keep beyond their leases. A lease lasts an hour of the registry's clock and begins some
+    /// seconds before the push.
     private var lateStarts: [String] {
         model.records.filter { $0.event == "start" }.compactMap { record in
             let expiration = record.fields["apns-expiration"].flatMap { Double($0) } ?? .infinity
@@ -93,7 +90,6 @@ extension PlayedHour {
         }
     }
 
-    /// Answers that say that the sender is at fault.
     private var wrongAnswers: [String] {
         let usual: Set<Int> = [200, 410, 429, 503]
         return model.records.filter {
@@ -102,8 +98,8 @@ extension PlayedHour {
         .map { "APNs answered \($0.answer.status) \($0.answer.reason ?? "")" }
     }
 
-    /// Pushes to one token with the timestamp of the one before, except the same push again. One that is sent again on a new
-    /// connection may come after the next one; a phone drops it.
+    /// Pushes with the timestamp of the token's previous push, except repetitions. A repetition on a new connection may
+    /// arrive after the next push; a phone drops it.
     private var timestampsThatStand: [String] {
         let updates = model.records.filter { $0.event == "update" }
         return Dictionary(grouping: updates, by: \.token).values.flatMap { pushes in
@@ -114,7 +110,6 @@ extension PlayedHour {
         }
     }
 
-    /// A line for the table of figures.
     func figure(of example: Example) -> String {
         let taken = model.records.filter { $0.answer.status == 200 }.count
         return

@@ -2,22 +2,19 @@ import APNsStandIn
 import Foundation
 import TestSupport
 
-/// An hour of one sender between the true service and the stand-in of APNs, and what came of it.
+/// The results of an hour of one sender between the real service and ``APNsStandIn``.
 struct PlayedHour: Sendable {
     let script: HourScript
     let model: APNsModel
     let phones: PlayedPhones
     let clock: APNsClock
-    /// Reports of dead tokens that the service got.
     let reported: Int
-    /// When the service stored that a token is dead, by the token's fingerprint.
+    /// The time of each stored death, by the fingerprint of the token.
     let dropTimes: [String: Date]
-    /// The tokens that the service hands out at the end.
+    /// The tokens that the service delivers at the end.
     let handedOut: Set<String>
     let connections: Int
-    /// Whether all phones came to show what they should.
     let isShown: Bool
-    /// The words that the sender wrote.
     let log: String
 
     static func play(_ command: [String], in directory: String, _ scale: HourScale = HourScale()) async throws
@@ -78,7 +75,6 @@ struct PlayedHour: Sendable {
         }
     }
 
-    /// Waits until everything is quiet, and looks.
     private static func finish(
         _ script: HourScript,
         _ program: ExampleProgram,
@@ -97,7 +93,7 @@ struct PlayedHour: Sendable {
         try? await until(deadline) {
             (model, reported) = (standIn.model, try await phones.service.reportsOfDeadTokens())
             let dead = Set(deadAnswers(model).map(\.token))
-            // Reports of pushes whose answer may not have come count as well, so those that surely did may still be on their way.
+            // Uncertain 410s may be reported too, so certain ones may still be on their way.
             let handedOut = try await phones.service.tokens(under: Array(script.last.keys))
             return reported >= deadPushes(model) && handedOut.isDisjoint(with: dead)
         }

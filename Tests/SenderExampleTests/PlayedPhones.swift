@@ -4,12 +4,11 @@ import NIOHTTP1
 import Synchronization
 import TestSupport
 
-/// The phones of an hour, and the app on each, which registers what it gets.
+/// The phones of an hour, with an app on each that registers its tokens.
 final class PlayedPhones: Sendable {
     static let topic = "\(PlayedService.bundleID).push-type.liveactivity"
 
     private struct State: Sendable {
-        /// The token of each activity, by its id.
         var tokens: [String: String] = [:]
         var startTokens: [String: String] = [:]
         var started: [ShownActivity] = []
@@ -27,26 +26,22 @@ final class PlayedPhones: Sendable {
         self.standIn = standIn
     }
 
-    /// Every activity that a start push began.
     var started: [ShownActivity] { state.withLock { $0.started } }
 
-    /// Whether a phone can show an alias at the end of the hour.
     func isReachable(_ phone: String, _ alias: String) -> Bool {
         state.withLock { !$0.uninstalled.contains(phone) && !$0.dismissed.contains("\(phone) \(alias)") }
     }
 
-    /// Begins something that an app does in its own time.
     func run(_ body: @escaping @Sendable (PlayedPhones) async throws -> Void) {
         let task = Task { try await body(self) }
         state.withLock { $0.tasks.append(task) }
     }
 
-    /// - Throws: what went wrong in one of them.
+    /// - Throws: the first error of the background work.
     func settle() async throws {
         while let task = state.withLock({ $0.tasks.popLast() }) { try await task.value }
     }
 
-    /// Installs the app: its user is known, and its start token.
     func install(_ phone: String) async throws {
         let token = Self.newToken()
         standIn.change { $0.add(token, .start(phone: phone), topic: Self.topic) }
@@ -56,14 +51,15 @@ final class PlayedPhones: Sendable {
         try await service.call(.PUT, "installations/\(phone)/start-tokens/DeliveryAttributes", ["token": token])
     }
 
-    /// An activity that a push began gets its token a little later, and the app registers it.
+    /// A started activity gets its token a little later, and the app registers it.
     func began(_ activity: ShownActivity) async throws {
         state.withLock { $0.started.append(activity) }
         try await pass(.random(in: 1...10))
         try await giveToken(activity)
     }
 
-    /// Gives each activity of a phone another token; the old ones are dead at once, before the app has registered them.
+    /// Gives each activity of a phone another token. The old tokens are dead at once, before the app registers the new
+    /// ones.
     func rotate(_ phone: String) async throws {
         for activity in shown(on: phone) {
             guard let old = state.withLock({ $0.tokens[activity.id] }) else { continue }
@@ -73,7 +69,6 @@ final class PlayedPhones: Sendable {
         }
     }
 
-    /// The user swipes everything away, and the app says so.
     func dismiss(_ phone: String) async throws {
         for activity in shown(on: phone) {
             state.withLock { _ = $0.dismissed.insert("\(phone) \(activity.alias)") }
@@ -84,7 +79,6 @@ final class PlayedPhones: Sendable {
         }
     }
 
-    /// The app goes, and nobody says anything.
     func uninstall(_ phone: String) {
         let dead = state.withLock { state in
             state.uninstalled.insert(phone)
@@ -111,7 +105,6 @@ final class PlayedPhones: Sendable {
         standIn.read { $0.phones[phone]?.activities.values.filter { !$0.isEnded } ?? [] }
     }
 
-    /// Lets some seconds of the hour pass.
     private func pass(_ seconds: Double) async throws {
         try await Task.sleep(for: standIn.clock.pause(seconds: seconds))
     }

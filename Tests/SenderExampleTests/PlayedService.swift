@@ -10,13 +10,13 @@ import TestSupport
 
 @testable import RegistryServer
 
-/// The true service on a real Postgres, of which some answers get lost.
+/// The real service on a real Postgres. Some of its responses are lost.
 struct PlayedService: Sendable {
     static let bundleID = "com.example.food"
 
-    /// The address below which everything of the app is.
+    /// The base URL of the app.
     let address: String
-    /// The key of the sender, and of the app's backend, which registers for its phones.
+    /// The key of the sender and of the app's backend, which registers for the phones.
     let senderKey: String
     let database: TestDatabase
 
@@ -40,7 +40,7 @@ struct PlayedService: Sendable {
         }
     }
 
-    /// - Parameter mayComeLate: whether it may be refused because something newer came before.
+    /// - Parameter mayComeLate: whether a refusal is accepted because a newer report came first.
     @discardableResult
     func call(
         _ method: HTTPMethod,
@@ -52,7 +52,6 @@ struct PlayedService: Sendable {
         return try await Self.call(method, "\(address)/\(path)", body, key: senderKey, refusals)
     }
 
-    /// How many reports of dead tokens it has got.
     func reportsOfDeadTokens() async throws -> Int {
         let root = address.components(separatedBy: "/v1/")[0]
         let answer = try await HTTPClient.shared.execute(
@@ -65,7 +64,7 @@ struct PlayedService: Sendable {
         }.reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
     }
 
-    /// When the service stored that a token is dead, by the token's fingerprint.
+    /// The time of each stored death, by the fingerprint of the token.
     func dropTimes() async throws -> [String: Date] {
         try await database.pool.withSession { session in
             let dropped = try session.pipeline([
@@ -83,7 +82,7 @@ struct PlayedService: Sendable {
 
     func tokens(under aliases: [String]) async throws -> Set<String> {
         var tokens: Set<String> = []
-        // As many as a request may name.
+        // The maximum per request.
         for start in stride(from: 0, to: aliases.count, by: 1000) {
             let names = aliases[start...].prefix(1000).map { ["kind": "liveactivityId", "value": $0] }
             let answer = try await call(.POST, "resolve", ["aliases": names])
@@ -95,8 +94,8 @@ struct PlayedService: Sendable {
         return tokens
     }
 
-    /// Makes a call, and once more where no answer came, say of a connection that was closed while it lay idle: each may be
-    /// made twice.
+    /// Makes a call, and repeats it once without a response, for example on a closed idle connection. All calls here
+    /// are repeatable.
     private static func execute(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
         do {
             return try await HTTPClient.shared.execute(request, timeout: .seconds(30))
@@ -128,12 +127,11 @@ struct PlayedService: Sendable {
     }
 }
 
-/// An answer that no test expects.
 struct UnexpectedResponse: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Makes every 20th plan, which was made and committed, look as if Postgres had gone: the sender must ask with the same bytes.
+/// Makes every 20th committed plan look as if Postgres had failed: the sender must repeat the same bytes.
 private final class LosingResponder: Sendable {
     private let base: RegistryResponder
     private let plans = Atomic(0)

@@ -1,12 +1,11 @@
 import Foundation
 
-/// Programs that make an example ready.
 enum Shell {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// - Throws: what it wrote to standard error, when it fails.
+    /// - Throws: its standard error, if it fails.
     static func run(_ command: [String], environment: [String: String] = [:]) async throws {
         let log = "/tmp/pushreg-sender-\(UUID().uuidString).log"
         defer { unlink(log) }

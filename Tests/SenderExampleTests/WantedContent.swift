@@ -1,4 +1,3 @@
-/// One content of an alias, as a sender reads it.
 struct WantedContent: Sendable {
     let alias: String
     let users: [String]

@@ -20,7 +20,7 @@ extension Probe {
 
     private static let aMinuteAgo = Sample.minutesAgo(1)
     private static let thirtyDaysAhead: JSONObject = ["startsAt": Sample.minutesAgo(-30 * 1440 + 1)]
-    /// A day more, because a slow machine sends it minutes later.
+    /// One day more than the limit, because a slow machine sends this minutes later.
     private static let tooFarAhead: JSONObject = ["startsAt": Sample.minutesAgo(-31 * 1440)]
 
     private static let onPhone: JSONObject = ["installationId": "phone-1"]
@@ -113,7 +113,7 @@ extension Probe {
     private static let closes = JSONValue.string(RFC3339.format(opening.addingTimeInterval(8 * 3600)))
     private static let scheduled = put("scheduled", 405, 1, ["startsAt": opens, "aliases": ["orderId": "opening"]])
 
-    /// An activity that starts in ten hours lives for eight hours from then.
+    /// An activity that starts in ten hours lives for eight hours from its start.
     static let scheduledActivities: [Probe] = [
         Probe("registerActivity", "ten hours ahead", scheduled).gives(201, ["expiresAt": closes]),
         Probe("getActivity", "scheduled", .get(path + "scheduled")).gives(200, ["startsAt": opens]),

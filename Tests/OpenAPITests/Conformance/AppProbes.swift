@@ -47,7 +47,7 @@ extension Probe {
             .fails(.invalidRequest).at("/jwt/jwks/keys/4"),
         Probe("putApp", "that forgets too early", .put(path + "com.example.short", forgetful))
             .fails(.invalidRequest).at("/tombstoneRetention"),
-        // Against the stored lifetime it is the store that sees it.
+        // The store compares it with the stored lifetime.
         Probe("putApp", "that forgets early", .put(path + "com.example.early", ["tombstoneRetention": "PT1H"]))
             .after(.put(path + "com.example.early", [:]))
             .fails(.invalidRequest).at("/tombstoneRetention"),

@@ -14,7 +14,7 @@ extension Probe {
         Sample.registration(222, minutesAgo: 3)
     )
 
-    /// A position of a database with the number 1.
+    /// A position of the database with the number 1.
     private static let otherDatabase = "AQEBAQEBAAABAQEA"
 
     static let audit: [Probe] = [

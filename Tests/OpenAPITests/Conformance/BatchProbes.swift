@@ -34,7 +34,7 @@ extension Probe {
         Probe("putFullState", "from the future", put("phone-7", -10, [])).fails(.clockSkew),
     ]
 
-    /// Their bodies are not what the document asks for; faults of items are answered in place all the same.
+    /// These bodies violate the document's schema, but errors of items still get a response in position.
     static let malformedItems: [Probe] = [
         Probe("putFullState", "with repetitions", put("phone-23", 1, repetitions))
             .gives([

@@ -1,9 +1,9 @@
 import HTTPTypes
 import RegistryCore
 
-/// Holds answers against the document, and remembers which of the documented ones were given.
+/// Validates responses against the document, and collects the documented ones that occurred.
 struct Conformance: Sendable {
-    /// A kind of answer: the operation, the status, and for a problem its code.
+    /// A kind of response: operation, status, and the code of a problem.
     struct Outcome: Sendable, Hashable, Comparable, CustomStringConvertible {
         let operation: String
         let status: Int
@@ -31,7 +31,7 @@ struct Conformance: Sendable {
         return response.codes.map { Outcome(operation: operation, status: response.status, code: $0) }
     }
 
-    /// Notes an answer; what is not as documented is returned, in words.
+    /// Notes a response and returns its differences from the document.
     mutating func check(_ reply: Reply, of operation: String) -> [String] {
         guard let response = document.operation(operation)?.response(reply.status) else {
             return ["the status \(reply.status) is not documented"]
@@ -64,7 +64,7 @@ struct Conformance: Sendable {
         return values.flatMap { faults(of: $0, against: schema) }.map { "\($0.pointer) \($0.detail)" }
     }
 
-    /// Faults that no schema can show: the parts of a problem must agree with each other.
+    /// Errors that a schema cannot express: a problem's parts must agree with each other.
     private func problemFaults(_ reply: Reply, _ values: [JSONValue]) -> [String] {
         guard reply.status >= 400, let problem = values.first else { return [] }
         let code = problem["code"]?.text ?? ""

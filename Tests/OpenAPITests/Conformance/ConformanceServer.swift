@@ -4,7 +4,6 @@ import RegistryServer
 import RegistryStore
 import TestSupport
 
-/// The service, running in this very process on a port of its own, without authentication.
 struct ConformanceServer: Sendable {
     private let port: Int
 
@@ -25,7 +24,7 @@ struct ConformanceServer: Sendable {
         }
     }
 
-    /// Sends a request on a connection of its own, for some answers close theirs.
+    /// Sends a request on a new connection, because some responses close theirs.
     func send(_ message: Message) async throws -> Reply {
         let exchange = try await HTTPExchange.run(
             message.method,

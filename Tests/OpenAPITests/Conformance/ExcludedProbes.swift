@@ -2,7 +2,6 @@ import Foundation
 import RegistryCore
 
 extension Probe {
-    /// Bodies that the document's schemas exclude, and the service refuses.
     static let excluded: [Probe] = [
         Probe("putApp", "of no audience", .put("/v1/apps/com.example.deaf", deaf)).fails(.invalidRequest),
         Probe("erase", "two at once", .post(erasures, ["subject": "u-1", "installationId": "phone-10"]))
@@ -49,7 +48,7 @@ extension Probe {
             .fails(.invalidRequest),
         Probe("erase", "no name of a user", .post(erasures, ["subject": ""])).fails(.invalidRequest),
         Probe("erase", "no installation", .post(erasures, ["installationId": 7])).fails(.invalidRequest),
-        // Observed before the erasure of their installation.
+        // Observed before the installation's erasure.
         Probe("putInstallation", "that was erased", .put(phone, ["observedAt": Sample.minutesAgo(5)]))
             .after(erasure)
             .fails(.activityEnded),

@@ -20,7 +20,7 @@ extension Probe {
         .post("…/feedback", ["reports": [report(token, status, reason)]])
     }
 
-    /// A post as gorush 1.18 writes it.
+    /// A request body as gorush 1.18 writes it.
     private static func gorush(_ error: String, _ token: JSONValue, platform: String = "ios") -> Message {
         let post: JSONValue = [
             "notif_id": "", "type": "failed-push", "platform": .string(platform), "token": token,
@@ -33,7 +33,7 @@ extension Probe {
         .post("…/feedback", ["reports": .array(reports)])
     }
 
-    /// Twelve different reports of one token, each twice.
+    /// Twelve different reports on one token, each twice.
     private static let repeated = (0..<24).map { number -> JSONValue in
         ["token": Sample.token(440), "status": 410, "timestamp": .integer(1_700_000_000_000 + Int64(number % 12))]
     }
@@ -59,7 +59,7 @@ extension Probe {
         Probe("giveGorushFeedback", "of no platform", .post("…/feedback/gorush", ["type": "failed-push"]))
             .fails(.invalidRequest).at("/platform"),
         Probe("giveGorushFeedback", "of no token", gorush("Unregistered", "no hex")).fails(.invalidRequest),
-        // Also if the post would be ignored.
+        // Refused even where the post would be ignored.
         Probe("giveGorushFeedback", "of a number", gorush("Unregistered", 1, platform: "android"))
             .fails(.invalidRequest).at("/token"),
         Probe(

@@ -1,7 +1,7 @@
 import HTTPTypes
 import RegistryCore
 
-/// A mistake that a request to any operation can have.
+/// A mistake that is possible in a request to any operation.
 enum Mistake: String, Sendable, CaseIterable {
     case badEscape
     case unknownEnvironment
@@ -81,11 +81,10 @@ extension Probe {
             .fails(.invalidRequest).at("/alias"),
     ]
 
-    /// A request to each operation in which nothing is wrong; the first of the probes that succeed.
+    /// A valid request to an operation: the first probe that succeeds.
     static func sound(_ operation: String) -> Probe? {
         specific.first { $0.operation == operation && $0.succeeds }
     }
 
-    /// The same with a mistake; any answer will do that is documented.
     func with(_ mistake: Mistake) -> Probe { Probe(operation, mistake.rawValue, mistake.made(in: message)) }
 }

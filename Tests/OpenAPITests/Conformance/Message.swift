@@ -1,17 +1,15 @@
 import HTTPTypes
 import RegistryCore
 
-/// A request, exactly as it is sent.
 struct Message: Sendable {
     var method: HTTPRequest.Method
     /// Path and query, percent-encoded.
     var target: String
     var fields: HTTPFields = [:]
     var body: [UInt8]?
-    /// The value of `Host`.
     var authority = "localhost"
 
-    /// `…` stands for an app and environment that there are.
+    /// `…` is replaced by an existing app and environment.
     init(_ method: HTTPRequest.Method, _ target: String, _ body: JSONValue? = nil) {
         self.method = method
         self.target = target.replacing("…", with: Self.scope)
@@ -27,7 +25,6 @@ struct Message: Sendable {
     static func get(_ target: String) -> Message { Message(.get, target) }
     static func delete(_ target: String) -> Message { Message(.delete, target) }
 
-    /// Asks for lines of JSON.
     static func lines(_ target: String) -> Message { get(target).with("Accept", "application/x-ndjson") }
     static func resolve(_ kind: JSONValue, _ value: JSONValue) -> Message {
         post("…/resolve", ["aliases": [["kind": kind, "value": value]]])
@@ -42,16 +39,14 @@ struct Message: Sendable {
     }
 }
 
-/// The response to a message.
 struct Reply: Sendable {
     var status: Int
     var fields: HTTPFields
     var body: [UInt8]
 
-    /// The media type without parameters.
     var mediaType: String? { fields[.contentType]?.split(separator: ";").first.map(String.init) }
 
-    /// The JSON of the body, line by line for NDJSON; plain text as a string.
+    /// The JSON of the body: one value per line for NDJSON, a string for plain text.
     func values() throws -> [JSONValue] {
         if mediaType == "text/plain" { return [.string(String(decoding: body, as: UTF8.self))] }
         guard mediaType == "application/x-ndjson" else { return [try JSONParser.parse(body)] }

@@ -74,7 +74,7 @@ extension Probe {
             post("match-13", 93, nil, ["aliases": ["liveactivityId": "o-20"]]).with(client).from("phone-9")
         )
         .gives(201),
-        // In a full state the item alone is refused.
+        // In a full state, only the item is refused.
         Probe(
             "putFullState",
             "with aliases of another user",

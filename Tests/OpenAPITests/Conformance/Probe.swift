@@ -2,22 +2,20 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// A request to one operation and the answer that it must get.
 struct Probe: Sendable, CustomStringConvertible {
     let operation: String
     let name: String
     let message: Message
-    /// Sent before, each to be answered with a 2xx.
+    /// Requests sent before; each must get a 2xx response.
     private(set) var preparation: [Message] = []
-    /// Nil where any documented answer will do.
+    /// Nil accepts any documented response.
     private(set) var status: Int?
-    /// Values that the answer must have, by member or, with slashes, by JSON Pointer; null for none.
+    /// Values that the response must have, by member or, with slashes, by JSON Pointer; null for an absent member.
     ///
-    /// The pointer into lines begins with the number of the line.
+    /// In NDJSON, a pointer begins with the line's number.
     private(set) var members: JSONObject = [:]
-    /// Members that the answer must have with some value.
     private(set) var names: [String] = []
-    /// Where the faults must be; nil where any will do.
+    /// The expected pointers of errors; nil accepts any.
     private(set) var pointers: Set<String>?
 
     init(_ operation: String, _ name: String, _ message: Message) {
@@ -65,20 +63,19 @@ struct Probe: Sendable, CustomStringConvertible {
     var succeeds: Bool { status.map { $0 < 300 } ?? false }
 }
 
-/// Values for bodies.
 enum Sample {
-    /// A token of its own for each number below 65,536.
+    /// A distinct token for each number below 65,536.
     static func token(_ number: Int) -> JSONValue {
         let bytes = [UInt8(number >> 8), UInt8(number & 0xFF)]
         return .string(Hexadecimal.encode([[UInt8]](repeating: bytes, count: 40).flatMap { $0 }))
     }
 
-    /// A time some minutes before now; after it, where negative.
+    /// A time some minutes before now; negative for the future.
     static func minutesAgo(_ minutes: Double) -> JSONValue {
         .string(RFC3339.format(Date(timeIntervalSinceNow: -minutes * 60)))
     }
 
-    /// Nine hours: longer than an activity lives.
+    /// Nine hours ago: longer than an activity's lifetime.
     static let startedLongAgo: JSONObject = ["startedAt": minutesAgo(540)]
 
     static func registration(_ token: Int, minutesAgo minutes: Double? = nil, _ more: JSONObject = [:]) -> JSONValue {

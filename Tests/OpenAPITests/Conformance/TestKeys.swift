@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryServer
 import RegistryStore
 
-/// Keys of the app that the probes are about, one a role, and an admin's of another app.
+/// Keys of the probes' app, one per role, and an admin's key of another app.
 struct TestKeys: Sendable {
     static let shared = TestKeys()
     private let keys = Dictionary(uniqueKeysWithValues: Role.ofApps.map { ($0, APIKey(random: $0)) })

@@ -2,7 +2,6 @@ import Crypto
 import Foundation
 import RegistryCore
 
-/// Signed-in users of the app that the probes are about, and the issuer of their JWTs.
 struct TestUsers: Sendable {
     static let shared = TestUsers()
     private let key = Curve25519.Signing.PrivateKey()
@@ -15,7 +14,6 @@ struct TestUsers: Sendable {
         return ["issuer": "https://login.example.com", "audience": "food", "jwks": ["keys": [.object(publicKey)]]]
     }
 
-    /// A JWT of a user, good for an hour.
     func token(of user: String) -> String {
         let header: JSONValue = ["alg": "EdDSA", "kid": "probes"]
         let payload: JSONValue = [

@@ -1,12 +1,11 @@
 import Foundation
 import RegistryCore
 
-/// Looks at a page as those who cannot see it, or use no mouse, meet it.
+/// Checks a page for users with a screen reader or without a mouse.
 ///
-/// `axe-core` has the last word where it is installed; what it does not look at, and the rest where it is not, is looked
-/// at by a script of our own.
+/// Uses `axe-core` if it is installed. A script here checks rules that `axe-core` lacks, and replaces it where it is
+/// missing.
 enum AccessibilityCheck {
-    /// The faults of the page that the browser shows, a line each.
     static func faults(_ browser: WebDriver) async throws -> [String] {
         var faults = lines(try await browser.run(own))
         if let axe {
@@ -18,7 +17,7 @@ enum AccessibilityCheck {
 
     static var hasAxe: Bool { axe != nil }
 
-    /// The file that `deploy/prerequisites` leaves, or that the environment names.
+    /// The file that `deploy/prerequisites` installs or the environment names.
     private static let axe: String? = {
         let named = ProcessInfo.processInfo.environment["PUSHREG_AXE"]
         let place = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..")
@@ -78,7 +77,6 @@ enum AccessibilityCheck {
         for (const region of all("[tabindex='0']")) if (!name(region)) fault("a region has no name", region);
         if (!document.querySelector("a.skip[href='#content']")) fault("nothing leads past the navigation");
 
-        // Colours, as they come out of the styles.
         const parse = (text) => {
             const parts = text.match(/[\d.]+/g).map(Number);
             return {r: parts[0], g: parts[1], b: parts[2], a: parts.length > 3 ? parts[3] : 1};
@@ -114,7 +112,7 @@ enum AccessibilityCheck {
                 fault("a contrast of " + ratio.toFixed(2), element);
             }
         }
-        // Keyboard users see where they are.
+        // Keyboard users must see the focus.
         for (const element of all("a[href], button:not([disabled]), input:not([type=hidden]), select, summary").slice(0, 60)) {
             if (!isShown(element)) continue;
             element.focus({focusVisible: true});

@@ -4,12 +4,12 @@ import NIOCore
 import NIOHTTP1
 import RegistryCore
 
-/// A headless Chromium that is driven by the W3C's WebDriver protocol, through `chromedriver`.
+/// A headless Chromium, controlled with the W3C's WebDriver protocol through `chromedriver`.
 final class WebDriver: Sendable {
     private let driver: RunningProgram
     private let address: String
 
-    /// Where Debian puts the two programs; nil when either is not installed.
+    /// The paths of Debian's packages; nil unless both programs are installed.
     static var programs: (driver: String, browser: String)? {
         let (driver, browser) = ("/usr/bin/chromedriver", "/usr/bin/chromium")
         let areThere = [driver, browser].allSatisfy(FileManager.default.isExecutableFile)
@@ -25,7 +25,7 @@ final class WebDriver: Sendable {
         let description: String
     }
 
-    /// Starts a browser that writes down what its pages log.
+    /// Starts a browser that records the log messages of its pages.
     static func start() async throws -> WebDriver {
         guard let programs else { throw Fault(description: "chromium and chromium-driver are not installed") }
         let driver = try RunningProgram.start(URL(fileURLWithPath: programs.driver), ["--port=0"])
@@ -38,20 +38,20 @@ final class WebDriver: Sendable {
         let wishes: JSONValue = [
             "browserName": "chrome", "goog:chromeOptions": options,
             "goog:loggingPrefs": ["browser": "ALL", "performance": "OFF"],
-            // A long page takes axe-core half a minute where two cores do all else, too.
+            // On two busy cores, axe-core takes half a minute for a long page.
             "timeouts": ["script": 180_000],
         ]
         let base = "http://127.0.0.1:\(port)/session"
         let answer = try await call("POST", base, ["capabilities": ["alwaysMatch": wishes]])
         guard case .string(let session)? = answer["sessionId"] else {
-            throw Fault(description: "no session: \(answer)")
+            throw Fault(description: "chromedriver did not create a session: \(answer)")
         }
         return WebDriver(driver: driver, address: "\(base)/\(session)")
     }
 
     func stop() async {
         _ = try? await Self.call("DELETE", address, nil)
-        // It has no session left, and does not listen to SIGTERM.
+        // It has no session left and ignores SIGTERM.
         driver.send(SIGKILL)
         _ = await driver.end()
     }
@@ -74,19 +74,18 @@ final class WebDriver: Sendable {
         try await command("Emulation.setEmulatedMedia", ["features": [wish]])
     }
 
-    /// The whole page as a PNG, however long it is.
     func screenshot() async throws -> [UInt8] {
         let size = try await run(
             "const page = document.documentElement; return [page.clientWidth, Math.min(page.scrollHeight, 6000)]"
         )
-        guard case .array(let sides) = size, sides.count == 2 else { throw Fault(description: "no size: \(size)") }
+        guard case .array(let sides) = size, sides.count == 2 else { throw Fault(description: "no page size: \(size)") }
         let clip: JSONValue = ["x": 0, "y": 0, "width": sides[0], "height": sides[1], "scale": 1]
         let answer = try await command(
             "Page.captureScreenshot",
             ["format": "png", "captureBeyondViewport": true, "clip": clip]
         )
         guard case .string(let text)? = answer["data"], let image = Data(base64Encoded: text) else {
-            throw Fault(description: "no screenshot: \(answer)")
+            throw Fault(description: "chromedriver did not return a screenshot: \(answer)")
         }
         return Array(image)
     }
@@ -96,12 +95,12 @@ final class WebDriver: Sendable {
         try await post("execute/sync", ["script": .string(script), "args": []])
     }
 
-    /// Runs a script and gives what it hands to its last argument, a function.
+    /// Runs a script and returns the value that it passes to its last argument, a callback.
     func runAsynchronously(_ script: String) async throws -> JSONValue {
         try await post("execute/async", ["script": .string(script), "args": []])
     }
 
-    /// The browser's messages about its pages since it was asked last, from warnings on.
+    /// The browser's warnings and errors since the last call.
     func complaints() async throws -> [String] {
         guard case .array(let entries) = try await post("se/log", ["type": "browser"]) else { return [] }
         return entries.compactMap { entry in
@@ -115,24 +114,23 @@ final class WebDriver: Sendable {
         try await post("element/\(element)/value", ["text": .string(text)])
     }
 
-    /// Presses an element that leads to another page, and waits until that is there.
     func press(_ selector: String) async throws {
         let element = try await find(selector)
         try await run("window.isLeft = true; document.querySelector(`\(selector)`).scrollIntoView({block: 'center'})")
         try await post("element/\(element)/click", [:])
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
-            // A page that is being left may answer with an error.
+            // A page that is unloading may return an error.
             let isThere = try? await run("return !window.isLeft && document.readyState === 'complete'")
             if isThere == true { return }
         }
-        throw Fault(description: "nothing came of pressing \(selector)")
+        throw Fault(description: "clicking \(selector) loaded no page")
     }
 
     private func find(_ selector: String) async throws -> String {
         let found = try await post("element", ["using": "css selector", "value": .string(selector)])
         guard case .object(let members) = found, case .string(let id)? = members.first?.value else {
-            throw Fault(description: "no element \(selector)")
+            throw Fault(description: "\(selector) matches no element")
         }
         return id
     }

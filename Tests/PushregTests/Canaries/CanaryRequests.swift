@@ -2,13 +2,12 @@ import Foundation
 import NIOHTTP1
 import RegistryCore
 
-/// A request with a canary in it.
 struct CanaryRequest {
     let method: HTTPMethod
     let path: String
     var body: [UInt8]?
     var fields: [(String, String)] = []
-    /// The role whose credentials it bears when it has none of its own.
+    /// The role of the credentials, unless the request has its own.
     var role = Role.client
 }
 
@@ -26,7 +25,7 @@ extension CanaryRequest {
         )
     }
 
-    /// Every place that takes a token, a key or an installation id, and many that do not: sound and broken.
+    /// All inputs for tokens, keys and installation ids, and many others: valid and malformed requests.
     static func all(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
         registrations(canary, number) + installations(canary, number) + batches(canary, number) + others(canary)
             + paths(canary) + fields(canary, number)
@@ -53,7 +52,6 @@ extension CanaryRequest {
         return all + [broken, put("/activities/a-\(number)", bodies[0], "other-\(number)")]
     }
 
-    /// Start and device tokens, profiles, and what the installation knows of them.
     private static func installations(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
         let (token, installation) = (canary.token, canary.installation)
         let place = "/installations/\(installation)"
@@ -73,7 +71,6 @@ extension CanaryRequest {
         ]
     }
 
-    /// Erasures, channels, keys: what an app's backend and its admins send.
     private static func others(_ canary: Canary) -> [CanaryRequest] {
         let (token, key, installation) = (canary.token, canary.key, canary.installation)
         return [

@@ -1,9 +1,8 @@
 import Foundation
 import RegistryCore
 
-/// Made-up secrets, and the search for them in whatever a service says.
 struct CanarySearch {
-    /// How much of a canary counts as one: any part of it of so many characters at its begin or end.
+    /// A part of a canary counts if it has this length and is at the canary's beginning or end.
     private static let length = 20
     private var needles: Set<[UInt8]> = []
 
@@ -13,7 +12,6 @@ struct CanarySearch {
         needles.insert(Array(bytes.suffix(Self.length)))
     }
 
-    /// How many there are in a text, whatever stands around them and in whichever case.
     func count(in text: String) -> Int {
         let bytes = text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
         var (count, start) = (0, 0)
@@ -28,11 +26,11 @@ struct CanarySearch {
         return count
     }
 
-    /// Bytes that were printed as Swift prints an array of them.
+    /// Finds bytes printed as Swift prints an array.
     static func holdsByteArray(_ text: String) -> Bool { text.firstMatch(of: /(?:\d{1,3}, ){7}/) != nil }
 }
 
-/// One of each kind of secret that a caller may send, all of one number.
+/// One secret of each kind, all with the same number.
 struct Canary {
     let token: String
     let key: String
@@ -46,11 +44,11 @@ struct Canary {
 
     private static func hex() -> String { UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased() }
 
-    /// The texts that nobody may find: of a key the id is public.
+    /// The texts that must not appear. A key's id is public.
     var secrets: [String] { [token, String(key.dropFirst(APIKeyID.publicLength)), installation] }
 }
 
 extension APIKeyID {
-    /// Prefix, id and the line below.
+    /// The prefix, the id and the underscore.
     fileprivate static let publicLength = 17
 }

@@ -10,15 +10,13 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Secrets nowhere that they do not belong: thousands of canaries through every path of a service that logs all it can.
+/// Searches for secrets in all output: thousands of canaries through every path of a service at its highest log level.
 ///
-/// Left out on purpose, because callers themselves make names of it: `Request-Id`, which is echoed, and the ids and
-/// aliases under which things are stored.
+/// Excluded because callers choose them as names: `Request-Id`, which is returned, and the ids and aliases of records.
 @Suite(.timeLimit(.minutes(40))) struct CanaryTests {
     private static let count = TestScale.isLong ? 3400 : 60
     private static let callers = 4
 
-    /// A service that logs all it can, on a Postgres that logs every statement, and a key of each role.
     private struct Service {
         let program: RunningProgram
         let address: String
@@ -59,8 +57,8 @@ import Testing
         }
     }
 
-    /// Settings that an operator who wants to see much may switch on. Values that are bound to failing statements are ours to
-    /// keep out.
+    /// Settings that an operator may use to see more. The service itself must keep the values of failing statements
+    /// out.
     private static let talkative = [
         "log_statement": "all", "log_min_duration_statement": "0", "log_parameter_max_length_on_error": "-1",
         "log_min_messages": "debug1", "log_connections": "on",
@@ -160,7 +158,6 @@ import Testing
         return answers
     }
 
-    /// A canary where it does not belong: as the name of a request, which the service logs, and in a statement's text.
     private func plant(_ service: Service, _ database: String) async throws -> CanarySearch {
         let canary = Canary()
         var planted = CanarySearch()
@@ -171,7 +168,7 @@ import Testing
         return planted
     }
 
-    /// The search finds what it should: a sender gets a token, whole.
+    /// The search must find a token that a sender receives.
     private func control(_ number: Int, _ service: Service, _ search: CanarySearch) async throws {
         guard number.isMultiple(of: 50) else { return }
         let canary = Canary()
@@ -185,7 +182,7 @@ import Testing
         #expect(search.count(in: answer.text) == 0)
     }
 
-    /// A new key's secret is in the answer to who made it, and nowhere else.
+    /// A new key's secret is only in the response to its creation.
     private func makeKeys(_ service: Service, _ search: inout CanarySearch) async throws {
         for _ in 0..<20 {
             let (path, body) = ("/v1/apps/com.example.food/keys", Array(#"{"role":"sender"}"#.utf8))

@@ -7,7 +7,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// A real browser at every page of the console, on a screen and on a phone, of a registry that is full.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct ConsoleBrowserTests {
     private static let canRun = WebDriver.programs != nil
     private static let count = TestScale.isLong ? 1_000_000 : 2000
@@ -35,7 +34,6 @@ import Testing
         for page in place.pages { try await look(at: page, browser, place, "-dark") }
         try await browser.prefer(dark: false)
         try await purge(browser, place)
-        // For the log: without axe there is our own check alone.
         print("figure: axe-core \(AccessibilityCheck.hasAxe ? "looked at every page of the console" : "was not there")")
     }
 
@@ -49,7 +47,7 @@ import Testing
         #expect(try await browser.complaints() == [])
     }
 
-    /// Opens a page in each size, takes its picture, and checks what can be checked.
+    /// Opens a page in each size, saves a picture and runs the checks.
     private static func look(
         at page: ConsolePlace.Page,
         _ browser: WebDriver,
@@ -66,17 +64,17 @@ import Testing
     }
 
     private static func check(_ browser: WebDriver, _ name: String, _ place: ConsolePlace) async throws {
-        // That a page is not there is what the page of that name is about.
+        // The page about a missing page returns 404.
         let complaints = try await browser.complaints()
         #expect(complaints.filter { !name.hasPrefix("problem") || !$0.contains("404 (Not Found)") } == [], "\(name)")
-        // Before the check, which moves the focus about.
+        // Before the check, which moves the focus.
         try place.keep(try await browser.screenshot(), as: name)
         let faults = try await AccessibilityCheck.faults(browser)
         #expect(faults == [], "\(name)")
         #expect(try await browser.complaints() == [], "\(name)")
     }
 
-    /// Through the wizard as an admin goes: the button wakes when the right words stand there.
+    /// Completes the wizard as an admin. The button is disabled until the right words are typed.
     private static func purge(_ browser: WebDriver, _ place: ConsolePlace) async throws {
         try await browser.resize(width: 1280, height: 900, isPhone: false)
         try await browser.open(place.url("/console/com.example.food/sandbox/stale?kind=update&reason=quarantined"))
@@ -91,7 +89,7 @@ import Testing
         try await check(browser, "purged", place)
     }
 
-    /// The first byte of every page comes within 300 ms at the median, an answer of the audit within a second.
+    /// Median limits for the first byte: 300 ms for a page, one second for an audit response.
     @Test func `Every page of the console loads fast with many records`() async throws {
         let place = try await ConsolePlace.make(count: Self.count)
         do {
@@ -125,7 +123,7 @@ import Testing
         for _ in 0..<(TestScale.isLong ? 11 : 3) { times.append(try await measure()) }
         let median = times.sorted()[times.count / 2]
         print("figure: \(subject), \(count) activities, after \(Int(median / .milliseconds(1))) ms")
-        // A machine that does other things besides is slow for reasons of its own.
+        // Other work on the machine may delay a short run.
         #expect(median < (TestScale.isLong ? limit : .seconds(20)), "\(subject): \(median)")
     }
 }

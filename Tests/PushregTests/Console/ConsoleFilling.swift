@@ -4,7 +4,6 @@ import RegistryCore
 import RegistryStore
 import TestSupport
 
-/// Fills a registry: very many activities at once, and some lives that were truly lived.
 struct ConsoleFilling {
     let database: TestDatabase
     let scope: Scope
@@ -17,13 +16,13 @@ struct ConsoleFilling {
         try await live()
         try await database.pool.withSession(.never, timeout: .seconds(900)) { session in
             try session.simple("SET statement_timeout = 0")
-            // A table that grew at once is looked through before Postgres knows it.
+            // Postgres needs statistics for a table that grew at once.
             try session.simple("ANALYZE activities, token_values, activity_aliases, installations, installation_tokens")
             try session.simple("ANALYZE channels, events")
         }
     }
 
-    /// Rows as registrations would have left them; a few hundred thousand a second.
+    /// Inserts rows as registrations would leave them, a few hundred thousand per second.
     private func fillInBulk() async throws {
         let (scope, count) = (scope, count)
         try await database.pool.withSession(.never, timeout: .seconds(900)) { session in
@@ -32,7 +31,8 @@ struct ConsoleFilling {
         }
     }
 
-    /// A token for each activity; a third is older than two hours, one in fifty ended, one in five hundred quarantined.
+    /// A token for each activity. A third are older than two hours, one in fifty has ended, and one in five hundred is
+    /// quarantined.
     private static func bulk(_ scope: Scope, _ count: Int) -> [SQL] {
         [
             """
@@ -109,7 +109,7 @@ struct ConsoleFilling {
         ]
     }
 
-    /// A life with all that may happen, and others under the same alias.
+    /// An activity with all possible events, and others with its alias.
     private func live() async throws {
         let (registry, alias) = (database.registry, Alias.sample("liveactivityId", "order-42"))
         func register(_ id: String, _ token: Int, _ minutes: Double, on phone: InstallationHash = Self.phone)

@@ -8,7 +8,6 @@ import TestSupport
 
 @testable import RegistryServer
 
-/// A service with a registry that is full, for those who look at the console.
 struct ConsolePlace {
     struct Page {
         let name: String
@@ -35,7 +34,6 @@ struct ConsolePlace {
         return ConsolePlace(service: service, database: database, key: key.text.revealed)
     }
 
-    /// The key that signs in, and some for the page of keys to show.
     private static func makeKeys(_ root: APIKey, _ app: App, _ registry: Registry) async throws {
         func make(_ key: APIKey, _ name: String, expiresAt: Date? = nil) async throws {
             let request = APIKeyRequest(role: key.id.role, name: name, expiresAt: expiresAt)
@@ -91,7 +89,6 @@ struct ConsolePlace {
         ].map { base + $0 }
     }
 
-    /// Keeps a picture where whoever ran the tests finds it.
     func keep(_ image: [UInt8], as name: String) throws {
         try FileManager.default.createDirectory(at: Self.pictures, withIntermediateDirectories: true)
         try Data(image).write(to: Self.pictures.appendingPathComponent("\(name).png"))

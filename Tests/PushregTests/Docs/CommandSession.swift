@@ -5,18 +5,18 @@ import RegistryCore
 import RegistryServer
 import TestSupport
 
-/// A machine for the documentation's commands to be run on: a Postgres, directories and ports of its own.
+/// An environment for the documentation's commands, with its own Postgres, directories and ports.
 ///
-/// Commands are run as they stand there, in one shell, but for the addresses of things that belong to the whole machine.
+/// Runs the commands unchanged in one shell, except for addresses that belong to the whole machine.
 struct CommandSession {
     let directory: String
     private let postgres: EmbeddedPostgres
     private let ports: (service: Int, admin: Int)
 
-    /// Makes the machine, with the programs that a new user has and the tests must not let loose.
+    /// Prepares the directories, and stubs of programs that tests must not run.
     static func make() async throws -> CommandSession {
         let directory = "/tmp/pushreg-commands-\(getpid())-\(UInt32.random(in: 0 ..< .max))"
-        // Open to all, for Postgres may run as another user.
+        // Open to all, because Postgres may run as another user.
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory)
         let logger = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
@@ -43,12 +43,10 @@ struct CommandSession {
             try files.createDirectory(atPath: path, withIntermediateDirectories: true)
         }
         let project = DocumentedCommand.project.path
-        // With the versions of libraries that the program was built of.
         for name in ["deploy", "Package.resolved"] {
             try files.createSymbolicLink(atPath: path("project/\(name)"), withDestinationPath: "\(project)/\(name)")
         }
         try files.createSymbolicLink(atPath: path("bin/pushreg"), withDestinationPath: Program.executable.path)
-        // The program is built already, by whoever runs the tests.
         try program(
             "swift",
             """
@@ -72,7 +70,6 @@ struct CommandSession {
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path("bin/\(name)"))
     }
 
-    /// The text with which a command is run: with the ports, the directories and the Postgres of this machine.
     func here(_ text: String) -> String {
         let places = [
             (":8080", ":\(ports.service)"), ("9090", "\(ports.admin)"), ("/etc/", path("etc/")),
@@ -83,7 +80,7 @@ struct CommandSession {
         return places.reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
     }
 
-    /// The environment of the shell. It finds the machine's Postgres as the system's own would be found.
+    /// Makes the shell find the session's Postgres like the system's own.
     private var environment: [String: String] {
         [
             "PATH": "\(path("bin")):\(path("usr/local/bin")):/usr/bin:/bin", "HOME": path("home"),
@@ -100,7 +97,6 @@ extension CommandSession {
         let words: String
     }
 
-    /// Runs commands in one shell, each with files of its own for what it prints.
     func run(_ commands: [String], after preparation: String = "") async throws -> [Outcome] {
         let steps = commands.enumerated().map { index, text in step(index, here(text)) }
         let script = (["cd '\(path("project"))'", Self.functions, preparation] + steps)
@@ -126,8 +122,8 @@ extension CommandSession {
             """
     }
 
-    /// A user starts a service in a terminal of its own, after they have stopped the one before. They go on when it says that
-    /// it accepts requests. The service of `deploy/run` prints keys, which they paste.
+    /// Starts a service as in a second terminal, after stopping the previous one, and waits until it accepts requests.
+    /// The service of `deploy/run` prints keys, which users copy.
     private static let functions = #"""
         set -o pipefail
         session_files=$1 session_keys=$2 session_service=''

@@ -5,7 +5,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// A real browser at every page of the documentation, on a screen and on a phone, in light and in dark.
 @Suite(.timeLimit(.minutes(30))) struct DocsBrowserTests {
     private static let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
     private static let canRun = WebDriver.programs != nil
@@ -42,12 +41,11 @@ import Testing
         for (size, width, height, isPhone) in sizes {
             try await browser.resize(width: width, height: height, isPhone: isPhone)
             try await browser.open("http://127.0.0.1:\(service.port)\(path)")
-            // That a page is not there is what that page is about.
+            // The page about a missing page returns 404.
             let complaints = try await browser.complaints().filter { !$0.contains("404 (Not Found)") }
             #expect(complaints == [], "\(name)-\(size)")
             let faults = try await AccessibilityCheck.faults(browser)
             #expect(faults == [], "\(name)-\(size)")
-            // Nothing but the page's own files was asked for.
             let loaded = try await browser.run(
                 "return performance.getEntriesByType('resource').map((one) => new URL(one.name).host)"
                     + ".filter((host) => host !== location.host)"
@@ -57,7 +55,7 @@ import Testing
         }
     }
 
-    /// A button beside each example copies it, or, where the browser keeps its clipboard to itself, chooses it.
+    /// A button next to each example copies it or, where the browser denies the clipboard, selects it.
     private static func copy(_ browser: WebDriver, _ service: ServiceProcess) async throws {
         try await browser.open("http://127.0.0.1:\(service.port)/docs/reference/clients")
         let chosen = try await browser.runAsynchronously(
@@ -71,14 +69,13 @@ import Testing
             """
         )
         guard case .array(let words) = chosen, words.count == 2 else {
-            Issue.record("nothing was chosen: \(chosen)")
+            Issue.record("nothing was selected: \(chosen)")
             return
         }
         #expect(words[0] == "Selected")
         #expect(WebDriver.text(words[1]).hasPrefix("curl -X PUT \"$service/v1/apps/"))
     }
 
-    /// Keeps a picture where whoever ran the tests finds it.
     private static func keep(_ image: [UInt8], as name: String) throws {
         try FileManager.default.createDirectory(at: pictures, withIntermediateDirectories: true)
         try Data(image).write(to: pictures.appendingPathComponent("\(name).png"))

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Links and pictures of the README and the guides lead somewhere on a code host, where paths are relative to the page.
+/// Links and pictures of the README and the guides work on a code host, where paths are relative to the page.
 ///
-/// That every link of the pages of `/docs` leads to a page is a test of the service's own (`DocsTests`).
+/// `DocsTests` checks the links of the pages at `/docs`.
 @Suite struct DocsLinkTests {
     @Test(arguments: try DocumentedCommand.documents) func `Every link leads to a file`(_ document: String) throws {
         let page = try MarkdownPage(document)
@@ -19,7 +19,7 @@ import Testing
 
     @Test(arguments: try DocumentedCommand.documents) func `Every page is plain Markdown`(_ document: String) throws {
         let text = try MarkdownPage(document).text
-        #expect(!text.contains("<doc:") && !text.contains("# ``"), "DocC's own marks are no Markdown")
+        #expect(!text.contains("<doc:") && !text.contains("# ``"), "DocC's own marks are not Markdown")
     }
 
     @Test func `Every guide is in the list of guides`() throws {
@@ -34,7 +34,7 @@ import Testing
         let map = try #require(readme.text.components(separatedBy: "\n## Code map\n").last)
         let sources = DocumentedCommand.project.appendingPathComponent("Sources").path
         let files = try FileManager.default.subpathsOfDirectory(atPath: sources).filter { $0.hasSuffix(".swift") }
-        // A target, and of its folders those of the first level.
+        // A target, and its first-level folders.
         let rooms = Set(files.map { $0.components(separatedBy: "/").dropLast().prefix(2).joined(separator: "/") })
         for room in rooms {
             let names = room.components(separatedBy: "/")
@@ -52,7 +52,7 @@ import Testing
             .map { try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8) }.joined(separator: "\n")
         let page = try MarkdownPage("Sources/WebAssets/Documentation.docc/Promises.md")
         var count = 0
-        // In its tables the tests stand in the last column.
+        // The tests are in the last column of the tables.
         let cells = page.text.split(separator: "\n").compactMap { $0.components(separatedBy: " | ").last }
         for match in cells.joined(separator: "\n").matches(of: #/"([^"]+)"/#) {
             count += 1
@@ -87,7 +87,7 @@ import Testing
     }
 }
 
-/// A page of Markdown, as far as its links and headings go.
+/// Links and headings of a page of Markdown.
 struct MarkdownPage {
     let file: URL
     let text: String
@@ -103,7 +103,7 @@ struct MarkdownPage {
 
     var targets: [String] { prose.matches(of: #/\]\(([^)\s]+)\)/#).map { String($0.1) } }
 
-    /// The names that a code host gives to the headings.
+    /// The anchors that a code host gives to headings.
     var anchors: Set<String> {
         var anchors: Set<String> = []
         let outside = text.replacing(#/(?ms)^ *```.*?^ *```$/#, with: "")

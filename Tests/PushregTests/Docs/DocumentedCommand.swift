@@ -1,25 +1,23 @@
 import Foundation
 
-/// A command of the documentation, from a fenced block of `sh`.
 struct DocumentedCommand: Sendable {
     let document: String
     let line: Int
     let text: String
-    /// The output that stands below it as comments; empty where it may print anything.
+    /// The output in the comments below; empty if any output is allowed.
     let printed: [String]
-    /// The lines above its block, which say whether it is untested.
+    /// The lines above the block, which can mark it as untested.
     let introduction: String
     var place: String { "\(document):\(line): \(text)" }
 }
 
-/// A fenced block of a page of Markdown.
 struct FencedBlock: Sendable {
     let language: String
     let line: Int
     let lines: [String]
     let introduction: String
 
-    /// The blocks of a page, those within lists among them.
+    /// The blocks of a page, including those in lists.
     static func all(in text: String) -> [FencedBlock] {
         var blocks: [FencedBlock] = []
         var begun: (language: String, indent: Int, line: Int, lines: [String])?
@@ -45,7 +43,6 @@ struct FencedBlock: Sendable {
 }
 
 extension DocumentedCommand {
-    /// The project, as it was checked out.
     static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../..").standardizedFileURL
 
@@ -98,7 +95,7 @@ extension DocumentedCommand {
         return commands
     }
 
-    /// Whether lines are a command that bash would not wait for the rest of.
+    /// Whether the lines form a complete command for bash.
     private static func isWhole(_ lines: [String]) async throws -> Bool {
         guard let last = lines.last, !last.hasSuffix("\\"), !last.hasSuffix("|") else { return false }
         let text = lines.joined(separator: "\n")

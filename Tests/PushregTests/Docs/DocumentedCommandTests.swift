@@ -3,7 +3,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// Every command of the documentation does what stands there, tried in its order as a new user would.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct DocumentedCommandTests {
     @Test func `Every code block names its language`() throws {
         let known: Set<String> = ["sh", "swift", "python", "json", "yaml", "text", "mermaid", "xml", "sql"]
@@ -25,12 +24,10 @@ import Testing
                 #expect(untried.runsElsewhere || command.introduction.contains("untested"), "\(command.place)")
             }
         }
-        #expect(matched == Set(UntriedCommand.all.map(\.beginning)), "each is on a page")
+        #expect(matched == Set(UntriedCommand.all.map(\.beginning)), "every listed command must be on a page")
     }
 
-    /// The pages whose commands begin with a service that runs already, as they say.
     private static let withService = ["ForAppDevelopers.md", "ForSenders.md"]
-    /// Those that are read where an app is in use.
     private static let withApp = [
         "MovingRegistrations.md", "RunningInProduction.md", "BackupAndRestore.md", "ComingFromElsewhere.md",
     ]
@@ -60,7 +57,7 @@ import Testing
     @Test func `The service accepts the examples of the reference`() async throws {
         let session = try await CommandSession.make()
         let tags = ["Everyone", "Clients", "Senders", "Admins"]
-        // Without the app no other call would get far.
+        // The other operations need the app.
         let operations = tags.flatMap(APIDocument.embedded.operations).filter { $0.id != "deleteApp" }
         let keys = ["client", "sender", "auditor", "admin"].map { role in
             "\(role.uppercased())_KEY=$(pushreg keys create --app com.example.food --role \(role))"
@@ -76,8 +73,8 @@ import Testing
         for (text, outcome) in zip(before, outcomes) { #expect(outcome.status == 0, "\(text): \(outcome.words)") }
         for (operation, outcome) in zip(operations, outcomes.dropFirst(before.count)) {
             let status = Int(outcome.results.suffix(3)) ?? 0
-            // The records of the examples may be over, or not there; their times may lie ahead of the machine's clock; and a
-            // user's own alias takes their JWT in the key's place.
+            // These problems are accepted: records of the examples may be missing or ended, their times may be ahead of
+            // the machine's clock, and a user's own alias needs their JWT instead of the key.
             let isUnderstood = (200..<300).contains(status) || [404, 409, 410].contains(status)
             let isLacking = status == 404 && outcome.results.contains(#/"(no-such-route|unknown-app)"/#)
             let isOther = outcome.results.contains(#/"(clock-skew|alias-not-allowed)"/#)

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The Swift code of the guides for app developers compiles with the client, in Swift 6's language mode.
+/// The Swift code of the guides for app developers compiles with the client in Swift 6 mode.
 ///
-/// Stand-ins replace ActivityKit, UIKit and WidgetKit.
+/// Stubs replace ActivityKit, UIKit and WidgetKit.
 @Suite(.timeLimit(.minutes(15))) struct GuideCodeTests {
     @Test func `The Swift code of the guides compiles`() async throws {
         let directory = "/tmp/pushreg-guide-\(getpid())"
@@ -46,7 +46,7 @@ import Testing
         return files.filter { $0.hasSuffix(".swift") }.sorted().map { "\(place)/\($0)" }
     }
 
-    /// The lines as the body of a function in an app that has attributes, a session and a client.
+    /// Wraps the lines in a function of an app that has attributes, a session and a client.
     private static func program(_ lines: [String]) -> String {
         let statements = lines.filter { !$0.hasPrefix("import ") }.joined(separator: "\n    ")
         return """
@@ -69,7 +69,7 @@ import Testing
             """
     }
 
-    /// Uses a module cache of its own, because another user may own the machine's.
+    /// Uses its own module cache, because another user may own the machine's.
     private static func compile(_ arguments: [String], in directory: String) async throws -> Program.Outcome {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         return try await Program.run(

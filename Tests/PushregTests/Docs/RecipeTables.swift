@@ -1,8 +1,8 @@
 import Foundation
 
-/// The tables, files and programs that the guide to a move takes its registrations from, with names that no format likes.
+/// The tables, files and programs for the recipes of the migration guide. The names have characters that every format
+/// must escape.
 enum RecipeTables {
-    /// An order's name, and a user's.
     static let order = #"a "b" \ 'c' é,"#
     static let user = #"u\"1",\n"#
     static let commands = [tables, export, scripts, aws]
@@ -33,7 +33,6 @@ enum RecipeTables {
         cp '\(DocumentedCommand.project.path)'/Sources/WebAssets/Documentation.docc/Examples/*-to-ndjson.py .
         """
 
-    /// Stands in for AWS's own program.
     private static let aws = """
         aws() {
             cat <<'JSON'

@@ -4,7 +4,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The commands of the guide to a move, as they stand there: what was in the tables is what senders find.
+/// Runs the migration guide's commands unchanged: senders find the tokens of the source tables.
 @Suite(
     .timeLimit(.minutes(10)),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "there is no /usr/bin/python3")

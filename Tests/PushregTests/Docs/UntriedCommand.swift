@@ -1,11 +1,10 @@
-/// A command of the documentation that the tests do not run.
 struct UntriedCommand {
     let beginning: String
     let reason: String
-    /// Whether something else runs it; otherwise the page says that it is untested.
+    /// Whether other tests run it; otherwise the page must mark it as untested.
     var runsElsewhere = false
 
-    /// All of them. A command that is neither here nor run makes a test fail, and so does one here that no page has.
+    /// A test fails for a command that is neither listed here nor run, and for a listed one that is on no page.
     static let all = [
         elsewhere("deploy/test", "it runs this test"), elsewhere("swift test", "deploy/test runs it"),
         UntriedCommand(
@@ -18,7 +17,7 @@ struct UntriedCommand {
         elsewhere("sudo apt install ", "Tests/Laboratory/containers/run does the same"),
         elsewhere("runuser -u pushreg ", "Tests/Laboratory/containers/run runs it"),
         elsewhere("sudo systemctl ", "Tests/Laboratory/containers/run does the same"),
-        // The first stage, a build of the whole, was run by hand.
+        // The first stage, a complete build, was run by hand.
         elsewhere("docker build ", "Tests/Laboratory/containers/run builds its second stage"),
         elsewhere("docker ", "Tests/Laboratory/containers/run does the same"),
         UntriedCommand(beginning: "kubectl ", reason: "there is no cluster where the tests run"),

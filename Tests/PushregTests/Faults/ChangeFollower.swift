@@ -4,9 +4,10 @@ import NIOHTTP1
 import RegistryCore
 import Testing
 
-/// A sender's cache over HTTP: it follows the change feed, resolves anew what that names, and goes on with its last bookmark.
+/// A sender's cache over HTTP: it follows the change feed, resolves the changed aliases, and resumes from its last
+/// bookmark.
 actor ChangeFollower {
-    /// The ways to follow: pages that are waited for, lines, server-sent events.
+    /// The forms of the feed: pages with a wait, NDJSON and server-sent events.
     enum Form: CaseIterable {
         case pages, lines, events
     }
@@ -14,14 +15,10 @@ actor ChangeFollower {
     static let aliases = (0..<4).map { "order-\($0)" }
     private let place: FaultPlace
     private var after: String
-    /// The answers to resolve by alias: activities with their tokens.
     private var entries: [String: Set<String>] = [:]
-    /// The aliases that are to be resolved before the next bookmark counts.
     private var named: Set<String> = []
     private var told: Set<String> = []
-    /// Those that were told since the last bookmark.
     private var toldLast: Set<String> = []
-    /// The problems for which a position was refused.
     private(set) var refusals: [String] = []
     private(set) var connections = 0
     private(set) var changes = 0
@@ -33,10 +30,9 @@ actor ChangeFollower {
         for alias in Self.aliases { entries[alias] = try await Self.resolve(alias, at: place) }
     }
 
-    /// Whether a change of an activity was told, and all that was told with it is in the cache.
+    /// Whether a change of the activity arrived and the cache includes all changes up to it.
     func wasTold(of activity: String) -> Bool { told.contains(activity) }
 
-    /// The aliases of which it has something else than resolve says.
     func differences() async throws -> [String] {
         var found: [String] = []
         for (alias, entry) in entries {
@@ -46,14 +42,13 @@ actor ChangeFollower {
         return found
     }
 
-    /// Follows until its task is cancelled; whatever fails, it goes on with the last bookmark.
+    /// Follows until its task is cancelled, and resumes from the last bookmark after any error.
     func follow(as form: Form) async throws {
         while !Task.isCancelled {
             connections += 1
             do {
                 if form == .pages { try await readPage() } else { try await readStream(form) }
             } catch {
-                // As any client pauses.
                 try? await Task.sleep(for: .milliseconds(10))
             }
         }
@@ -87,7 +82,7 @@ actor ChangeFollower {
                 rest.removeFirst(end + 1)
             }
         }
-        // A refusal is a body without a line's end.
+        // A refusal's body does not end with a newline.
         if let problem = try? JSONParser.parse(rest) { note(refusal: problem) }
     }
 
@@ -110,7 +105,7 @@ actor ChangeFollower {
         }
     }
 
-    /// All that was named is resolved first: who is killed between the two is told of it again.
+    /// Resolves all named aliases first, so a crash before the bookmark is stored repeats the changes.
     private func note(bookmark: JSONValue) async throws {
         for alias in named { entries[alias] = try await Self.resolve(alias, at: place) }
         named = []

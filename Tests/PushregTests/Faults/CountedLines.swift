@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import Glibc
 import NIOCore
 
-/// A long body of lines, read without keeping it.
 struct CountedLines {
     private(set) var count = 0
     private var tail: [UInt8] = []
@@ -14,7 +13,7 @@ struct CountedLines {
         return lines
     }
 
-    /// Counts with memchr: a loop over bytes would take longer than the service.
+    /// Uses memchr, because a loop over bytes would take longer than the service.
     mutating func add(_ chunk: ByteBuffer) {
         chunk.withUnsafeReadableBytes { bytes in
             var rest = bytes[...]

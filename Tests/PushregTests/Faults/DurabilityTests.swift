@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// R1: what was acknowledged survives `kill -9` of the service and of Postgres, under write load.
+/// R1: acknowledged writes survive `kill -9` of the service and Postgres under load.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct DurabilityTests {
     private static let rounds = TestScale.isLong ? 50 : 4
 
@@ -15,13 +15,13 @@ import Testing
         print("figure: kill -9, \(Self.rounds) rounds: \(lost.acknowledged) acknowledged, \(lost.missing) lost")
     }
 
-    @Test func `Without synchronous commit it does lose`() async throws {
-        // The WAL writer comes so late that what was acknowledged is still in memory when the processes are killed.
+    @Test func `Without synchronous commit, acknowledged writes are lost`() async throws {
+        // The WAL writer is so slow that acknowledged writes are still in memory when the processes are killed.
         let settings = [
             "synchronous_commit": "off", "wal_writer_delay": "10000", "wal_writer_flush_after": "1GB",
             "wal_buffers": "64MB",
         ]
-        // Something else may make Postgres flush just before the end, so not every play loses.
+        // Postgres may flush for another reason shortly before the end, so not every round loses writes.
         var lost = (acknowledged: 0, missing: 0)
         for _ in 0..<8 where lost.missing == 0 {
             lost = try await play(rounds: 2, settings: settings, arguments: ["--unsafe-durability"])
@@ -35,7 +35,6 @@ import Testing
         settings: [String: String],
         arguments: [String]
     ) async throws -> (acknowledged: Int, missing: Int) {
-        // Writers should notice soon that Postgres is gone.
         let arguments = arguments + ["--request-timeout", "PT2S"]
         let cluster = FaultCluster(settings: settings)
         var url = try await cluster.start()
@@ -74,7 +73,6 @@ import Testing
     }
 }
 
-/// Writers that note what was acknowledged, and a fault once enough was.
 final class WriteLoad: Sendable {
     private let service: ServiceProcess
     private let round: Int
@@ -87,7 +85,8 @@ final class WriteLoad: Sendable {
 
     var acknowledged: [String] { state.withLock { $0.acknowledged } }
 
-    /// Writes from 16 tasks; after `count` acknowledgements the fault strikes while they go on, until each has failed.
+    /// Writes from 16 tasks. After `count` acknowledgements the fault occurs while they continue, until each has
+    /// failed.
     func run(until count: Int, fault: @escaping @Sendable () async -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             for writer in 0..<16 {
@@ -102,7 +101,6 @@ final class WriteLoad: Sendable {
         }
     }
 
-    /// True once, after enough was acknowledged.
     private func isMoment(_ count: Int) -> Bool {
         state.withLock { state in
             guard !state.isOver, state.acknowledged.count >= count else { return false }
@@ -111,7 +109,6 @@ final class WriteLoad: Sendable {
         }
     }
 
-    /// False once the service or Postgres is gone.
     private func write(_ writer: Int, _ number: Int) async -> Bool {
         let id = "r\(round)-w\(writer)-\(number)"
         let unique = (round * 16 + writer) * 1_000_000 + number

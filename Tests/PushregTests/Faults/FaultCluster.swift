@@ -2,13 +2,12 @@ import EmbeddedPostgres
 import Foundation
 import Logging
 
-/// A durable cluster that a test kills, freezes and restarts.
 actor FaultCluster {
     let directory: String
     private let settings: [String: String]
     private var postgres: EmbeddedPostgres?
 
-    /// - Parameter directory: the place of one that is there already; a new place unless given.
+    /// - Parameter directory: an existing cluster; a new one by default.
     init(settings: [String: String] = [:], in directory: String? = nil) {
         self.directory = directory ?? "/tmp/pushreg-fault-\(getpid())-\(UInt32.random(in: 0 ..< .max))"
         self.settings = settings
@@ -22,7 +21,7 @@ actor FaultCluster {
         return opened.connectionString
     }
 
-    /// All of Postgres's processes at once, as a crash of the machine would.
+    /// Signals all processes of Postgres at once, like a crash of the machine.
     func signal(_ signal: Int32) {
         guard let postmaster = postgres?.serverPID else { return }
         for child in Self.children(of: postmaster) + [postmaster] { kill(child, signal) }
@@ -53,7 +52,7 @@ actor FaultCluster {
 
     private static func isZombie(_ process: pid_t) -> Bool { stat(of: process)?.state == "Z" }
 
-    /// State and parent, which follow the name in parentheses.
+    /// State and parent follow the name in parentheses.
     private static func stat(of process: pid_t) -> (state: Substring, parent: pid_t)? {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")

@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// Two instances of the service at one Postgres, one for writers and one for a follower, any of which may be killed.
+/// Two killable instances of the service on one Postgres, one for writers and one for a follower.
 actor FaultPlace {
     enum Fault: CaseIterable {
         case writersInstance, postgres, followedInstance
@@ -29,7 +29,7 @@ actor FaultPlace {
         }
     }
 
-    /// Sends a request to the writers' instance until it is answered.
+    /// Repeats a request to the writers' instance until it gets a response.
     nonisolated func insist(_ call: @Sendable (ServiceProcess) async throws -> ServiceProcess.Answer) async throws {
         try await until(.seconds(240)) {
             guard let answer = try? await call(await forWriters) else { return false }
@@ -48,7 +48,6 @@ actor FaultPlace {
     }
 
     private func service() async throws -> ServiceProcess {
-        // It should be noticed soon that Postgres is gone.
         try await ServiceProcess.start(databaseURL: url, arguments: ["--request-timeout", "PT2S"])
     }
 }

@@ -5,7 +5,6 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
-/// Very many reports in one call as NDJSON: all answered, in bounded memory, also when nobody reads the answers.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct FeedbackFloodTests {
     private static let count = TestScale.isLong ? 1_000_000 : 20_000
     private static let path = "\(ServiceProcess.app)/feedback"
@@ -33,7 +32,7 @@ import Testing
         }
     }
 
-    /// It takes no more reports than it can tell the results of.
+    /// The service accepts no more reports than it can send results for.
     @Test func `A sender that does not read is slowed down`() async throws {
         try await Self.withService { service in
             let before = service.peakMemory
@@ -56,7 +55,6 @@ import Testing
     }
 }
 
-/// Reports of tokens that nobody registered, as lines.
 private struct Reports: AsyncSequence, Sendable {
     let count: Int
 
@@ -82,13 +80,12 @@ private struct Reports: AsyncSequence, Sendable {
     }
 }
 
-/// A sender of NDJSON that never reads an answer.
 private final class SilentSender {
     private let descriptor: Int32
 
     init(port: Int, path: String) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        // Else the kernel would take megabytes of answers in its stead.
+        // With the default buffer, the kernel would take megabytes of the response.
         var room: Int32 = 4096
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
@@ -100,7 +97,6 @@ private final class SilentSender {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
         }
         guard status == 0 else { throw POSIXError(.ECONNREFUSED) }
-        // Bytes for which there is no room within a second are held back.
         var patience = timeval(tv_sec: 1, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         _ = send(
@@ -111,7 +107,7 @@ private final class SilentSender {
 
     deinit { close(descriptor) }
 
-    /// - Returns: how many bytes were taken.
+    /// - Returns: the number of bytes sent.
     func sendUntilHeldBack(_ lines: String, limit: Int) -> Int {
         let chunk = String(lines.utf8.count, radix: 16) + "\r\n" + lines + "\r\n"
         var taken = 0

@@ -2,7 +2,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A follower over HTTP goes on with its last bookmark, whatever was killed meanwhile, and misses nothing.
 @Suite(.serialized) struct FollowerFaultTests {
     private static let rounds = TestScale.isLong ? 45 : 3
     private static let writers = 4
@@ -11,13 +10,13 @@ import Testing
     @Test(
         .timeLimit(.minutes(30))
     )
-    func `A follower equals resolve after kills of the writers' instance, of Postgres and of its own`() async throws {
+    func `A follower agrees with resolve after either instance or Postgres is killed`() async throws {
         let place = FaultPlace()
         try await place.start()
         let follower = try await ChangeFollower(at: place)
         let answered = Mutex(0)
         for round in 0..<Self.rounds {
-            // Each form meets each fault in nine rounds.
+            // In nine rounds, each form meets each fault.
             let form = ChangeFollower.Form.allCases[(round + round / 3) % 3]
             let following = Task { try await follower.follow(as: form) }
             try await Self.write(round, at: place) {
@@ -25,7 +24,6 @@ import Testing
                     answered += 1
                     return answered
                 }
-                // In the middle of what all writers have to do.
                 guard count == round * Self.writers * Self.stepsOfAWriter + Self.writers * Self.stepsOfAWriter / 2
                 else { return }
                 try await place.strike(FaultPlace.Fault.allCases[round % 3])
@@ -37,7 +35,7 @@ import Testing
             _ = try? await following.value
             let differences = try await follower.differences()
             #expect(differences == [], "round \(round), by \(form)")
-            #expect(await follower.refusals == [], "no position is lost by a crash")
+            #expect(await follower.refusals == [], "a crash must not invalidate a position")
         }
         print(
             "figure: \(Self.rounds) kills, \(answered.withLock { $0 }) steps, followed anew \(await follower.connections) times,",
@@ -46,7 +44,6 @@ import Testing
         await place.remove()
     }
 
-    /// Plays the steps of all writers, each until it is answered.
     private static func write(
         _ round: Int,
         at place: FaultPlace,

@@ -5,7 +5,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Healthy callers hardly notice what hostile ones send meanwhile.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HostilityTests {
     private static let callsEach = TestScale.isLong ? 2000 : 60
     private static let callers = 4
@@ -15,14 +14,13 @@ import Testing
         let service = try await ServiceProcess.start(on: database)
         try await service.makeApp()
         _ = try await Self.slowestHundredth(service, "warm")
-        // Other work of the machine is no fault of the service: one undisturbed measure of three will do.
+        // Other work on the machine can disturb a measurement, so one good measurement of three is enough.
         var isUndisturbed = false
         for round in 0..<3 where !isUndisturbed { isUndisturbed = try await Self.measure(service, round) }
         #expect(isUndisturbed)
         #expect(await service.stop() == 0)
     }
 
-    /// Whether one call of a hundred takes no more than twice as long while others attack.
     private static func measure(_ service: ServiceProcess, _ round: Int) async throws -> Bool {
         let before = try await slowestHundredth(service, "before-\(round)")
         let hostility = Task { try await attack(service.port) }
@@ -32,12 +30,11 @@ import Testing
         let calm = max(before, try await slowestHundredth(service, "after-\(round)"))
         print("figure: p99 of \(callers * callsEach * 2) calls \(calm), and \(attacked) during \(attacks) attacks")
         #expect(attacks >= Self.attacks.count)
-        // In small a hundredth is a handful of calls, and a debug build takes a tenth of a second for the largest body;
-        // who is held up by one of those callers waits for seconds.
+        // In a short run, one percent is a handful of calls, and a debug build needs a tenth of a second for the
+        // largest body. A caller blocked by an attacker waits for seconds.
         return attacked < calm * 2 + (TestScale.isLong ? .milliseconds(20) : .milliseconds(500))
     }
 
-    /// Registers and resolves, and gives the time that one call of a hundred exceeds.
     private static func slowestHundredth(_ service: ServiceProcess, _ name: String) async throws -> Duration {
         let all = try await withThrowingTaskGroup(of: [Duration].self) { group in
             for caller in 0..<callers {
@@ -60,9 +57,8 @@ import Testing
         return all.sorted()[all.count * 99 / 100]
     }
 
-    /// Each sends something bad again and again until the test is over.
     private static func attack(_ port: Int) async throws -> Int {
-        // Those who hold what they got: heads and bodies that never end, and readers that never read.
+        // Attackers that keep connections: unfinished headers and bodies, and readers that do not read.
         let held = try (0..<60).map { number in
             let connection = try RawConnection(port: port, receiveBuffer: 4096)
             connection.send(holding[number % holding.count])
@@ -78,7 +74,7 @@ import Testing
                         connection.finishSending()
                         _ = await connection.read()
                         count += 1
-                        // Ten kinds, five times a second: of valid requests one address may send ten times as many.
+                        // Ten kinds, five times per second: one tenth of the valid requests allowed per address.
                         try? await Task.sleep(for: .milliseconds(200))
                     } while !Task.isCancelled
                     return count

@@ -2,10 +2,8 @@ import Foundation
 import RegistryCore
 import Testing
 
-/// Postgres stopped, frozen and restarted: callers get a quick 503, and the service recovers by itself.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct OutageTests {
-    /// The service is started with a request timeout of 2 s: so long a request waits for a worker, and so long for Postgres; the
-    /// rest is for a busy machine.
+    /// The request timeout is 2 s: at most 2 s for a worker and 2 s for Postgres. The rest is for a busy machine.
     private let deadline = Duration.seconds(6)
 
     enum Fault: String, CaseIterable {
@@ -57,9 +55,9 @@ import Testing
             var live: [ServiceProcess.Answer] = []
             for _ in 0..<3 { live.append(try await service.call("GET", "/livez")) }
             #expect(live.allSatisfy { $0.status == 200 })
-            // The quickest of three: what else the machine does is no fault of the service.
+            // The fastest of three, because other work on the machine can delay one.
             #expect(live.contains { $0.duration < .seconds(1) })
-            // Postgres's last answer is shared for 100 ms.
+            // Readiness results are shared for 100 ms.
             var ready = try await service.call("GET", "/readyz")
             while ready.status == 200 { ready = try await service.call("GET", "/readyz") }
             #expect(ready.status == 503)
@@ -74,7 +72,7 @@ import Testing
         }
     }
 
-    /// Within 15 s of Postgres; the asking itself is what the service's callers do.
+    /// The service must recover within 15 s. The only requests are its callers'.
     private func recovers(_ service: ServiceProcess) async throws {
         let clock = ContinuousClock()
         let start = clock.now

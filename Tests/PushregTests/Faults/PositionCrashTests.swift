@@ -6,10 +6,10 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Postgres gives the ids of transactions away again after a crash, where it left nothing of them that was flushed.
+/// After a crash, Postgres reuses transaction ids that were not flushed.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct PositionCrashTests {
     @Test func `A position stays valid after a crash that follows rolled-back writes`() async throws {
-        // The WAL writer comes so late that what nobody waited for is still in memory when the processes are killed.
+        // The WAL writer is so slow that unflushed records are still in memory when the processes are killed.
         let cluster = FaultCluster(settings: ["wal_writer_delay": "10000", "wal_writer_flush_after": "1GB"])
         let (scope, position) = try await Self.run(cluster) { registry, pool in
             let app = try await registry.put(AppChanges(), for: BundleID("com.example.food"), by: "test").app
@@ -49,7 +49,6 @@ import Testing
         try await registry.registerSample("a-\(number)", token: number, minutesAgo: 1, in: scope)
     }
 
-    /// A transaction that has an id and a number, and comes to nothing.
     private static func undo(in pool: PostgresPool) async throws {
         struct Undone: Error {}
         do {

@@ -3,7 +3,7 @@ import RegistryCore
 import TestSupport
 import Testing
 
-/// The guide's restore to a moment: a base backup, the archive of the write-ahead log, and what has to be done afterwards.
+/// The guide's point-in-time recovery: a base backup, the WAL archive, and the steps afterwards.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct RestoreTests {
     private static let guide = "Sources/WebAssets/Documentation.docc/BackupAndRestore.md"
     private static let production = "/v1/apps/com.example.food/production"
@@ -19,7 +19,7 @@ import Testing
         _ = try await service.register("in-the-backup", number: 1)
         try await place.backUp(url)
 
-        // After the backup, and before the moment: the archive alone has it.
+        // After the backup and before the target time: only in the archive.
         _ = try await service.register("in-the-archive", number: 2)
         _ = try await service.register("ended-later", number: 3)
         try await place.importUser(into: url)
@@ -27,7 +27,6 @@ import Testing
         let before = try await Self.position(service)
         let moment = try await place.ask(url, "SELECT clock_timestamp()")
 
-        // After the moment.
         try await Self.expect(204, service, "DELETE", "\(ServiceProcess.app)/activities/ended-later")
         try await Self.expect(201, service, "PUT", "\(ServiceProcess.app)/activities/lost", #"{"token":"ab"}"#)
         try await Self.expect(204, service, "DELETE", "/v1/apps/com.example.food/keys/\(key.id)")
@@ -45,7 +44,7 @@ import Testing
         let newURL = try await restored.start()
         try await until(.seconds(60)) { try await place.ask(newURL, "SELECT pg_is_in_recovery()") == "f" }
         try await place.run("pushreg migrate status", on: newURL)
-        // Callers are kept out still; who was erased is there again, until that is repeated.
+        // Callers have no access yet. The erased user is back until the erasure is repeated.
         let erased = "SELECT count(*) FROM activities WHERE subject = 'u-7'"
         #expect(try await place.ask(newURL, erased) == "1")
         try await place.run(erasure, on: newURL)
@@ -57,7 +56,6 @@ import Testing
         place.remove()
     }
 
-    /// The answers that callers get, once they are let in.
     private func check(_ service: ServiceProcess, _ revokedKey: String, _ positions: [String]) async throws {
         let activities = "\(ServiceProcess.app)/activities"
         for id in ["in-the-backup", "in-the-archive", "ended-later"] {
@@ -65,12 +63,12 @@ import Testing
         }
         try await Self.expect(404, service, "GET", "\(activities)/lost")
         try await Self.expect(201, service, "PUT", "\(activities)/lost", #"{"token":"ab"}"#)
-        // A late report of the erased user's phone is refused.
+        // A late report from the erased user's phone is refused.
         #expect(try await Self.tokensOfUser(service) == 0)
         let late = #"{"token":"aa01","observedAt":"\#(RestorePlace.observedAt)"}"#
         try await Self.expect(410, service, "PUT", "\(Self.production)/activities/of-a-user", late)
         #expect(try await service.call("GET", "\(activities)/lost", key: revokedKey).status == 401)
-        // Followers are told that they do not know what happened.
+        // Followers learn that their position is invalid.
         for position in positions {
             let answer = try await service.call("GET", "\(ServiceProcess.app)/changes?after=\(position)")
             #expect(answer.status == 410 && answer.body.contains("feed-reset"), "\(answer.body)")
@@ -109,7 +107,7 @@ import Testing
     }
 }
 
-/// The directories of a backup and of an archive, which Postgres's own user reaches.
+/// Directories for a backup and an archive that Postgres's user can access.
 private struct RestorePlace {
     static let observedAt = RFC3339.format(.minutesAgo(5))
     private let directory: String
@@ -135,7 +133,7 @@ private struct RestorePlace {
     }
 
     func backUp(_ url: String) async throws {
-        // Postgres's own user owns what it made itself; a backup is its maker's.
+        // Postgres's user owns its own files; the backup belongs to its creator.
         try await shell(
             """
             "$bin/pg_basebackup" -d "$DATABASE_URL" -D \(restored)/data -X none --checkpoint=fast --no-sync
@@ -146,13 +144,11 @@ private struct RestorePlace {
         )
     }
 
-    /// Returns once all that was written so far is in the archive.
     func archiveAll(_ url: String) async throws {
         let last = try await ask(url, "SELECT pg_walfile_name(pg_switch_wal())")
         try await until(.seconds(60)) { FileManager.default.fileExists(atPath: "\(archive)/\(last)") }
     }
 
-    /// An activity of a signed-in user, as an import has it.
     func importUser(into url: String) async throws {
         let line = """
             {"activityId":"of-a-user","token":"aa01","observedAt":"\(Self.observedAt)","subject":"u-7",\

@@ -4,14 +4,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A rollout of two instances at one Postgres under load, as behind a load balancer.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct RolloutTests {
-    /// As the guide says: out of the balancer first, then stopped.
+    /// As in the guide: removed from the balancer before the stop.
     @Test func `Replacing both instances behind a balancer causes no failed request`() async throws {
         let counts = try await Self.roll(figure: "a rollout, taken out first") { url, balancer, load in
             for instance in balancer.instances {
                 balancer.remove(instance)
-                // The calls that it was given before are answered.
+                // Requests sent earlier get responses.
                 try await load.answered(more: 100)
                 #expect(await instance.stop(SIGTERM) == 0)
                 balancer.add(try await ServiceProcess.start(databaseURL: url))
@@ -22,12 +21,12 @@ import Testing
         #expect(counts.cutOff == 0)
     }
 
-    /// The balancer learns of it by its connections alone. Those that were kept say with their last answer that it was the last.
+    /// The balancer learns of the stop only from connections. The last response on an open connection closes it.
     @Test func `Replacing both instances under load loses no response`() async throws {
         let counts = try await Self.roll(figure: "a rollout, stopped under load") { url, balancer, load in
             for instance in balancer.instances {
                 #expect(await instance.stop(SIGTERM) == 0)
-                // The other one alone has all of the load for a while.
+                // The other instance carries the whole load for a while.
                 try await load.answered(more: 200)
                 balancer.remove(instance)
                 balancer.add(try await ServiceProcess.start(databaseURL: url))
@@ -38,8 +37,8 @@ import Testing
         #expect(counts.cutOff == 0)
     }
 
-    /// There is no later migration than this program's, so that of a later release is played: it adds what no statement of
-    /// today names. What the release before needs stays, as the guide asks of every migration.
+    /// Imitates a later release's migration: it adds a table and columns that no current statement uses. It keeps
+    /// everything that the previous release needs, as the guide requires.
     @Test func `Running instances stay ready during a later migration`() async throws {
         let counts = try await Self.roll(figure: "a migration under load") { url, balancer, load in
             let script = """
@@ -56,7 +55,7 @@ import Testing
                 """
             try await Shell.run(script, ["database": url])
             for instance in balancer.instances { #expect(try await instance.call("GET", "/readyz").status == 200) }
-            // One that starts now is of the release before.
+            // An instance that starts now belongs to the previous release.
             let late = try await Program.run(["serve", "--port", "0", "--database-url", url])
             #expect(late.status == 69 && late.words.contains("newer than this program"), "\(late.words)")
             try await load.answered(more: 200)
@@ -81,7 +80,7 @@ import Testing
         load.end()
         for writer in writers { try await writer.value }
         let counts = load.counts
-        #expect(counts.strange == [], "neither 2xx nor 503 with Retry-After")
+        #expect(counts.strange == [], "only 2xx and 503 with Retry-After are expected")
         var lost = 0
         for (id, token) in load.last {
             let answer = try await balancer.instances[0].call("GET", "\(ServiceProcess.app)/activities/\(id)")
@@ -100,8 +99,8 @@ import Testing
     }
 }
 
-/// A load balancer that tries the other instance where one refuses the connection, or closes it without an answer, as nginx does
-/// for the methods that may be repeated (`proxy_next_upstream error`).
+/// A load balancer that tries the other instance after a refused connection or, for idempotent methods, after a
+/// connection closed without a response, like nginx (`proxy_next_upstream error`).
 private final class Balancer: Sendable {
     private let state = Mutex<(instances: [ServiceProcess], next: Int)>(([], 0))
     var instances: [ServiceProcess] { state.withLock { $0.instances } }
@@ -109,7 +108,6 @@ private final class Balancer: Sendable {
     func add(_ instance: ServiceProcess) { state.withLock { $0.instances.append(instance) } }
     func remove(_ instance: ServiceProcess) { state.withLock { $0.instances.removeAll { $0 === instance } } }
 
-    /// The instances in the order in which to try them; each time another one is the first.
     var order: [ServiceProcess] {
         state.withLock { state in
             state.next += 1
@@ -119,15 +117,14 @@ private final class Balancer: Sendable {
     }
 }
 
-/// Writers that send the same again where they are told to wait, and nothing else.
+/// Writers that retry only if the response asks them to wait.
 private final class BalancedLoad: Sendable {
     struct Counts {
         var answered = 0
         /// 503 with `Retry-After`.
         var waited = 0
-        /// Connections that an instance did not take.
         var refused = 0
-        /// Requests over a connection that was closed without an answer.
+        /// Connections closed without a response.
         var cutOff = 0
         var strange: [String] = []
     }
@@ -138,7 +135,6 @@ private final class BalancedLoad: Sendable {
     init(balancer: Balancer) { self.balancer = balancer }
 
     var counts: Counts { state.withLock { $0.counts } }
-    /// The token of each activity whose registration was acknowledged last.
     var last: [String: String] { state.withLock { $0.last } }
 
     func answered(more: Int) async throws {
@@ -162,7 +158,6 @@ private final class BalancedLoad: Sendable {
         }
     }
 
-    /// - Returns: whether it was answered by a 2xx.
     private func insist(_ method: String, _ path: String, _ body: String?) async throws -> Bool {
         while true {
             guard let answer = try await send(method, path, body) else { return false }
@@ -179,7 +174,6 @@ private final class BalancedLoad: Sendable {
         }
     }
 
-    /// Asks the instances one after the other, as long as they refuse the connection.
     private func send(_ method: String, _ path: String, _ body: String?) async throws -> ServiceProcess.Answer? {
         for instance in balancer.order {
             do {

@@ -5,7 +5,6 @@ import PostgresDriver
 import RegistryStore
 import Testing
 
-/// A session's own settings, on which it rests that an acknowledged write is durable.
 @Suite(.timeLimit(.minutes(5))) struct SessionSettingsTests {
     @Test func `A session keeps its durability and warnings against other settings`() async throws {
         let directory = "/tmp/pushreg-settings-\(UUID())"

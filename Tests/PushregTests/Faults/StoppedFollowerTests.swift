@@ -8,16 +8,15 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Those who follow the change feed and stop reading cost what a stopped reader of a crowd costs, and delay nobody.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct StoppedFollowerTests {
-    /// Some 70 MiB as lines, which 32 followers share or else take two gigabytes for.
+    /// About 70 MiB of lines. 32 followers share them; separate copies would take two gigabytes.
     private static let count = TestScale.isLong ? 1_000_000 : 300_000
 
     @Test func `Stopped followers cost little memory, no connection and no delay`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()
         let service = try await ServiceProcess.start(on: database)
-        // The cost of one who keeps up is no matter of those who stop.
+        // The cost of an active follower is not part of the measurement.
         try await Self.change(1, Self.count, database, scope, followedAt: service)
         let before = service.peakMemory
         var stopped: [RawConnection] = []
@@ -30,7 +29,6 @@ import Testing
         await service.stop()
     }
 
-    /// Makes changes, and returns once a follower who keeps up has been told all of them.
     private static func change(
         _ first: Int,
         _ last: Int,

@@ -8,7 +8,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// Very many activities under one alias as NDJSON: complete, in bounded memory, and slow readers cost nothing.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct StreamTests {
     private static let count = TestScale.isLong ? 1_000_000 : 50_000
 
@@ -35,7 +34,7 @@ import Testing
     private func stalledReadersCostOnlyTheirConnection(_ service: ServiceProcess, _ database: TestDatabase) async throws
     {
         let before = service.peakMemory
-        // 32 readers, twice the service's connections to Postgres, take the first bytes and no more.
+        // 32 readers, twice the service's connections to Postgres, read only the first bytes.
         var readers: [RawConnection] = []
         for _ in 0..<32 { readers.append(try await service.stalledReader(of: "aliases/matchId/m/activities")) }
         for _ in 0..<20 {

@@ -5,18 +5,16 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Very many activities expire at once, and the sweep writes that down beside callers who must not feel it.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct SweepTests {
     private static let count = TestScale.isLong ? 1_000_000 : 20_000
     private static let callers = 64
-    /// The number of calls that a window's p99 is taken of, at most.
     private static let callsAWindow = TestScale.isLong ? 20_000 : 2000
 
     @Test func `A sweep does not change the responses of 64 callers`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let service = try await ServiceProcess.start(on: database, "--sweep-interval", "PT1S")
         let callers = Callers(service: service, count: Self.callers)
-        // The first window warms the service and Postgres up.
+        // The first window warms up the service and Postgres.
         _ = await callers.window(calls: Self.callsAWindow)
         let quiet = await callers.windows(3, calls: Self.callsAWindow)
         try await Self.fill(database, scope)
@@ -25,7 +23,7 @@ import Testing
         var during: [Duration] = []
         while try await Self.unswept(database) > 0 {
             let p99 = await callers.window(calls: Self.callsAWindow)
-            // The last window may have lain after the sweep.
+            // The last window may be after the sweep.
             if try await Self.unswept(database) > 0 || during.isEmpty { during.append(p99) }
         }
         let rate = Double(Self.count) / ((clock.now - start) / .seconds(1))
@@ -47,7 +45,7 @@ import Testing
         durations.isEmpty ? .zero : durations.sorted()[durations.count / 2]
     }
 
-    /// How many have expired without its being written down; no more than a few are counted.
+    /// The number of expired activities without an event, up to a small limit.
     private static func unswept(_ database: TestDatabase) async throws -> Int {
         try await database.count(
             """
@@ -58,7 +56,7 @@ import Testing
         )
     }
 
-    /// Activities that expired an hour ago; under each alias that a caller resolves there are ten of them.
+    /// Adds activities that expired an hour ago, ten per alias that a caller resolves.
     private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
         try await database.pool.withSession(.never, timeout: .seconds(600)) { session in
             try session.simple("SET statement_timeout = 0")
@@ -93,7 +91,7 @@ import Testing
     }
 }
 
-/// Callers that register and resolve by turns, each an activity of its own under an alias of its own.
+/// Callers that alternate registering and resolving, each with its own activity and alias.
 private final class Callers: Sendable {
     private let service: ServiceProcess
     private let count: Int
@@ -104,7 +102,6 @@ private final class Callers: Sendable {
         self.count = count
     }
 
-    /// The calls that were not answered, or not as they should be.
     var faults: Set<String> { state.withLock { $0.faults } }
 
     func windows(_ number: Int, calls: Int) async -> [Duration] {
@@ -113,7 +110,6 @@ private final class Callers: Sendable {
         return all
     }
 
-    /// Makes so many calls, all callers at once, and gives their p99.
     func window(calls: Int) async -> Duration {
         state.withLock { $0.durations = [] }
         await withTaskGroup(of: Void.self) { group in

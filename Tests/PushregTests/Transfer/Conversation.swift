@@ -1,19 +1,17 @@
 import RegistryCore
 import Testing
 
-/// Says things to a service at random, and asks at once whether it heard them right.
+/// Sends random valid requests to a service, and checks after each that it returns the same values.
 struct Conversation {
-    /// The facts that were given of an activity, as far as an export alone tells them again.
+    /// The facts given for an activity that only an export returns.
     struct Said {
         let metadata: Metadata?
         let aliases: AliasSet?
     }
 
     let service: ServiceProcess
-    /// By the activity's id.
     private(set) var said: [UTF8Text: Said] = [:]
     private var speech: RandomSpeech
-    /// The paths to be read at the end.
     private var paths: [String] = []
     private static let console = "/console/com.example.food/sandbox"
 
@@ -47,7 +45,6 @@ struct Conversation {
         return (try? JSONParser.parse(answer.body, maximumDepth: JSONParser.deepestNesting)) ?? .null
     }
 
-    /// The members of a body about an activity, with what it says.
     private mutating func members() throws -> (members: [String], said: Said) {
         let (aliases, metadata) = (speech.aliases(), try speech.metadata())
         let gives = (aliases: Bool.random(using: &speech), metadata: Bool.random(using: &speech))
@@ -92,7 +89,7 @@ struct Conversation {
         paths.append("\(Self.console)/search?q=\(RandomSpeech.escaped(id))")
     }
 
-    /// A time as answers have it.
+    /// A time as in responses.
     private static func milliseconds(_ time: String) -> JSONValue? {
         RFC3339.parse(time).map { .string(RFC3339.format($0)) }
     }
@@ -103,7 +100,7 @@ struct Conversation {
         let answer = try await call("POST", "…/resolve", body, [200])
         guard case .array(let results)? = answer["results"], case .array(let found)? = results.first?["activities"]
         else {
-            Issue.record("an alias has no result: \(answer)")
+            Issue.record("an alias is missing from the response: \(answer)")
             return
         }
         #expect(found.contains { $0["activityId"] == .string(id) && $0["token"] == .string(token) }, "\(alias)")
@@ -114,7 +111,6 @@ struct Conversation {
         paths.append("…/audit/events?alias=\(RandomSpeech.escaped(alias.description))")
     }
 
-    /// An activity that has only a name: again, ended, and begun anew.
     private mutating func sayName() async throws {
         let name = speech.name(upTo: 256)
         let (given, _) = try members()

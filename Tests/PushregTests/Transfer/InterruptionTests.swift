@@ -5,13 +5,12 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// An export and an import that are killed half way, and go on.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct InterruptionTests {
     private static let count = TestScale.isLong ? 1_000_000 : 5000
-    /// In KiB, of an import by a program that was built without optimization, whatever the size of the file.
+    /// In KiB. A debug build needs less than this for a file of any size.
     private static let mostMemory = 128 * 1024
 
-    @Test func `An interrupted import loses and doubles nothing`() async throws {
+    @Test func `An interrupted import neither loses nor duplicates records`() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, _) = (try await source.scope(), try await target.scope())
         try await Self.fill(source, scope)
@@ -32,13 +31,12 @@ import Testing
         #expect(done < Self.count)
         let loaded = try await file.load(into: target)
         #expect(loaded.status == 0 && loaded.words.contains("Continuing after line \(done)."), "\(loaded.words)")
-        // It did what was missing, and no more than that.
         let rest = try #require(loaded.words.firstMatch(of: /Imported (\d+) records/).flatMap { Int($0.1) })
         #expect(rest < Self.count)
         #expect(rest >= Self.count - done)
         #expect(!FileManager.default.fileExists(atPath: file.progress))
         #expect(try await Self.state(source) == Self.state(target))
-        // One event each: none was registered twice.
+        // One event each, so no activity was registered twice.
         let events = try await target.count("SELECT count(*) FROM events WHERE activity_id IS NOT NULL")
         #expect(events == Self.count)
     }
@@ -51,20 +49,19 @@ import Testing
         try await file.export(from: database)
         let whole = Array(file.text.utf8)
         let newlines = whole.indices.filter { whole[$0] == UInt8(ascii: "\n") }
-        // In the first line, after it, within a record, after a checkpoint, within the last line, and all of it.
+        // In the first line, after it, within a record, after a checkpoint, within the last line, and the whole file.
         let cuts = [
             0, 5, newlines[0] + 1, whole.count / 2, newlines[1002] + 1, newlines[1002], whole.count - 3, whole.count,
         ]
         for cut in cuts {
             try Data(whole[..<cut]).write(to: URL(fileURLWithPath: file.path))
-            // A file whose first line is cut off is no export of ours.
             guard cut == 0 || cut > newlines[0] else { continue }
             try await file.export(from: database, ["--resume"])
-            // Not compared in the expectation, which would look for the differences of millions of bytes.
+            // Outside the expectation, which would compute a difference of millions of bytes.
             let isSame = Array(file.text.utf8) == whole
             #expect(isSame, "cut at \(cut)")
         }
-        // A device would get the rights of a file of tokens.
+        // A device would get the file mode of an export.
         for flags in [["--resume"], []] {
             let place = ["--output", "/dev/null"] + database.flags + flags
             let device = try await Program.run(["export"] + TransferFile.scope + place)
@@ -73,7 +70,7 @@ import Testing
         #expect(FileManager.default.isReadableFile(atPath: "/dev/null"))
     }
 
-    /// The last chunk is done and the file's end was read when the program stops, here at a reader that has gone.
+    /// The program stops at a closed pipe, after the last chunk and the end of the file.
     @Test func `An import that stopped after the last record knows that the file is whole`() async throws {
         let (_, target, file) = try await Self.exported(100)
         defer { file.remove() }
@@ -101,7 +98,7 @@ import Testing
         #expect(changed.results.contains(#""taken":3000"#) && !changed.words.contains("Continuing"), "\(changed.words)")
     }
 
-    @Test func `Faults of the first part count`() async throws {
+    @Test func `Faults before an interruption count`() async throws {
         let (_, target, file) = try await Self.exported(3000)
         defer { file.remove() }
         let newline = try #require(file.text.firstIndex(of: "\n"))
@@ -115,7 +112,7 @@ import Testing
 
     // MARK: Interrupting
 
-    /// An export of so many activities, the database that it is of, and an empty one.
+    /// Exports this number of activities, and returns the source, an empty target and the file.
     private static func exported(_ count: Int) async throws -> (TestDatabase, TestDatabase, TransferFile) {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, _) = (try await source.scope(), try await target.scope())
@@ -125,7 +122,7 @@ import Testing
         return (source, target, file)
     }
 
-    /// The disk is full half way: the limit on a file's size is in KiB.
+    /// Imitates a full disk with a limit on the file's size, in KiB.
     private static func interruptExport(of database: TestDatabase, to file: TransferFile) async throws {
         let clock = ContinuousClock()
         let start = clock.now
@@ -141,9 +138,9 @@ import Testing
         #expect(outcome.status == 1 && outcome.words.contains("File too large"), "\(outcome.words)")
     }
 
-    /// Killed on the way: another transaction has one of the activities, so that it cannot come to its end.
+    /// Kills an import while another transaction holds one of the activities, so that the import cannot finish.
     ///
-    /// - Returns: how many lines were done, as the file beside it says.
+    /// - Returns: the number of finished lines, from the progress file.
     private static func interruptImport(
         of file: TransferFile,
         into database: TestDatabase,
@@ -156,7 +153,7 @@ import Testing
         let flags = database.flags
         let program = try RunningProgram.start(["import"] + TransferFile.scope + [file.path] + flags)
         try await until(.seconds(1800)) {
-            try #require(program.isRunning, "it came to its end")
+            try #require(program.isRunning, "the import must still be running")
             return try await holder.waiting > 0
         }
         let done = linesDone(file)
@@ -171,7 +168,6 @@ import Testing
         return done
     }
 
-    /// The most that a process had in memory so far, in KiB.
     private static func peakMemory(of process: pid_t) throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         return try #require(status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.1) })
@@ -186,7 +182,7 @@ import Testing
 
     // MARK: What there is
 
-    /// A digest of all that an import carries over, whatever the order of the rows.
+    /// A digest of all imported data, independent of the order of the rows.
     private static func state(_ database: TestDatabase) async throws -> [Int] {
         try await [
             """
@@ -220,7 +216,7 @@ import Testing
         """
     }
 
-    /// Running activities, as many as an export and an import of all registrations would meet.
+    /// Adds running activities in the number of a large export.
     static func fill(_ database: TestDatabase, _ scope: Scope, count: Int = count) async throws {
         try await database.pool.withSession(.never, timeout: .seconds(600)) { session in
             try session.simple("SET statement_timeout = 0")

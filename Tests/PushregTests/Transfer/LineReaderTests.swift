@@ -3,19 +3,17 @@ import Testing
 
 @testable import pushreg
 
-/// Files of any lines, read as they would be split in memory.
 @Suite struct LineReaderTests {
-    /// Lines about as long as may be, about as long as a chunk that is read at once, and short ones.
+    /// Lines near the maximum length, near the length of a chunk, and short ones.
     private static func file(_ generator: inout SystemRandomNumberGenerator) -> [UInt8] {
         var bytes: [UInt8] = []
         for _ in 0..<Int.random(in: 0...12, using: &generator) {
             let lengths = [0...3, 65_530...65_540, 131_000...131_080, 262_100...262_200, 10...2000]
             let length = Int.random(in: lengths.randomElement(using: &generator)!, using: &generator)
-            // "[" and "{" alone on the first line are the beginnings of other formats, which `begin` refuses.
+            // "[" and "{" alone on the first line begin other formats, which `begin` refuses.
             let byte = (UInt8(0x20)...0xFF).filter { $0 != 0x5B && $0 != 0x7B }.randomElement(using: &generator)!
             bytes += [UInt8](repeating: byte, count: length) + [0x0A]
         }
-        // Half of them are cut off.
         return Bool.random(using: &generator) ? bytes : Array(bytes.dropLast(Int.random(in: 0...40, using: &generator)))
     }
 
@@ -39,7 +37,7 @@ import Testing
                 let read = try #require(try reader.next())
                 let isWhole = !(isCutOff && index == expected.count - 1)
                 offset += line.count + (isWhole ? 1 : 0)
-                // Not compared in the expectation, which would look for the differences of so many bytes.
+                // Outside the expectation, which would compute a difference of many bytes.
                 let isSame = read.text == (line.count > LineReader.maximumLine ? nil : line)
                 #expect(isSame && read.isWhole == isWhole, "\(expected.map(\.count)), line \(index)")
                 #expect(reader.offset == offset)

@@ -2,7 +2,7 @@ import Foundation
 import RegistryCore
 import TestSupport
 
-/// Makes up what callers may say: all of it is allowed, and none of it is ordinary.
+/// Generates valid but unusual input.
 struct RandomSpeech: RandomNumberGenerator {
     private var numbers: SeededGenerator
     private var count = 0
@@ -16,7 +16,6 @@ struct RandomSpeech: RandomNumberGenerator {
         "null", "..", ".", "?", "#", "&", "=", "+", ":", "<b>", "{", "}", "a", "0",
     ]
 
-    /// A text that an id, a name or an alias's value may be.
     mutating func text(upTo bytes: Int = 128) -> String {
         let isLong = Int.random(in: 0..<10, using: &self) == 0
         var text = ""
@@ -29,13 +28,11 @@ struct RandomSpeech: RandomNumberGenerator {
         return text == "." || text == ".." ? text + "x" : text
     }
 
-    /// One that nothing else has.
     mutating func name(upTo bytes: Int = 128) -> String {
         count += 1
         return text(upTo: bytes - 8) + "\(count)"
     }
 
-    /// A token that nothing else has, in hex.
     mutating func token() -> String {
         count += 1
         let digits = String(count, radix: 16)
@@ -43,13 +40,12 @@ struct RandomSpeech: RandomNumberGenerator {
         return String(repeating: "0", count: length * 2 - digits.count) + digits
     }
 
-    /// A time to the microsecond, some minutes ago.
     mutating func time(minutesAgo range: ClosedRange<Double>) -> String {
         let minutes = Double.random(in: range, using: &self)
         return RFC3339.format(Date().addingTimeInterval(-minutes * 60), precision: .microseconds)
     }
 
-    /// `{"kind": "value" | ["value", …]}`, with what it says.
+    /// `{"kind": "value" | ["value", …]}`, and its aliases.
     mutating func aliases() -> (json: String, aliases: [Alias]) {
         var (members, aliases): ([String], [Alias]) = ([], [])
         for kind in ["liveactivityId", "userId", "K", "a.b_c-D"].shuffled(using: &self).prefix(Int(next() % 4)) {
@@ -64,7 +60,6 @@ struct RandomSpeech: RandomNumberGenerator {
 
     static func quoted(_ text: String) -> String { JSONValue.string(text).description }
 
-    /// A text as a part of a path, or a value of a query, has it.
     static func escaped(_ text: String) -> String {
         text.utf8.map { byte in
             let isPlain = UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
@@ -85,7 +80,7 @@ extension RandomSpeech {
         #""\u00e9""#, #""\\\"\/\b\n""#, #""\uffff""#, #""1e18""#,
     ]
 
-    /// Any JSON that metadata may hold: written in as many ways as there are.
+    /// Any JSON for metadata, in different spellings.
     mutating func json(depth: Int = 4) -> String {
         switch Int.random(in: 0..<(depth > 0 ? 9 : 6), using: &self) {
         case 0...2: return Self.numbers.randomElement(using: &self)!
@@ -98,7 +93,6 @@ extension RandomSpeech {
         }
     }
 
-    /// An object, some of its keys given twice.
     mutating func object(depth: Int = 4) -> String {
         let members = (0..<Int.random(in: 0...5, using: &self)).map { _ in
             "\(Self.strings.randomElement(using: &self)!) : \(json(depth: depth - 1))"
@@ -106,7 +100,7 @@ extension RandomSpeech {
         return "{\(members.joined(separator: ","))}"
     }
 
-    /// Metadata, sometimes of exactly as many bytes as are allowed, and sometimes as deep as a body may be.
+    /// Metadata, sometimes with the maximum size or depth.
     mutating func metadata() throws -> String {
         switch Int.random(in: 0..<10, using: &self) {
         case 0:

@@ -3,8 +3,7 @@ import RegistryCore
 import TestSupport
 import Testing
 
-/// All that the API accepts is read back as it was said, by each call and page that reads it, and goes through an export and
-/// an import.
+/// Every call and page returns accepted values unchanged, also after an export and an import.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct ReadBackTests {
     private static let rounds = TestScale.isLong ? 3000 : 200
 
@@ -52,16 +51,16 @@ import Testing
         #expect(loaded.status == 0, "\(loaded.words.suffix(2000))")
         #expect(loaded.results.contains(#""refused":{},"faulty":0"#), "\(loaded.results) \(loaded.words.suffix(2000))")
         try await second.export(from: target)
-        // Bytes, for texts that are not the same may be so to `String`; and not in the expectation, which would look for
-        // the differences of thousands of lines.
+        // Bytes, because `String` treats some different texts as equal. Outside the expectation, which would compute a
+        // difference of thousands of lines.
         let (before, after) = (Set(lines(of: first)), Set(lines(of: second)))
         let difference = before.symmetricDifference(after).map { String(decoding: $0, as: UTF8.self) }
             .filter { !isEndOfServersMaking($0) }.prefix(4)
         #expect(difference.isEmpty)
     }
 
-    /// The end of what had only a name, and has begun anew since: of its tombstone another registry says no more, for it cannot
-    /// tell that anybody was told the id.
+    /// Whether a line is the end of an activity that had only a name and has started again. The target does not export
+    /// it, because it cannot know whether a client received the id.
     private static func isEndOfServersMaking(_ line: String) -> Bool {
         line.contains(/"record":"end","activityId":"[0-9a-f]{12}-[0-9a-f]{16}"/)
     }

@@ -6,7 +6,6 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// The scripts of the guide to a move convert other systems' exports to lines that `pushreg import` reads.
 @Suite(
     .timeLimit(.minutes(15)),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "there is no /usr/bin/python3")
@@ -15,7 +14,6 @@ struct RecipeScriptTests {
     private static let recently = OneSignalExport.seconds(minutesAgo: 60)
     private static let secret = "00112233445566778899aabbccddeeff"
 
-    /// Runs a script, whose output becomes the file to import.
     private static func convert(
         _ input: Data,
         _ script: String = "onesignal-to-ndjson.py",
@@ -29,7 +27,6 @@ struct RecipeScriptTests {
         return try await Program.run("/bin/bash", ["-c", command, source, file.path, examples + script] + arguments)
     }
 
-    /// An app, and the file that a script makes of an export of OneSignal.
     private static func converted(
         _ rows: [String]
     ) async throws -> (TestDatabase, Scope, TransferFile, Program.Outcome) {
@@ -63,7 +60,6 @@ struct RecipeScriptTests {
         #expect(found.first { $0.token == .sample(2) }?.observedAt == RFC3339.parse("2026-03-01T12:00:00Z"))
         #expect(try await Self.tokens(#"u,"3""#, database, scope).map(\.token) == [.sample(3)])
         #expect(try await database.count("SELECT count(*) FROM installations") == 3)
-        // Once more, it changes nothing and leaves no event.
         let events = try await database.count("SELECT count(*) FROM events")
         #expect(try await file.load(into: database).results.contains(#""taken":6"#))
         #expect(try await database.count("SELECT count(*) FROM events") == events)
@@ -128,7 +124,7 @@ struct RecipeScriptTests {
     func `Another file is refused`(_ text: String, _ sentence: String) async throws {
         let file = try TransferFile()
         defer { file.remove() }
-        // Bytes, not characters: those of gzip are no UTF-8.
+        // Bytes, because gzip is not UTF-8.
         let outcome = try await Self.convert(Data(text.unicodeScalars.map { UInt8($0.value) }), to: file)
         #expect(outcome.status == 1 && outcome.words.contains(sentence), "\(outcome.words)")
         #expect(file.text.isEmpty)
@@ -200,7 +196,6 @@ struct RecipeScriptTests {
         _ = try await database.registry.put(profile, for: phone, in: scope, by: "app", claimant: .subject("s", phone))
         let registration = TokenRegistration(token: .sample(1), observedAt: time)
         _ = try await database.registry.register(registration, in: .only(.device), of: phone, in: scope, by: "app")
-        // An export from before changes nothing either.
         for _ in 0..<2 {
             #expect(try await Self.tokens("u-2", database, scope).map(\.installation) == [phone])
             #expect(try await Self.tokens("u-1", database, scope).isEmpty)
@@ -221,16 +216,15 @@ struct RecipeScriptTests {
     }
 }
 
-/// A made-up export of OneSignal's.
 private enum OneSignalExport {
-    /// OneSignal's columns in its own order, those that a move needs among them.
+    /// OneSignal's columns in its order, including those that the migration needs.
     static let columns = [
         "id", "identifier", "session_count", "language", "timezone", "game_version", "device_os", "device_type",
         "device_model", "ad_id", "tags", "last_active", "playtime", "amount_spent", "created_at", "invalid_identifier",
         "badge_count", "external_user_id",
     ]
 
-    /// A device's row on two lines, whose other columns have what OneSignal's have: quotes, commas and a line break.
+    /// A device's row on two lines. Its other columns have quotes, commas and a line break, as OneSignal's do.
     static func row(
         _ number: Int,
         user: String,

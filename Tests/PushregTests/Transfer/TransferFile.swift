@@ -3,7 +3,6 @@ import RegistryCore
 import TestSupport
 import Testing
 
-/// A file that is exported to and imported from, in a directory of its own.
 struct TransferFile {
     let directory: String
     var path: String { directory + "/export.ndjson" }
@@ -20,7 +19,7 @@ struct TransferFile {
 
     func write(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
 
-    /// The lines that are records, sorted: an import that does many at once numbers rows in another order.
+    /// The records, sorted, because a parallel import numbers rows in another order.
     var records: [Substring] { text.split(separator: "\n").filter { $0.hasPrefix("{\"record\":") }.sorted() }
 
     static let scope = ["com.example.food", "sandbox"]

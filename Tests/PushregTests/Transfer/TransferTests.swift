@@ -6,7 +6,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// `pushreg import` takes in by the rules what `pushreg export` writes.
+/// `pushreg import` applies the rules to the records that `pushreg export` writes.
 @Suite(.timeLimit(.minutes(15))) struct TransferTests {
     @Test func `Every exported fact arrives`() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
@@ -19,10 +19,8 @@ import Testing
         #expect(first.records.count == 15, "\(first.text)")
         let loaded = try await first.load(into: target)
         #expect(loaded.status == 0 && loaded.words.contains("15 taken, 0 refused"), "\(loaded.words)")
-        // After it, the other registry exports the same.
         try await second.export(from: target)
         #expect(second.records == first.records)
-        // Once more, it changes nothing and leaves no event.
         let events = try await target.count("SELECT count(*) FROM events")
         #expect(try await first.load(into: target).status == 0)
         #expect(try await target.count("SELECT count(*) FROM events") == events)
@@ -78,7 +76,7 @@ import Testing
         defer { file.remove() }
         try file.write("")
         chmod(file.path, 0o644)
-        // One that is there is never overwritten, but gone on with.
+        // An existing file is never overwritten, only resumed.
         let refused = try await Program.run(["export"] + TransferFile.scope + ["-o", file.path] + database.flags)
         #expect(refused.status == 64)
         #expect(refused.words.contains("--resume"))
@@ -182,7 +180,6 @@ import Testing
         #expect(!(outcome.words + outcome.results).contains(secret))
         #expect(outcome.results.contains(#""taken":2"#))
         #expect(outcome.results.contains(#""faulty":10"#))
-        // Those between them are there.
         #expect(try await database.registry.activity(.sample("good"), in: scope)?.token != nil)
         #expect(try await database.registry.activity(.sample("last"), in: scope)?.installation != nil)
     }
@@ -222,7 +219,6 @@ import Testing
         #expect(shown.contains("Imported 1 record: 1 taken"), "\(shown)")
     }
 
-    /// The tokens of all kinds under an alias of the kind `testId`, or a `liveactivityId`.
     private static func tokens(_ value: String, _ database: TestDatabase) async throws -> Set<PushToken> {
         let scope = try await database.scope()
         var found: Set<PushToken> = []
@@ -239,7 +235,7 @@ import Testing
     }
 }
 
-/// All that an app may have come to: something of each kind that an export writes or leaves out.
+/// An app with a record of each kind that an export writes or omits.
 private enum Life {
     static func live(in registry: Registry, _ scope: Scope) async throws {
         try await activities(registry, scope)
@@ -262,9 +258,9 @@ private enum Life {
         }
         try await register("plain", 1, minutesAgo: 30, alias: "both")
         try await register("rotated", 2, minutesAgo: 30, alias: "rotated")
-        // The aliases stay those of before: two lines.
+        // The aliases stay unchanged: two lines.
         try await registry.registerSample("rotated", token: 3, minutesAgo: 20, in: scope)
-        // Counted from its receipt, to the microsecond.
+        // Counted from its receipt, with microseconds.
         _ = try await registry.register(
             .sample(token: .sample(4), aliases: [.sample("testId", "both")]),
             as: .sample("received"),
@@ -274,11 +270,10 @@ private enum Life {
         try await register("ended", 5, minutesAgo: 30)
         try await registry.end(.sample("ended"), reason: .dismissed, observedAt: .minutesAgo(5), in: scope, by: "test")
         try await registry.end(.sample("unknown"), reason: .ended, observedAt: .minutesAgo(5), in: scope, by: "test")
-        // It runs, and waits for another token.
+        // It runs and waits for another token.
         try await register("dead", 6, minutesAgo: 30, alias: "dead")
         let death = FeedbackReport(token: .sample(6), status: 410, reason: "Unregistered")
         _ = try await registry.apply([death], in: scope, by: "test")
-        // Left out.
         _ = try? await registry.register(
             .sample(token: .sample(7), observedAt: .minutesAgo(60), startedAt: .minutesAgo(500)),
             as: .sample("expired"),

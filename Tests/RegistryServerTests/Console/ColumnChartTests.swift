@@ -4,11 +4,9 @@ import Testing
 
 @testable import RegistryServer
 
-/// The charts of the overview, and what they say.
 @Suite struct ColumnChartTests {
     private struct NoLegend: Error {}
 
-    /// The end of an hour's window, on a whole minute.
     private static let end = Date(timeIntervalSince1970: 1_700_000_040)
 
     private static func statistics(_ change: (inout RegistryStatistics) -> Void) -> RegistryStatistics {
@@ -21,7 +19,7 @@ import Testing
         RegistryStatistics.Step(start: end.addingTimeInterval(-60 * minutesAgo), counts: counts)
     }
 
-    /// The chart's rows of figures: the column, and its counts.
+    /// The chart's table: the column and its counts.
     private static func figures(_ chart: ColumnChart) -> [String] {
         guard case .rows(let rows) = chart.fields["figures"] else { return [] }
         return rows.map { row in
@@ -48,8 +46,8 @@ import Testing
             $0.tokens = [RegistryStatistics.Tokens(kind: .update, count: 3, ages: [])]
         }
         let chart = try Self.chart("Live tokens", statistics)
-        // From 60 minutes ago on: the count of five minutes before the window, a gap, two counts of ten minutes each, one
-        // that found nothing, the last, and what there is now.
+        // From 60 minutes ago: the count from five minutes before the window, a gap, two counts of ten minutes each, an
+        // empty count, the last count, and the current value.
         let expected =
             (0...4).map { "\($0) 1 0 0 0" } + (10...11).map { "\($0) 8 2 0 0" } + (12...21).map { "\($0) 5 0 0 0" }
             + (55...59).map { "\($0) 2 0 0 0" } + ["60 3 0 0 0"]

@@ -4,11 +4,11 @@ import RegistryCore
 
 @testable import RegistryServer
 
-/// A browser without a screen: it keeps cookies, says where its forms come from, and follows no redirect by itself.
+/// A browser without a screen. It keeps cookies, sends `Sec-Fetch-Site`, and does not follow redirects.
 final class ConsoleBrowser {
     let server: LiveServer
     private(set) var cookies: [String: String] = [:]
-    /// The `Sec-Fetch-Site` that it sends with a form; nil for none.
+    /// The `Sec-Fetch-Site` of forms; nil omits it.
     var fetchSite: String? = "same-origin"
     var origin: String?
     var fields: HTTPFields = [:]
@@ -38,7 +38,7 @@ final class ConsoleBrowser {
         return try await post("/console/sign-in", fields)
     }
 
-    /// `…` stands for the pages of the app and environment.
+    /// `…` is replaced by the pages of the app and environment.
     func get(_ path: String, _ method: HTTPRequest.Method = .get) async throws -> Reply {
         try await send(method, path, nil, fields)
     }
@@ -76,7 +76,6 @@ extension Reply {
     var text: String { String(decoding: bytes, as: UTF8.self) }
     var formToken: String { text.firstMatch(of: /name="form" value="([0-9a-f]+)"/).map { String($0.1) } ?? "" }
 
-    /// The page's words, without its markup.
     var words: String {
         text.replacing(/<[^>]*>/, with: " ").replacing(/\s+/, with: " ")
             .replacingOccurrences(of: "&#39;", with: "'").replacingOccurrences(of: "&quot;", with: "\"")

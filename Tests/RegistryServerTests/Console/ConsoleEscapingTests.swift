@@ -6,9 +6,8 @@ import Testing
 
 @testable import RegistryServer
 
-/// Names that callers gave go into pages as text, whatever they are; of tokens only the fingerprints do.
 @Suite(.timeLimit(.minutes(2))) struct ConsoleEscapingTests {
-    /// The last has an accent upon its quotation mark: another character, and the end of an attribute all the same.
+    /// The last has an accent on its quotation mark: another character, but still the end of an attribute.
     private static let nasty = [
         "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='alert(1)", "{{formToken}}",
         "{{{bundleId}}}", "a&b;&lt;", "\u{202E}gnp", "\"\u{301} autofocus onfocus=alert(1) x=\"\u{301}",
@@ -51,7 +50,6 @@ import Testing
         }
     }
 
-    /// Checks that all markup of the page is ours: every tag, and every attribute of it, is one that we write.
     private static func checkMarkup(_ reply: Reply, _ path: String) {
         let allowed: Set<String> = [
             "a", "body", "button", "caption", "code", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
@@ -71,7 +69,7 @@ import Testing
         #expect(reply.text.components(separatedBy: "<script").count <= 2, "\(path)")
     }
 
-    /// The text between `<` and `>`, scalar by scalar as browsers read it, with nothing in place of quoted values.
+    /// The text between `<` and `>`, scalar by scalar as browsers read it, without quoted values.
     private static func tags(of text: String) -> [Substring.UnicodeScalarView] {
         var (tags, tag, isTag, isQuoted) = ([Substring.UnicodeScalarView](), "".unicodeScalars, false, false)
         for scalar in text.unicodeScalars {

@@ -9,7 +9,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The pages about lives that were played, and what they say.
 @Suite(.timeLimit(.minutes(2))) struct ConsolePageTests {
     private static func play(_ test: @Sendable (Life, ConsoleBrowser) async throws -> Void) async throws {
         try await Life.play { life in try await test(life, ConsoleBrowser(life.server)) }
@@ -168,7 +167,6 @@ import Testing
             let key = APIKey(random: .admin)
             let other = try await browser.get("…/search?q=\(key.text.revealed)")
             #expect(other.fields[.location]?.contains(key.secret.revealed) == false)
-            // Nor by way of the sign-in page, where the session has lapsed meanwhile.
             let stranger = try await ConsoleBrowser(life.server).get("…/search?q=\(token)")
             #expect(stranger.status == 303)
             #expect(stranger.fields[.location]?.contains("search") == true)
@@ -191,7 +189,7 @@ import Testing
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)
             let page = try await browser.get("…")
-            // The tests' Postgres gains its speed by what nobody else should do.
+            // The tests' Postgres has unsafe settings for speed.
             #expect(page.words.contains("One check needs attention."))
             #expect(page.words.contains("fsync = off"))
             #expect(page.words.matches(of: /Attention:/).count == 1)

@@ -7,9 +7,8 @@ import Testing
 
 @testable import RegistryServer
 
-/// Every role at every page of every app, and what every page says to browsers.
 @Suite(.timeLimit(.minutes(2))) struct ConsoleRightsTests {
-    /// The pages, spelled out a second time, with the roles that may see them. A route that is not here fails the test.
+    /// The roles of each page, written independently of the code. A route that is missing here fails the test.
     private static let table: [(String, [Role])] = [
         ("GET /console", [.auditor, .admin, .root]), ("GET /console/sign-in", []), ("POST /console/sign-in", []),
         ("POST /console/sign-in/provider", []), ("GET /console/sign-in/callback", []),
@@ -92,7 +91,6 @@ import Testing
             ]
             for path in paths {
                 let reply = try await browser.get(path)
-                // A user who is signed in already is led on, to a page.
                 if path == "/console/sign-in" {
                     #expect(reply.status == 303)
                     continue
@@ -109,7 +107,6 @@ import Testing
                 #expect(reply.fields[.cacheControl] == "no-store", "\(path)")
                 #expect(reply.fields[.contentType] == "text/html; charset=utf-8", "\(path)")
                 #expect(reply.text.hasPrefix("<!doctype html>"), "\(path)")
-                // Nothing of a page is a script or a style, and nothing comes from elsewhere.
                 #expect(!reply.text.contains(/<style|<script>|style="|\son[a-z]+="|https?:\/\//), "\(path)")
             }
         }

@@ -7,7 +7,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// Signing in, staying in and being put out.
 @Suite(.timeLimit(.minutes(2))) struct ConsoleSessionTests {
     private static let cookie = "pushreg-console"
 
@@ -78,7 +77,7 @@ import Testing
             let browser = ConsoleBrowser(server)
             try await browser.signIn(with: key)
             #expect(try await browser.get("…").status == 200)
-            // On another instance, which tells this one nothing.
+            // On another instance, without a notification to this one.
             let app = try #require(try await server.registry.app(BundleID("com.example.food")))
             _ = try await server.registry.revokeKey(key.key.id, ofApp: app.id, by: "test")
             clock.advance(by: .seconds(5))
@@ -90,7 +89,7 @@ import Testing
         let clock = ManualClock()
         try await Self.run(clock: clock) { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
-            // A user who goes on stays signed in, up to the longest time.
+            // An active user stays signed in, up to the maximum duration.
             for _ in 0..<19 {
                 clock.advance(by: .seconds(25 * 60))
                 #expect(try await browser.get("…").status == 200)
@@ -123,7 +122,7 @@ import Testing
             for time in ["9223372036854775807", "4294967295", "4294967296", "18446744073709551615"] {
                 forged.append([parts[0], parts[1], time, time, parts[4], parts[5]].joined(separator: "."))
             }
-            // Signed by a key's bearer for another key.
+            // Sealed with one key for another key.
             let session = ConsoleSession(of: admin.key.id.rawValue, at: Date())
             forged.append(session.sealed(by: try await server.key(.auditor).key.secretDigest))
             for text in forged {
@@ -171,7 +170,6 @@ import Testing
                 (browser.fetchSite, browser.origin) = (site, origin)
                 #expect(try await browser.post(path, ["form": form]).status == 404, "\(site ?? "-") \(origin ?? "-")")
             }
-            // Another session's form.
             let other = try await ConsoleBrowser.signedIn(server, as: .admin)
             #expect(try await other.post(path, ["form": form]).status == 403)
         }

@@ -9,9 +9,8 @@ import Testing
 
 @testable import RegistryServer
 
-/// For each way in which a token is not handed out, `audit/explain` and the console say so in one sentence.
+/// For each reason to withhold a token, `audit/explain` and the console state it in one sentence.
 @Suite(.timeLimit(.minutes(15))) struct TokenAvailabilityTests {
-    /// The purpose for which a token of `phone-1` is kept.
     enum Keeping: String, Sendable, CaseIterable {
         case activity, start, device
     }
@@ -19,25 +18,24 @@ import Testing
     private static let bearers = "…/audit/explain?kind=liveactivityId&value=\(Life.alias)"
     private static let page = "…/aliases/liveactivityId/\(Life.alias)"
 
-    /// How the sentence of a availability begins; nil where there is no such way.
+    /// The beginning of the sentence; nil if this kind cannot have this availability.
     private static func words(_ availability: TokenAvailability, _ keeping: Keeping) -> String? {
         switch availability {
         case .handedOut: "Senders get it."
-        // Only activities run and end.
         case .ended: keeping == .activity ? "The activity was ended at" : nil
         case .expired: keeping == .activity ? "The activity's lifetime ended at" : nil
         case .dismissed: keeping == .activity ? "The full state of its installation at" : nil
         case .noToken: keeping == .activity ? "It has no token yet" : nil
         case .channel: keeping == .activity ? "It has no token; the broadcast channel" : nil
         case .loggedOut: "Its installation logged out at"
-        // A start token may be many installations'.
+        // Several installations may share a start token.
         case .takenOver: keeping == .start ? nil : "Another activity or installation registered the token later at"
         // A device token wins over every other kind.
         case .kindConflict: keeping == .device ? nil : "The value was registered as a token of another kind at"
         case .unregistered: "APNs reported the token as dead at"
         case .quarantined: "A sender reported BadDeviceToken at"
         case .purged: "An admin purged registrations up to"
-        // An activity's token goes by the activity's end.
+        // An activity's token is deleted by the activity's end.
         case .deleted: keeping == .activity ? nil : "The app deleted it at"
         }
     }
@@ -63,7 +61,7 @@ import Testing
             let said = availability == .handedOut ? "handed out Senders get it." : sentence
             let page = try await browser.get(Self.page)
             #expect(page.words.contains(said), "\(said) in \(page.words)")
-            // The channel is an alias's, and the page of an activity is about no alias.
+            // The channel belongs to an alias, and the page of an activity does not show aliases.
             guard availability != .channel else { return }
             let own = try await browser.get(keeping == .activity ? "…/activities/a-1" : Self.installation())
             #expect(own.words.contains(said), "\(said) in \(own.words)")
@@ -84,7 +82,6 @@ import Testing
         return "…/installations/\(hash)"
     }
 
-    /// How the sentence of a note begins; each note there is has its words.
     private static func words(_ note: AliasExplanation.Note) -> String {
         switch note {
         case .erased: "All data about the alias until"
@@ -126,7 +123,6 @@ import Testing
         try await Life.play { life in
             try await life.register(1, observed: 5)
             try await life.register(2, observed: 3)
-            // It comes late, and changes nothing.
             #expect(try await life.register(1, observed: 4).problem == "superseded")
             let browser = ConsoleBrowser(life.server)
             let old = Hexadecimal.encode(Array(SHA256.hash(data: PushToken.sample(1).bytes).prefix(4)))
@@ -137,7 +133,6 @@ import Testing
     }
 }
 
-/// Brings the token of `phone-1` that the alias finds into the state of which a availability is.
 private struct Provocation {
     let life: Life
     let database: TestDatabase
@@ -170,7 +165,7 @@ private struct Provocation {
             guard availability == .channel else { return }
             _ = try await server.call(.put, "…/aliases/liveactivityId/\(Life.alias)/channel", channel)
         case .loggedOut:
-            // An activity becomes known after the log-out, so nobody wrote down that it ended.
+            // The activity becomes known after the log-out, so its end is not recorded.
             if keeping != .activity { try await register() }
             let time = RFC3339.format(.minutesAgo(4))
             _ = try await server.call(.delete, "…/installations/phone-1?observedAt=\(time)")
@@ -215,7 +210,7 @@ private struct Provocation {
     private func takeOver() async throws {
         if keeping == .activity { try await life.register(1, of: "a-2", on: "phone-2", observed: 1) }
         if keeping == .device { try await put("…/installations/phone-2/device-token", minutes: 1) }
-        // The other one bears the alias, too, and comes after.
+        // The other activity has the same alias and is later.
         if keeping == .activity { try await life.end("a-2", observed: 0.5) }
     }
 

@@ -5,9 +5,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// The documentation at `/docs`: its pages are whole, lead somewhere, load nothing from elsewhere and leave nothing out.
 @Suite(.timeLimit(.minutes(15))) struct DocsTests {
-    /// All pages, as callers without a key get them.
     private static func pages(_ server: LiveServer) async throws -> [String: Reply] {
         var pages: [String: Reply] = [:]
         for path in DocsSite.pages.keys { pages[path] = try await server.call(.get, path, nil, [:]) }
@@ -42,7 +40,7 @@ import Testing
             for (path, scan) in pages {
                 for address in scan.addresses {
                     if address.hasPrefix("http") {
-                        // Nothing is loaded from there; it is only led to.
+                        // Links may lead there, but no page loads anything from there.
                         let loads = scan.elements.filter { $0.name != "a" }.flatMap(\.attributes.values)
                         #expect(!loads.contains(address), "\(path) loads \(address)")
                         continue
@@ -99,7 +97,6 @@ import Testing
             guard let code = Problem.Code(rawValue: String(entry.prefix { $0 != "\"" })) else { continue }
             let words = entry.components(separatedBy: "</h3>").last?.trimmingCharacters(in: .newlines) ?? ""
             #expect(words.hasPrefix("<p>\(code.status), &quot;\(HTML.escape(code.title))&quot;. "), "\(code)")
-            // The text says what it is, and what to do.
             #expect(words.count > 120, "\(code)")
         }
     }
@@ -112,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `Files of pages are cached forever, and missing pages say so`() async throws {
+    @Test func `Files of pages are cached forever, and missing pages get a 404 page`() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let style = try await server.call(.get, DocsSite.assets.address + "/docs.css", nil, [:])
             #expect(style.status == 200)

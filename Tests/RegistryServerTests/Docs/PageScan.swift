@@ -1,4 +1,4 @@
-/// The elements of a page of HTML, read strictly: people who write pages by hand close what they open.
+/// The elements of an HTML page. Strict: every element must be closed.
 struct PageScan {
     struct Element {
         let name: String

@@ -2,7 +2,6 @@ import Foundation
 import Testing
 import WebAssets
 
-/// The files that browsers are sent are those of the folders, none forgotten and none out of date.
 @Suite struct WebAssetsTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../Sources/WebAssets").standardizedFileURL

@@ -4,10 +4,8 @@ import Foundation
 import RegistryCore
 import Testing
 
-/// A bearer text that must let nobody in.
 struct Forgery: Sendable, CustomTestStringConvertible {
     let name: String
-    /// Makes it; the time is that of the service.
     let make: @Sendable (TestIssuer, Date) -> String
 
     init(_ name: String, _ make: @escaping @Sendable (TestIssuer, Date) -> String) {
@@ -32,14 +30,13 @@ extension Forgery {
         Forgery(name) { $0.token(claims: claims, at: $1) }
     }
 
-    /// Exp or nbf some seconds from now.
     private static func time(_ claim: String, in seconds: Int64) -> Forgery {
         Forgery("\(claim) in \(seconds) s") { issuer, now in
             issuer.token(claims: JSONObject([(claim, .integer(Int64(now.timeIntervalSince1970) + seconds))]), at: now)
         }
     }
 
-    /// A sound token, cut and sewn together again.
+    /// A valid token with rearranged parts.
     private static func sewn(_ name: String, _ sew: @escaping @Sendable ([String]) -> String) -> Forgery {
         Forgery(name) { sew($0.token(at: $1).components(separatedBy: ".")) }
     }

@@ -6,7 +6,6 @@ import Testing
 @testable import RegistryServer
 
 @Suite struct IssuerKeysTests {
-    /// A source of keys that can be down, and counts who asks.
     private final class Source: Sendable {
         private let state = Mutex<(keys: JSONValue?, count: Int)>((nil, 0))
 
@@ -24,7 +23,6 @@ import Testing
         }
     }
 
-    /// An app whose issuer is such a source.
     private struct Setting: Sendable {
         let clock = ManualClock()
         let source: Source
@@ -42,7 +40,7 @@ import Testing
             app = .sample(jwt: settings)
         }
 
-        /// The code with which a token is refused; nil when it is taken.
+        /// The code of a refused token; nil for an accepted one.
         func refusal(of issuer: TestIssuer = .honest, _ key: TestIssuer.Key = .ec, kid: JSONValue? = nil) async
             -> Problem.Code?
         {
@@ -65,7 +63,6 @@ import Testing
             #expect(await setting.refusal(of: .stranger) == .unauthenticated)
             #expect(await setting.refusal(kid: "unknown") == .unauthenticated)
         }
-        // It was asked all along, and no more than once a minute.
         #expect((50...61).contains(setting.source.count))
         setting.source.serve(TestIssuer.stranger.keySet)
         setting.clock.advance(by: .seconds(60))
@@ -107,7 +104,7 @@ import Testing
         #expect(await setting.refusal() == nil)
         setting.source.serve(TestIssuer.stranger.keySet)
         setting.clock.advance(by: IssuerKeys.maximumAge)
-        // The first token after that starts the fetch and need not wait for it.
+        // The first token after that starts the fetch and does not wait for it.
         _ = await setting.refusal()
         while setting.source.count < 2 { await Task.yield() }
         while await setting.refusal() == nil { await Task.yield() }

@@ -25,7 +25,7 @@ import Testing
         #expect(problem?.detail.contains(text) == false)
     }
 
-    /// The control: what differs from the forgeries by no more than it must is taken.
+    /// The valid counterparts of the forgeries.
     @Test(arguments: TestIssuer.Key.allCases) func `Valid JWTs are accepted`(_ key: TestIssuer.Key) async throws {
         let issuer = TestIssuer.honest
         let second = Int64(Self.now.timeIntervalSince1970)
@@ -60,7 +60,7 @@ import Testing
         }
         for strangers in [1, 3] {
             #expect(try await verify(strangers: strangers, kid: .null).subject == "u-1")
-            // Keys without a kid fit any.
+            // Keys without a kid match any.
             #expect(try await verify(strangers: strangers, kid: "other", ["kid": .null]).subject == "u-1")
         }
         await #expect(throws: Problem.self) { try await verify(strangers: 4, kid: .null) }
@@ -135,7 +135,7 @@ import Testing
         func modulus(_ bytes: Int) -> [UInt8] { [UInt8](repeating: 0xAB, count: bytes) }
         for bytes in [128, 255, 513, 1024] { #expect(await !isKey(modulus(bytes))) }
         for bytes in [256, 384, 512] { #expect(await isKey(modulus(bytes))) }
-        // Zeros before a number make it no longer, and 4097 bits are too many.
+        // Leading zeros do not count; 4097 bits are too many.
         #expect(await isKey([0] + modulus(512)))
         #expect(await !isKey([1] + modulus(512)))
         #expect(await VerificationKey(TestIssuer.honest.publicKey(.rsa)) != nil)

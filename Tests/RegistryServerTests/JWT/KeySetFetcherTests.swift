@@ -5,7 +5,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// Keys of an issuer who does not answer as issuers do.
 @Suite(.timeLimit(.minutes(1))) struct KeySetFetcherTests {
     @Test func `A host is judged in lower case and looked up as spelled`() throws {
         #expect(try KeySetURL("https://Keys.Example.com/jwks", allowsInternal: false).host == "Keys.Example.com")
@@ -29,7 +28,7 @@ import Testing
     }
 }
 
-/// Answers with a head at once, and with a space of the body every few milliseconds for good.
+/// Sends a header at once, and then a space of the body every few milliseconds forever.
 private final class SlowIssuer: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -4,15 +4,14 @@ import Testing
 
 @testable import RegistryServer
 
-/// Tokens and key sets of identity providers, with the settings that the guide gives for each.
 @Suite struct ProviderTests {
     private static let now = Date()
 
     struct Provider: Sendable, CustomTestStringConvertible {
         let name: String
-        /// The members of `jwt` that the guide names.
+        /// The members of `jwt` in the guide.
         let settings: JSONObject
-        /// The members of the token's header and claims, and of the key, besides those that all have.
+        /// The members of header, claims and key that differ from the usual ones.
         let header: JSONObject
         let claims: JSONObject
         var key: JSONObject = ["use": "sig", "alg": "RS256"]
@@ -146,7 +145,7 @@ import Testing
     private static func token(_ provider: Provider, _ more: JSONObject = [:]) -> String {
         let issuer = provider.settings["issuer"] ?? .null
         let claims = provider.claims.overlaid(by: more)
-        // Only Apple's and few others' tokens have nbf.
+        // Most tokens have no nbf; those from Apple and a few others do.
         let usual: JSONObject = ["iss": issuer, "aud": .null, "nbf": .null]
         return TestIssuer.honest.token(
             provider.algorithm,
@@ -192,7 +191,7 @@ import Testing
             guard let name = provider.settings[claim]?.string else { continue }
             #expect(row.contains("`\(claim)` `\(name)`"))
         }
-        // The end of the URL, because the guide has other names in its midst.
+        // The end of the URL, because the guide uses another name inside it.
         let end = try #require(
             provider.settings["jwksUrl"]?.string?.split(separator: "/").suffix(2).joined(separator: "/")
         )

@@ -9,7 +9,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// Signed-in users over HTTP, with an issuer that is a web server of its own.
 @Suite(.timeLimit(.minutes(15))) struct SignedInUserTests {
     private static let food = "/v1/apps/com.example.food"
 
@@ -31,7 +30,6 @@ import Testing
             let path = "…/aliases/userId/u-1/activities"
             #expect(try await server.call(.get, path, nil, user).problem == "forbidden")
             #expect(try await server.call(.get, path, nil, sender.fields)["activities"].all("activityId") == ["a"])
-            // A token names no app: where it is not the path's issuer who made it, it is nobody's.
             for elsewhere in ["/v1/apps", "/v1/apps/com.example.none/sandbox/activities", "/readyz?verbose"] {
                 let method: HTTPRequest.Method = elsewhere.hasSuffix("activities") ? .post : .get
                 #expect(try await server.call(method, elsewhere, nil, user).problem == "unauthenticated")
@@ -48,7 +46,7 @@ import Testing
                 settings["audience"] = audience
                 let body: JSONValue = ["jwt": .object(settings)]
                 #expect(try await server.call(.put, Self.food, body, admin.fields).status == 200)
-                // Somebody else's call has the app known again before the user comes.
+                // Another caller refreshes the app's cache entry before the user's call.
                 let path = "…/aliases/orderId/o/activities"
                 #expect(try await server.call(.get, path, nil, admin.fields).status == 200)
             }
@@ -56,7 +54,7 @@ import Testing
                 try await server.call(.put, "…/activities/a", ["token": .token(1)], user).status
             }
             try await set([.string(TestIssuer.audience)])
-            // By the second the caches know them.
+            // The second call is answered from the caches.
             #expect(try await [status(), status(), status()] == [201, 200, 200])
             try await set(["another"])
             #expect(try await [status(), status()] == [401, 401])
@@ -180,7 +178,6 @@ import Testing
             let url = "https://login.example.com/keys"
             #expect(try await server.call(.put, Self.food, settings(url), admin.fields).problem == "forbidden")
             #expect(try await server.call(.put, Self.food, settings(url), root.fields).status == 200)
-            // An admin may send back what stands there already.
             let same = settings(url, audience: "b")
             #expect(try await server.call(.put, Self.food, same, admin.fields).status == 200)
             #expect(try await server.call(.put, Self.food, settings(url + "2"), admin.fields).problem == "forbidden")
@@ -210,7 +207,7 @@ import Testing
                 return try await server.call(.put, Self.food, body).problem
             }
             #expect(try await problem() == "invalid-request /jwt/jwks/keys")
-            // Issuers' sets contain keys for other uses.
+            // Issuers' key sets contain keys for other uses.
             let rsa = TestIssuer.honest.publicKey(.rsa)
             let encryption = rsa.overlaid(by: ["use": "enc", "alg": "RSA-OAEP"])
             let others: [JSONObject] = [
@@ -228,7 +225,6 @@ import Testing
     }
 }
 
-/// An issuer's web server.
 final class KeyServer: Sendable {
     enum Answer: Sendable {
         case keys
@@ -242,7 +238,7 @@ final class KeyServer: Sendable {
     let redirected = Mutex(0)
 
     func run(_ body: @Sendable (Int) async throws -> Void) async throws {
-        // By a name, whose address the service looks up; it takes the first.
+        // A name that the service resolves; it uses the first address.
         let configuration = ServerConfiguration(host: "localhost", port: 0)
         try await Listener.run(
             configuration,

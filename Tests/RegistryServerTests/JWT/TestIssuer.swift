@@ -3,7 +3,7 @@ import CryptoExtras
 import Foundation
 import RegistryCore
 
-/// An issuer of JWTs with keys of its own, which also signs what no honest one would.
+/// An issuer of JWTs with its own keys, which also signs invalid tokens.
 struct TestIssuer: Sendable {
     enum Key: String, Sendable, CaseIterable {
         case rsa
@@ -22,7 +22,7 @@ struct TestIssuer: Sendable {
     static let name = "https://login.example.com"
     static let audience = "food"
 
-    /// The honest one, and one with the same names and other keys.
+    /// The trusted issuer, and an impostor with the same names and other keys.
     static let honest = TestIssuer()
     static let stranger = TestIssuer()
     let rsa: _RSA.Signing.PrivateKey
@@ -52,12 +52,11 @@ struct TestIssuer: Sendable {
         }
     }
 
-    /// The setting `jwt` of an app that trusts this issuer.
     var settings: JSONObject {
         ["issuer": .string(Self.name), "audience": [.string(Self.audience), "drink"], "jwks": keySet]
     }
 
-    /// A sound token, except for what is given; null takes a member away.
+    /// A valid token with these changes; null removes a member.
     func token(_ key: Key = .ec, header: JSONObject = [:], claims: JSONObject = [:], at now: Date) -> String {
         let sound: JSONObject = ["alg": .string(key.algorithm), "kid": .string(key.rawValue), "typ": "JWT"]
         let second = Int64(now.timeIntervalSince1970)
@@ -68,7 +67,6 @@ struct TestIssuer: Sendable {
         return signed(key, .object(sound.overlaid(by: header)), .object(usual.overlaid(by: claims)))
     }
 
-    /// Any header and payload, signed.
     func signed(_ key: Key, _ header: JSONValue, _ payload: JSONValue) -> String {
         signed(key, "\(Self.base64URL(header.jsonBytes)).\(Self.base64URL(payload.jsonBytes))")
     }
@@ -91,7 +89,6 @@ struct TestIssuer: Sendable {
 }
 
 extension JSONObject {
-    /// The same with other members in place of its own; null takes one away.
     func overlaid(by others: JSONObject) -> JSONObject {
         var all = self
         for member in others { all[member.key] = member.value.isNull ? nil : member.value }

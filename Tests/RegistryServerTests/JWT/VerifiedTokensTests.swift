@@ -5,7 +5,6 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(5))) struct VerifiedTokensTests {
-    /// An app, its issuer's keys behind a URL, and a token that was verified by them.
     private struct Setting: Sendable {
         let clock = ManualClock()
         let verifier: JWTVerifier
@@ -57,7 +56,7 @@ import Testing
         #expect(setting.knownUser(app) == user)
         setting.clock.advance(by: .seconds(1))
         #expect(setting.knownUser(app) == nil)
-        // It is known to be no guess until it is refused.
+        // It counts as valid until it is refused.
         #expect(setting.verifier.wasValid(setting.name(app)))
         let problem = await #expect(throws: Problem.self) { try await setting.verify(app) }
         #expect(problem?.code == .unauthenticated)
@@ -81,7 +80,7 @@ import Testing
         #expect(setting.knownUser(app) != nil)
         setting.clock.advance(by: .seconds(1))
         #expect(setting.knownUser(app) == nil)
-        // Verified by the old keys while the new ones come, and then by those.
+        // The old keys verify it while the new ones load.
         while setting.knownUser(app) == nil {
             try await setting.verify(app)
             await Task.yield()

@@ -6,9 +6,8 @@ import Testing
 
 @testable import RegistryServer
 
-/// The port for those who run the service.
 @Suite(.timeLimit(.minutes(15))) struct AdminPortTests {
-    /// Runs the service with an admin port; the second server is that port.
+    /// Runs the service; the second server is its admin port.
     private static func run(_ test: @Sendable (LiveServer, LiveServer) async throws -> Void) async throws {
         let (database, _) = try await TestDatabase.withScope()
         var configuration = ServerConfiguration(port: 0)
@@ -38,7 +37,7 @@ import Testing
             #expect(verbose["checks"]["postgres"]?["status"] == "ok")
             let told = try await admin.measurements()
             #expect(told[#"pushreg_build_info{version="1.2.3",schema="\#(SchemaMigrator.currentVersion)"}"#] == 1)
-            // The metrics are those of the same service, not of the port alone.
+            // The metrics include the service's main port.
             let refused = #"pushreg_http_requests_total{method="GET",route="/metrics",status="4xx"}"#
             #expect(told[refused] == 1)
         }

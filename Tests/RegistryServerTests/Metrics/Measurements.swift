@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The values of `/metrics` at one moment, by series, such as `pushreg_sweep_rows_total{task="expiry"}`.
+/// The values of `/metrics` at one time, by series, such as `pushreg_sweep_rows_total{task="expiry"}`.
 struct Measurements {
     let text: String
     private let values: [String: Double]
@@ -15,7 +15,7 @@ struct Measurements {
         )
     }
 
-    /// The value of a series; zero where it is not told.
+    /// The value of a series; zero if it is missing.
     subscript(_ series: String) -> Double { values[series] ?? 0 }
 }
 

@@ -8,13 +8,11 @@ import Testing
 
 @testable import RegistryServer
 
-/// The metrics that `/metrics` tells, and to whom.
 @Suite(.timeLimit(.minutes(15))) struct MetricsTests {
     private static let registering = #"method="PUT",route="/v1/apps/{bundleId}/{environment}/activities/{activityId}""#
     private static let resolving =
         #"method="GET",route="/v1/apps/{bundleId}/{environment}/aliases/{kind}/{value}/activities""#
 
-    /// Runs the service with its sweeper, which sweeps when it is told to.
     private static func run(_ test: @Sendable (LiveServer, Sweeper, TestDatabase) async throws -> Void) async throws {
         let (database, _) = try await TestDatabase.withScope()
         let registry = database.registry
@@ -31,7 +29,8 @@ import Testing
         try await LiveServer.run(responder, settings) { try await test($0, sweeper, database) }
     }
 
-    /// Register, rotate, refresh, a late one, resolve, 410, end, too late; and another activity that expires.
+    /// Registers, rotates, refreshes, sends a late token, resolves, reports a 410, ends, and registers too late.
+    /// Another activity expires.
     private static func live(_ server: LiveServer) async throws {
         func put(_ id: String, _ token: Int, minutesAgo: Double) async throws -> Int {
             let body: JSONValue = [
@@ -59,7 +58,7 @@ import Testing
         #expect(try await server.call(.get, "/nothing-here").status == 404)
     }
 
-    @Test func `Counters follow a life`() async throws {
+    @Test func `Counters follow the calls about an activity`() async throws {
         try await Self.run { (server: LiveServer, sweeper: Sweeper, database: TestDatabase) async throws in
             let before = try await server.measurements()
             try await Self.live(server)
@@ -144,7 +143,7 @@ import Testing
         try await Self.run { (server: LiveServer, _: Sweeper, _: TestDatabase) async throws in
             try await Self.live(server)
             let text = try await server.measurements().text
-            // No guard has tripped and no gorush has posted, and then there are no such series.
+            // These series appear only after a tripped guard or a gorush post.
             for metric in Metric.allCases where ![.guardTrips, .ignoredGorushPosts].contains(metric) {
                 #expect(text.contains("# TYPE \(metric.rawValue) \(metric.type)\n"), "\(metric)")
             }
@@ -170,13 +169,11 @@ import Testing
         _ = try await database.scope()
         #expect(try await cache.value().eventsWritten == 0)
         clock.advance(by: .seconds(30))
-        // One in each of its scopes.
         #expect(try await cache.value().eventsWritten == 2)
     }
 }
 
 extension TestDatabase {
-    /// Lets an activity be as old as one that expired an hour ago.
     fileprivate func expireActivity(_ id: String) async throws {
         try await pool.withSession { session in
             _ = try session.execute(

@@ -4,7 +4,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The text format, and the histograms in it.
 @Suite struct MetricsTextTests {
     @Test func `A histogram is written with its upper bounds`() {
         let histogram = Histogram(bounds: [0.5, 1, 2])

@@ -4,7 +4,6 @@ import Testing
 
 @testable import RegistryServer
 
-/// The alerts, the dashboard and the runbook speak of the metrics that there are.
 @Suite struct MonitoringFilesTests {
     private static func text(_ path: String) throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..")
@@ -18,7 +17,7 @@ import Testing
         "Sources/WebAssets/Documentation.docc/StatesOfAnActivity.md",
     ]
 
-    /// The names of metrics that a text speaks of, without what histograms add to theirs.
+    /// The metrics in a text, without the suffixes of histograms.
     private static func names(in text: String) -> Set<String> {
         let histograms = Metric.allCases.filter { $0.type == "histogram" }.map(\.rawValue)
         return Set(
