@@ -8,6 +8,8 @@ package struct Lease: Sendable, Hashable {
     /// The caller's name of the plan. Repeating it returns the same lease.
     package let planID: UTF8Text?
     package let attributesType: AttributesType
+    /// The running activity that the new one replaces; nil if none ran.
+    package var replaces: ActivityID?
     package let leasedAt: Timestamp
     package var leasedUntil: Timestamp
     /// The last starts, at most ``mostAttempts``, including this one. A released lease does not count as an attempt.
@@ -54,15 +56,18 @@ package struct Lease: Sendable, Hashable {
         self.attempts = attempts
     }
 
-    /// Attempts carry over from the former lease unless a registration answered it.
+    /// Takes the lease for a plan. The attempts of a lease that no registration has answered count on. Three leases of a renewal fit
+    /// into the time before the end of the replaced activity.
     init(
         for plan: PlanRequest,
         on installation: InstallationHash,
         after former: Lease?,
         isAnswered: Bool,
+        replacing replaced: ActivityID?,
         id: LeaseID,
         at now: Timestamp
     ) {
+        let third = max(PlanRequest.shortestLease, (plan.renewBefore ?? .zero) / 3)
         let earlier = isAnswered ? [] : former?.attempts ?? []
         self.init(
             installation: installation,
@@ -71,14 +76,20 @@ package struct Lease: Sendable, Hashable {
             planID: plan.planID,
             attributesType: plan.attributesType,
             leasedAt: now,
-            leasedUntil: now + plan.lease,
+            leasedUntil: now + (replaced == nil ? plan.lease : min(plan.lease, third)),
             attempts: (earlier + [now]).suffix(Self.mostAttempts)
         )
+        replaces = replaced
         handle = former?.handle
     }
 
-    /// An activity registered after the lease was taken shows that the start worked; earlier attempts no longer count.
-    func isAnswered(by registeredAt: Timestamp?) -> Bool { registeredAt.map { $0 > leasedAt } ?? false }
+    /// Whether an activity was registered after the lease was taken. The start worked, so earlier attempts no longer count.
+    ///
+    /// - Parameter newestAt: when the newest activity became known. Only that answers a renewal, because the replaced activity
+    ///   registers tokens until its end.
+    func isAnswered(by registeredAt: Timestamp?, newestAt: Timestamp?) -> Bool {
+        (replaces == nil ? registeredAt : newestAt).map { $0 > leasedAt } ?? false
+    }
 
     func isActive(at now: Timestamp) -> Bool { leasedUntil > now && failure == nil && releasedAt == nil }
 
@@ -111,9 +122,13 @@ package struct Lease: Sendable, Hashable {
         return true
     }
 
-    /// - Parameter registeredAt: the last registration of an activity with the alias on the installation.
-    package func state(registeredAt: Timestamp?, at now: Timestamp) -> ExplainedLease.State {
-        if isAnswered(by: registeredAt) { return .registered }
+    /// The present state of the lease, for the audit.
+    ///
+    /// - Parameters:
+    ///   - registeredAt: the last registration of an activity with the alias on the installation.
+    ///   - newestAt: when the newest of them became known.
+    package func state(registeredAt: Timestamp?, newestAt: Timestamp?, at now: Timestamp) -> ExplainedLease.State {
+        if isAnswered(by: registeredAt, newestAt: newestAt) { return .registered }
         if releasedAt != nil { return .released }
         if failure != nil { return .failed }
         return leasedUntil > now ? .live : .expired

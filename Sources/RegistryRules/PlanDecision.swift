@@ -3,9 +3,15 @@ import RegistryCore
 /// The facts about an installation that decide a sender's plan, apart from the lease.
 package struct PlanFacts: Sendable, Hashable {
     package let installation: InstallationHash
+    /// The running activity with the plan's alias; if several run, the one to decide about.
     package var running: RunningActivity?
+    /// A newer one that runs as well.
+    package var newer: RunningActivity?
     /// The last registration of an activity with the alias.
     package var registeredAt: Timestamp?
+    /// When the newest activity with the alias became known.
+    package var newestAt: Timestamp?
+    /// The user dismissed the newest activity with the alias.
     package var wasDismissed = false
     package var startToken: StartToken?
     package var deviceToken: PushToken?
@@ -24,24 +30,47 @@ package struct PlanFacts: Sendable, Hashable {
         package let deliverable: ResolvedActivity?
         package let hasToken: Bool
         package let createdAt: Timestamp
+        /// Greater for one that became known later.
+        package let key: Int64
 
-        package init(deliverable: ResolvedActivity?, hasToken: Bool, createdAt: Timestamp) {
+        package init(deliverable: ResolvedActivity?, hasToken: Bool, createdAt: Timestamp, key: Int64 = 0) {
             self.deliverable = deliverable
             self.hasToken = hasToken
             self.createdAt = createdAt
+            self.key = key
         }
     }
 
     package init(installation: InstallationHash) { self.installation = installation }
+
+    /// The facts for another activity of the phone than the newest; nil if it ended meanwhile.
+    package func about(_ older: RunningActivity) -> PlanFacts? {
+        guard let running, running.key >= older.key else { return nil }
+        var facts = self
+        (facts.running, facts.newer) = (older, running.key > older.key ? running : nil)
+        return facts
+    }
 }
 
 package enum PlanDecision: Sendable, Hashable {
-    case update(ResolvedActivity)
+    /// A later plan may renew the activity.
+    case update(ResolvedActivity, retryAt: Timestamp? = nil)
     case wait(PlanReason, until: Timestamp)
-    /// The lease is to be written as given.
-    case start(PushToken, Lease)
+    /// The lease is as it is to be written.
+    case start(PushToken, Lease, replaces: ResolvedActivity? = nil)
+    case end(ResolvedActivity)
     case alert(PlanReason, PushToken?)
     case none(PlanReason)
+
+    /// The lease to take.
+    package var lease: Lease? {
+        if case .start(_, let lease, _) = self { lease } else { nil }
+    }
+
+    /// Whether the activity is to be renewed.
+    package func isDue(at now: Timestamp) -> Bool {
+        if case .update(_, let renewal?) = self { renewal <= now } else { false }
+    }
 }
 
 extension PlanRequest {
@@ -55,12 +84,63 @@ extension PlanRequest {
     ) -> PlanDecision {
         // 1. An activity with the alias runs.
         if let activity = phone.running {
-            return activity.decide(deviceToken: phone.deviceToken, hasChannel: hasChannel, at: now)
+            let decision = decide(activity, deviceToken: phone.deviceToken, hasChannel: hasChannel, at: now)
+            guard case .update(let old, let renewal?) = decision, renewal <= now else { return decision }
+            return renew(old, on: phone, lease, newID: newID(), at: now)
         }
+        return start(on: phone, lease, newID: newID(), at: now)
+    }
+
+    /// Decides what to push to a running activity. The time of its renewal may be over.
+    package func decide(
+        _ activity: PlanFacts.RunningActivity,
+        deviceToken: PushToken?,
+        hasChannel: Bool,
+        at now: Timestamp
+    ) -> PlanDecision {
+        if let running = activity.deliverable { return .update(running, retryAt: renewalTime(of: running)) }
+        if !activity.hasToken, hasChannel { return .none(.channel) }
+        let end = activity.createdAt + PlanFacts.RunningActivity.patience
+        return end > now ? .wait(.tokenPending, until: end) : .alert(.noUpdateToken, deviceToken)
+    }
+
+    /// Nil if the activity is not renewed: the plan does not ask for it, its phone is unknown, or it has another type.
+    private func renewalTime(of activity: ResolvedActivity) -> Timestamp? {
+        let type = activity.facts.attributesType ?? attributesType
+        guard let renewBefore, activity.installation != nil, type == attributesType else { return nil }
+        return Timestamp(activity.expiresAt) - renewBefore
+    }
+
+    /// Replaces an activity that ends soon by a new one. It is updated until the new one has a token.
+    private func renew(
+        _ old: ResolvedActivity,
+        on phone: PlanFacts,
+        _ lease: Lease?,
+        newID: @autoclosure () -> LeaseID,
+        at now: Timestamp
+    ) -> PlanDecision {
+        if let newer = phone.newer {
+            return newer.deliverable != nil && lease?.replaces == old.activityID ? .end(old) : .update(old)
+        }
+        switch start(on: phone, lease, replacing: old, newID: newID(), at: now) {
+        case .wait(_, let time): return .update(old, retryAt: time)
+        case .start(let token, let lease, _): return .start(token, lease, replaces: old)
+        default: return .update(old)
+        }
+    }
+
+    /// The rules for a new activity.
+    private func start(
+        on phone: PlanFacts,
+        _ lease: Lease?,
+        replacing old: ResolvedActivity? = nil,
+        newID: @autoclosure () -> LeaseID,
+        at now: Timestamp
+    ) -> PlanDecision {
         // 2. The user dismissed it.
         if phone.wasDismissed, !restartsDismissed { return .alert(.dismissed, phone.deviceToken) }
         // 3. A lease is active. A registration frees it, and the same plan gets it again.
-        let isAnswered = lease?.isAnswered(by: phone.registeredAt) ?? false
+        let isAnswered = lease?.isAnswered(by: phone.registeredAt, newestAt: phone.newestAt) ?? false
         let open = isAnswered ? nil : lease
         let active = open.flatMap { $0.isActive(at: now) ? $0 : nil }
         if let active, !active.belongs(to: planID) { return .wait(.leased, until: active.leasedUntil) }
@@ -71,12 +151,16 @@ extension PlanRequest {
         }
         // 5. The start token is usable.
         if let token = phone.startToken, let confirmedAt = token.confirmedAt, confirmedAt > now - maxStartTokenAge {
-            if let active { return .start(token.token, active) }
+            if var active {
+                active.replaces = old?.activityID ?? active.replaces
+                return .start(token.token, active)
+            }
             let taken = Lease(
                 for: self,
                 on: phone.installation,
                 after: lease,
                 isAnswered: isAnswered,
+                replacing: old?.activityID,
                 id: newID(),
                 at: now
             )
@@ -89,12 +173,6 @@ extension PlanRequest {
 }
 
 extension PlanFacts.RunningActivity {
-    private static let patience = Duration.seconds(60)
-
-    package func decide(deviceToken: PushToken?, hasChannel: Bool, at now: Timestamp) -> PlanDecision {
-        if let deliverable { return .update(deliverable) }
-        if !hasToken, hasChannel { return .none(.channel) }
-        let end = createdAt + Self.patience
-        return end > now ? .wait(.tokenPending, until: end) : .alert(.noUpdateToken, deviceToken)
-    }
+    /// The time in which the first token is waited for.
+    fileprivate static let patience = Duration.seconds(60)
 }

@@ -57,16 +57,19 @@ struct LeaseTests {
     }
 
     @Test func `The audit shows the outcome of a lease`() {
+        func state(_ lease: Lease, _ registeredAt: Timestamp?, at now: Timestamp) -> ExplainedLease.State {
+            lease.state(registeredAt: registeredAt, newestAt: nil, at: now)
+        }
         let now = Story.minute(60)
         let (lease, failed) = (PlanDecisionTests.lease(), PlanDecisionTests.failedLease(attempts: [50]))
         var released = lease
         _ = released.release(at: now)
-        #expect(lease.state(registeredAt: nil, at: now) == .live)
-        #expect(lease.state(registeredAt: nil, at: Story.minute(110)) == .expired)
-        #expect(failed.state(registeredAt: Story.minute(50), at: now) == .failed)
-        #expect(released.state(registeredAt: nil, at: now) == .released)
+        #expect(state(lease, nil, at: now) == .live)
+        #expect(state(lease, nil, at: Story.minute(110)) == .expired)
+        #expect(state(failed, Story.minute(50), at: now) == .failed)
+        #expect(state(released, nil, at: now) == .released)
         for lease in [lease, failed, released] {
-            #expect(lease.state(registeredAt: Story.minute(51), at: now) == .registered)
+            #expect(state(lease, Story.minute(51), at: now) == .registered)
         }
     }
 }

@@ -51,18 +51,30 @@ struct PlanDecisionTests {
         .init(deliverable: isDeliverable ? activity : nil, hasToken: hasToken, createdAt: Story.minute(minute))
     }
 
-    private static let activity = ResolvedActivity(
-        key: 1,
-        activityID: "a",
-        token: PushToken(bytes: [3]),
-        startedAt: Story.minute(10).date,
-        observedAt: Story.minute(10).date,
-        confirmedAt: Story.minute(10).date,
-        expiresAt: Story.minute(490).date,
-        revision: 1
-    )
+    static let activity = activity()
 
-    private static func decide(
+    static func activity(
+        id: ActivityID = "a",
+        installation: InstallationHash? = .phone,
+        type: UTF8Text? = nil
+    ) -> ResolvedActivity {
+        var facts = ActivityFacts()
+        facts.attributesType = type.map(AttributesType.init(stored:))
+        return ResolvedActivity(
+            key: 1,
+            activityID: id,
+            token: PushToken(bytes: [3]),
+            installation: installation,
+            facts: facts,
+            startedAt: Story.minute(10).date,
+            observedAt: Story.minute(10).date,
+            confirmedAt: Story.minute(10).date,
+            expiresAt: Story.minute(490).date,
+            revision: 1
+        )
+    }
+
+    static func decide(
         _ phone: PlanFacts,
         _ lease: Lease? = nil,
         planID: UTF8Text? = "plan-2",
@@ -222,11 +234,5 @@ struct PlanDecisionTests {
         #expect(next.attempt == 3)
         let last = try #require(Self.decide(Self.phone(), lease, at: dayLater + .seconds(60)).lease)
         #expect(last.attempt == 2)
-    }
-}
-
-extension PlanDecision {
-    fileprivate var lease: Lease? {
-        if case .start(_, let lease) = self { lease } else { nil }
     }
 }

@@ -128,7 +128,7 @@ extension ParserFuzzTests {
     ) { bytes in
         guard let query = try? Query(Substring(String(decoding: bytes, as: UTF8.self))) else { return false }
         if let next = query["next"].last, ConsoleLink.isOwn(next) { try same(next.hasPrefix("/console"), true, bytes) }
-        return (try? StaleQuestion { query[$0].last }) != nil
+        return (try? StaleQuestion(in: .sample()) { query[$0].last }) != nil
     }
 
     /// An export writes an import's line unchanged.

@@ -112,12 +112,11 @@ import Testing
         #expect(try await phone.found(alias, .device) == [.sample(2)])
     }
 
-    /// A new token kind of Apple needs a row in the table and a value in Swift.
-    @Test func `A new kind costs one row`() async throws {
+    /// A kind of token that Apple may add.
+    @Test func `A kind that is not built in has the rules of the others`() async throws {
         let phone = try await TestInstallation.make()
         let watch = TokenKind(name: "watch", holder: .installation, topicSuffix: ".watch", pushType: "watch")
         let slot = TokenSlot.only(watch)
-        try await Self.add(watch, to: phone.database)
         let alias = Alias.sample("userId", "u-7")
         try await phone.put([alias], at: t0)
         try await phone.register(1, in: device, at: t0)
@@ -134,16 +133,7 @@ import Testing
         #expect(try await phone.token(in: slot) == nil)
     }
 
-    private static func add(_ kind: TokenKind, to database: TestDatabase) async throws {
-        try await database.run(
-            """
-            INSERT INTO token_kinds (kind, holder, has_one_owner, topic_suffix, push_type)
-            VALUES (\(kind.name), \(kind.holder.rawValue), \(kind.hasOneOwner), \(kind.topicSuffix), \(kind.pushType))
-            """
-        )
-    }
-
-    /// The kind decides whether its values have one owner.
+    /// Whether values have one owner is for the kind to say, whatever its place.
     @Test func `Values of a kind may repeat`() async throws {
         let phone = try await TestInstallation.make()
         let other = phone.another(2)
@@ -154,7 +144,6 @@ import Testing
             topicSuffix: "",
             pushType: "background"
         )
-        try await Self.add(kind, to: phone.database)
         for phone in [phone, other] { try await phone.register(1, in: .only(kind), at: t0) }
         #expect(try await phone.token(in: .only(kind)) == .sample(1))
         #expect(try await other.token(in: .only(kind)) == .sample(1))
@@ -163,17 +152,6 @@ import Testing
         #expect(outcome.actions == [.dropped])
         for phone in [phone, other] { #expect(try await phone.token(in: .only(kind)) == nil) }
         #expect(try await other.events() == ["registered", "dropped"])
-    }
-
-    @Test func `The kinds in Swift equal those of the table`() async throws {
-        let phone = try await TestInstallation.make()
-        let rows = try await phone.column(
-            "SELECT concat_ws('|', kind, holder, has_one_owner, topic_suffix, push_type) FROM token_kinds ORDER BY kind"
-        )
-        let kinds = TokenKind.all.sorted { $0.name < $1.name }.map {
-            "\($0.name)|\($0.holder.rawValue)|\($0.hasOneOwner ? "t" : "f")|\($0.topicSuffix)|\($0.pushType)"
-        }
-        #expect(rows == kinds)
     }
 
     @Test func `Values that return without times are accepted each time`() async throws {

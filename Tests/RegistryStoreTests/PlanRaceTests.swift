@@ -45,6 +45,22 @@ import Testing
         #expect(try await plan.leaseEvents().count == Self.rounds * Self.phones)
     }
 
+    @Test func `Of racing planners one renews each activity, and the others update it`() async throws {
+        let plan = try await Self.make()
+        let registries = [plan.database.registry, plan.database.anotherRegistry()]
+        for round in 1...Self.rounds / 10 {
+            let activity = try await plan.register("a-\(round)", token: 100 + round)
+            try await plan.age("7 hours 40 minutes")
+            let entries = try await Self.race { [request = plan.renewal()] planner in
+                try await registries[planner % 2].plan(request, in: plan.scope, by: "sender").entries
+            }.filter { $0.installation == plan.phone.hash }
+            let actions = entries.map(\.step.action).sorted()
+            #expect(actions == ["renew"] + [String](repeating: "update", count: Self.planners - 1), "round \(round)")
+            try await activity.end()
+            try await plan.database.run("DELETE FROM start_leases")
+        }
+    }
+
     @Test func `Racing planners of one plan get one lease`() async throws {
         let plan = try await Self.make()
         let registries = [plan.database.registry, plan.database.anotherRegistry()]

@@ -28,7 +28,7 @@ import Testing
             #expect(try await step.waitReason == .backOff)
             #expect(try await plan.database.count("SELECT count(*) FROM start_leases WHERE failed_at IS NOT NULL") == 1)
         } else {
-            guard case .start(_, let anew) = try await step else { throw TestPlan.Unexpected(step: try await step) }
+            guard case .start(_, let anew, _) = try await step else { throw TestPlan.Unexpected(step: try await step) }
             #expect(anew.id != lease.id)
         }
     }
@@ -136,11 +136,20 @@ import Testing
             try await plan.database.run(
                 """
                 UPDATE activities SET started_at = earlier(started_at, \(unescaped: "'\(days)'")),
-                    expires_at = earlier(expires_at, \(unescaped: "'\(days)'"))
+                    expires_at = earlier(expires_at, \(unescaped: "'\(days)'")),
+                    ended_at = earlier(ended_at, \(unescaped: "'\(days)'"))
                 """
             )
             if isDismissed { #expect(try await plan.step() == .alert(.dismissed, nil)) }
         }
+        _ = try await plan.start()
+    }
+
+    @Test func `Rule 2: an activity that iOS ended before is not dismissed`() async throws {
+        let plan = try await TestPlan.make()
+        try await plan.register()
+        try await plan.age("8 hours")
+        try await plan.activity().end(reason: .dismissed)
         _ = try await plan.start()
     }
 

@@ -13,7 +13,7 @@ struct QueryPlan {
     /// The tables with sequential scans, except tables that are always small.
     var wholeReads: [String] {
         let small = [
-            "apps", "api_keys", "deleted_apps", "events_event_number_seq", "quarantine_guards", "scopes", "token_kinds",
+            "apps", "api_keys", "deleted_apps", "events_event_number_seq", "quarantine_guards", "scopes",
         ]
         return numbers(of: /Seq Scan on (\w+)/) { String($0) }.filter { !small.contains($0) }
     }

@@ -36,6 +36,18 @@ struct TestPlan {
         return try await (registry ?? database.registry).plan(request, in: scope, by: "sender").entries
     }
 
+    /// A request that renews 30 minutes before the end.
+    func renewal(_ planID: UTF8Text? = nil) -> PlanRequest {
+        var request = request(planID)
+        request.renewBefore = .seconds(30 * 60)
+        return request
+    }
+
+    func renewals(_ planID: UTF8Text? = nil) async throws -> [PlanEntry] {
+        try await entries(planID) { $0.renewBefore = .seconds(30 * 60) }
+    }
+
+    /// The one step of a plan.
     func step(
         _ planID: UTF8Text? = nil,
         by registry: Registry? = nil,
@@ -48,7 +60,7 @@ struct TestPlan {
 
     func start(_ planID: UTF8Text? = nil, by registry: Registry? = nil) async throws -> StartLease {
         let step = try await step(planID, by: registry)
-        guard case .start(_, let lease) = step else { throw Unexpected(step: step) }
+        guard case .start(_, let lease, _) = step else { throw Unexpected(step: step) }
         return lease
     }
 
@@ -90,6 +102,14 @@ struct TestPlan {
         _ = try await database.registry.apply(state, of: phone.hash, in: scope, by: "test")
     }
 
+    /// A full state in which `a-1` and `a-2` run.
+    func tellBoth(_ item: ActivityRegistration) async throws {
+        let items = ["a-1", "a-2"].map { FullState.Item(activityID: .sample($0), registration: item) }
+        let state = FullState(observedAt: .minutesAgo(0), items: items)
+        _ = try await database.registry.apply(state, of: phone.hash, in: scope, by: "test")
+    }
+
+    /// Reports what APNs said to a start push.
     func report(_ status: Int, _ lease: StartLease, reason: String? = nil, token: Int = 1) async throws {
         var report = FeedbackReport(token: .sample(token), status: status, reason: reason)
         report.leaseID = lease.id
@@ -109,6 +129,16 @@ struct TestPlan {
         )
     }
 
+    /// Lets time pass for the activities, as if all about them had been so much earlier.
+    func age(_ interval: String) async throws {
+        let columns = [
+            "started_at", "expires_at", "created_at", "confirmed_at", "last_observed_at", "token_observed_at",
+        ]
+        let changes = columns.map { "\($0) = earlier(\($0), '\(interval)')" }
+        try await database.run("UPDATE activities SET \(unescaped: changes.joined(separator: ", "))")
+    }
+
+    /// Types of the events about leases, in order.
     func leaseEvents() async throws -> [String] {
         try await phone.column("SELECT type FROM events WHERE lease_id IS NOT NULL ORDER BY event_number")
     }
@@ -122,6 +152,6 @@ extension PlanStep {
     }
 
     var updated: ResolvedActivity? {
-        if case .update(let activity) = self { activity } else { nil }
+        if case .update(let activity, _) = self { activity } else { nil }
     }
 }

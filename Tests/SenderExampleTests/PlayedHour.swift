@@ -48,7 +48,7 @@ struct PlayedHour: Sendable {
         }
     }
 
-    private static func environment(_ service: PlayedService, _ standIn: APNsStandIn) -> [String: String] {
+    static func environment(_ service: PlayedService, _ standIn: APNsStandIn) -> [String: String] {
         [
             "REGISTRY": service.address, "SENDER_KEY": service.senderKey, "APNS": standIn.address,
             "APNS_KEY": standIn.keyFile, "APNS_KEY_ID": standIn.key.keyID, "APNS_TEAM_ID": standIn.key.teamID,

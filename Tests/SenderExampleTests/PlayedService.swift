@@ -20,7 +20,10 @@ struct PlayedService: Sendable {
     let senderKey: String
     let database: TestDatabase
 
-    static func run<Value: Sendable>(_ body: @Sendable (PlayedService) async throws -> Value) async throws -> Value {
+    static func run<Value: Sendable>(
+        _ settings: [String: any Sendable] = ["name": "Food"],
+        _ body: @Sendable (PlayedService) async throws -> Value
+    ) async throws -> Value {
         let database = try await TestDatabase.make(maximumConnections: 16)
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
         configuration.keyRate = nil
@@ -31,7 +34,7 @@ struct PlayedService: Sendable {
             try Listener(configuration, logger: logger, onServing: $0, respond: losing.respond)
         } _: { port in
             let root = "http://127.0.0.1:\(port)"
-            _ = try await call(.PUT, "\(root)/v1/apps/\(bundleID)", ["name": "Food"], key: nil)
+            _ = try await call(.PUT, "\(root)/v1/apps/\(bundleID)", settings, key: nil)
             let made = try await call(.POST, "\(root)/v1/apps/\(bundleID)/keys", ["role": "sender"], key: nil)
             let address = "\(root)/v1/apps/\(bundleID)/sandbox"
             return try await body(

@@ -11,7 +11,6 @@
 --   activities               A Live Activity with its token, or its tombstone after the end.
 --   activity_aliases         Finds activities by alias.
 --   alias_identities         Activities known only by a name and an owner.
---   token_kinds              The kinds of push tokens, and their rules.
 --   token_values             Everything known about a token's value, in all activities and installations.
 --   installation_tokens      Start, device and widget tokens: a row for each slot of an installation.
 --   quarantine_guards        The burst guards of feedback.
@@ -37,7 +36,7 @@
 -- once, because reads of an activity compare their times. A sweep records expiries, and deletes tombstones and values
 -- after their retention.
 --
--- Foreign keys. Only token_kinds is referenced. A value outlives its activity, because a late claim must lose to a
+-- No foreign keys. A value outlives its activity, because a late claim must lose to a
 -- later one. Erasures and the sweep delete in pages, in an order that decides races. One transaction writes the rows
 -- that belong together, under their owner's locks; foreign keys would lock parents in another order.
 --
@@ -66,6 +65,8 @@ CREATE TABLE apps (
     -- retention cannot show this, because it may have been shorter before.
     events_dropped_to bigint NOT NULL DEFAULT 0,
     alias_rules jsonb NOT NULL DEFAULT '{}',
+    -- The kinds of tokens besides the built-in ones: {"NAME": {"topicSuffix", "pushType", "per"}}.
+    token_kinds jsonb NOT NULL DEFAULT '{}',
     jwt jsonb,
     -- Makes digests of erased names unguessable without the database.
     erasure_salt uuid NOT NULL DEFAULT gen_random_uuid(),

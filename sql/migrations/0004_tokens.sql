@@ -1,27 +1,5 @@
--- A new kind with one token per installation needs only a row here.
-CREATE TABLE token_kinds (
-    kind text COLLATE "C" NOT NULL,
-    -- An activity, an installation and attributes type, or an installation.
-    holder text NOT NULL,
-    -- Whether a value belongs only to its last claimant (R7); otherwise values may repeat.
-    has_one_owner boolean NOT NULL,
-    -- The topic is the bundle id with this suffix.
-    topic_suffix text NOT NULL,
-    push_type text NOT NULL,
-    CONSTRAINT token_kinds_pkey PRIMARY KEY (kind),
-    -- Referenced by installation_tokens.
-    CONSTRAINT token_kinds_ownership_key UNIQUE (kind, has_one_owner),
-    CONSTRAINT token_kinds_holder_is_known CHECK (holder IN ('activity', 'attributes-type', 'installation'))
-);
-
-INSERT INTO token_kinds (kind, holder, has_one_owner, topic_suffix, push_type) VALUES
-    ('update', 'activity', true, '.push-type.liveactivity', 'liveactivity'),
-    ('start', 'attributes-type', false, '.push-type.liveactivity', 'liveactivity'),
-    ('device', 'installation', true, '', 'alert'),
-    ('widget', 'installation', true, '.push-type.widgets', 'widgets');
-
--- One row per token value for all kinds, so one lock decides every race. A token is deliverable only if the row of its
--- activity or installation agrees with this row.
+-- All that is known of a token value, whatever kind it is of: one row, so one lock decides every race about it. A token
+-- is handed out only where the row of its activity or installation and this row agree.
 CREATE TABLE token_values (
     scope_id bigint NOT NULL,
     token_digest bytea NOT NULL,
@@ -126,8 +104,6 @@ CREATE TABLE installation_tokens (
     withheld text,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT installation_tokens_pkey PRIMARY KEY (scope_id, installation_hash, kind, attributes_type),
-    CONSTRAINT installation_tokens_kind_fkey
-        FOREIGN KEY (kind, has_one_owner) REFERENCES token_kinds (kind, has_one_owner),
     CONSTRAINT installation_tokens_token_is_whole CHECK (
         (token_digest IS NULL) = (observed_at IS NULL) AND (token_digest IS NULL) = (claimed_at IS NULL)
         AND (token IS NULL OR token_digest IS NOT NULL) AND (withheld IS NULL OR token IS NOT NULL)

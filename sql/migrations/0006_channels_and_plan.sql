@@ -35,7 +35,9 @@ CREATE TABLE start_leases (
     value text COLLATE "C" NOT NULL,
     -- The type of the start token returned with it.
     attributes_type text COLLATE "C" NOT NULL,
-    -- New each time the lease is taken, so that a late report about a former lease does not free it.
+    -- The id of the running activity that the new one replaces; null if none ran.
+    replaces text COLLATE "C",
+    -- New each time that it is taken, so that a late report about the previous one frees nothing newer.
     lease_id bytea NOT NULL,
     -- The planner's name of its plan. Repeating it returns the same lease.
     plan_id text COLLATE "C",
@@ -74,7 +76,8 @@ CREATE TYPE start_lease_write AS (
     failed_at timestamptz,
     failure text,
     retry_at timestamptz,
-    released_at timestamptz
+    released_at timestamptz,
+    replaces text
 );
 
 -- Erasures and the audit find an alias's leases.

@@ -5,8 +5,8 @@
 SELECT a.app_id,
     (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'sandbox') AS sandbox,
     (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'production') AS production,
-    a.bundle_id, a.name, a.activity_lifetime, a.tombstone_retention, a.event_retention, a.alias_rules, a.jwt,
-    a.created_at, a.updated_at
+    a.bundle_id, a.name, a.activity_lifetime, a.tombstone_retention, a.event_retention, a.alias_rules, a.token_kinds,
+    a.jwt, a.created_at, a.updated_at
 FROM apps a
 WHERE a.bundle_id = ANY(:bundle_ids);
 
@@ -14,16 +14,16 @@ WHERE a.bundle_id = ANY(:bundle_ids);
 SELECT a.app_id,
     (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'sandbox') AS sandbox,
     (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'production') AS production,
-    a.bundle_id, a.name, a.activity_lifetime, a.tombstone_retention, a.event_retention, a.alias_rules, a.jwt,
-    a.created_at, a.updated_at
+    a.bundle_id, a.name, a.activity_lifetime, a.tombstone_retention, a.event_retention, a.alias_rules, a.token_kinds,
+    a.jwt, a.created_at, a.updated_at
 FROM apps a
 ORDER BY a.bundle_id;
 
 -- name: apps.insert
--- Creates an app; no row if it exists. Index: apps_bundle_id_key.
-INSERT INTO apps (bundle_id, name, activity_lifetime, tombstone_retention, event_retention, alias_rules, jwt)
+-- Creates an app; no row if there is one. Index: apps_bundle_id_key.
+INSERT INTO apps (bundle_id, name, activity_lifetime, tombstone_retention, event_retention, alias_rules, token_kinds, jwt)
 VALUES (
-    :bundle_id, :name, :activity_lifetime, :tombstone_retention, :event_retention, :alias_rules, :jwt
+    :bundle_id, :name, :activity_lifetime, :tombstone_retention, :event_retention, :alias_rules, :token_kinds, :jwt
 )
 ON CONFLICT (bundle_id) DO NOTHING
 RETURNING app_id;
@@ -37,8 +37,19 @@ UPDATE apps a
 SET name = coalesce(:name, a.name), activity_lifetime = coalesce(:activity_lifetime, a.activity_lifetime),
     tombstone_retention = coalesce(:tombstone_retention, a.tombstone_retention),
     event_retention = coalesce(:event_retention, a.event_retention),
-    alias_rules = coalesce(:alias_rules, a.alias_rules), jwt = coalesce(:jwt, a.jwt), updated_at = now()
+    alias_rules = coalesce(:alias_rules, a.alias_rules), token_kinds = coalesce(:token_kinds, a.token_kinds),
+    jwt = coalesce(:jwt, a.jwt), updated_at = now()
 WHERE a.bundle_id = :bundle_id;
+
+-- name: apps.find-used-kinds
+-- Those of some kinds of which there are tokens. Index: installation_tokens_of_number.
+SELECT q.kind
+FROM unnest(:kinds::text[]) AS q (kind)
+CROSS JOIN LATERAL (
+    SELECT FROM installation_tokens r
+    WHERE r.scope_id = :scope AND r.kind = q.kind AND r.token_number > 0 AND r.token IS NOT NULL
+    LIMIT 1
+) AS used;
 
 -- name: apps.insert-events
 -- Writes an event in both scopes of an app. Indexes: apps_bundle_id_key, scopes_app_key.

@@ -135,17 +135,18 @@ SELECT (SELECT count(*) FROM page) AS page_size,
     (SELECT count(*) FROM theirs WHERE theirs.is_unheld) + (SELECT count(*) FROM released) AS changes;
 
 -- name: erasure.delete-tokens
--- Deletes the few tokens of locked installations. Index: installation_tokens_pkey.
+-- Deletes the tokens of locked installations, of which each has few, like installations.delete-leases.
+-- Index: installation_tokens_pkey.
 DELETE FROM installation_tokens d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
-    SELECT r.ctid
-    FROM unnest(:hashes::bytea[]) AS named (hash)
+    SELECT found.row_position
+    FROM unnest(:hashes::bytea[]) AS n (installation_hash)
     CROSS JOIN LATERAL (
-        SELECT its.ctid
-        FROM installation_tokens its
-        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
+        SELECT r.ctid AS row_position
+        FROM installation_tokens r
+        WHERE r.scope_id = :scope AND r.installation_hash = n.installation_hash
         FOR UPDATE
-    ) AS r
+    ) AS found
 ));
 
 -- name: erasure.delete-leases-of-alias

@@ -4,7 +4,7 @@
 -- name: feedback.lock-guards
 -- Serializes transactions that may quarantine or release. Always writes (R1). Index: quarantine_guards_pkey.
 INSERT INTO quarantine_guards AS stored (scope_id, kind)
-SELECT :scope, kinds.kind FROM token_kinds kinds ORDER BY kinds.kind
+SELECT :scope, kinds.kind FROM unnest(:kinds::text[]) AS kinds (kind) ORDER BY kinds.kind
 ON CONFLICT (scope_id, kind) DO UPDATE SET reported_at = stored.reported_at;
 
 -- name: feedback.read-guards
@@ -68,7 +68,7 @@ WHERE v.scope_id = :scope AND v.quarantined_kind = ANY(:kinds) AND v.quarantined
 -- name: feedback.find-quarantined-page
 -- Finds a page of the values quarantined up to a time, oldest first. Index: token_values_quarantined.
 SELECT found.*
-FROM token_kinds kinds
+FROM unnest(:kinds::text[]) AS kinds (kind)
 CROSS JOIN LATERAL (
     SELECT v.ctid AS row_position, v.*
     FROM token_values v
@@ -82,7 +82,7 @@ LIMIT :limit;
 -- The last quarantine's time, or null. Read from rows, because each Citus node has its own clock.
 -- Index: token_values_quarantined.
 SELECT max(latest.quarantined_at) AS quarantined_at
-FROM token_kinds kinds
+FROM unnest(:kinds::text[]) AS kinds (kind)
 CROSS JOIN LATERAL (
     SELECT v.quarantined_at
     FROM token_values v

@@ -108,17 +108,18 @@ FROM unnest(:kinds::text[], :values::text[]) AS n (kind, value)
 ON CONFLICT DO NOTHING;
 
 -- name: installations.delete-leases
--- Deletes installations' leases. Index: start_leases_pkey.
+-- Looks up the leases of each installation by its key, because a plan for a small table would read the scope's.
+-- Index: start_leases_pkey.
 DELETE FROM start_leases d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
-    SELECT l.ctid
-    FROM unnest(:hashes::bytea[]) AS named (hash)
+    SELECT found.row_position
+    FROM unnest(:hashes::bytea[]) AS n (installation_hash)
     CROSS JOIN LATERAL (
-        SELECT its.ctid
-        FROM start_leases its
-        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
+        SELECT l.ctid AS row_position
+        FROM start_leases l
+        WHERE l.scope_id = :scope AND l.installation_hash = n.installation_hash
         FOR UPDATE
-    ) AS l
+    ) AS found
 ));
 
 -- name: installations.insert-slot

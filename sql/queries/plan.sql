@@ -50,12 +50,11 @@ ORDER BY named.installation_hash
 LIMIT :limit;
 
 -- name: plan.read-activities
--- For each installation and alias: the newest running activity, the last registration, and whether the user dismissed
--- the newest activity and its tombstone is kept. Omits installations with an activity on an earlier page. A late
--- repetition about an activity that is over by its times does not count as a registration. Examines an installation's
--- newest :most ended and newest :most other activities. Indexes: installations_pkey, activities_of_installation,
--- activities_of_key.
-SELECT q.position, i.subject, b.registered_at, b.was_dismissed,
+-- For each installation and alias: the newest running activity, the last registration of an activity, and whether the user
+-- dismissed the newest activity before iOS ended it, and its tombstone is kept. Leaves out installations whose activity is on an
+-- earlier page. A late repetition about an activity that is over by the times is no registration. Of an installation's activities that ended, and
+-- of the others, the newest :most count. Indexes: installations_pkey, activities_of_installation, activities_of_key.
+SELECT q.position, i.subject, b.registered_at, b.newest_at, b.was_dismissed,
     a.activity_key, a.activity_id, a.token, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled,
     a.started_at, a.starts_at, a.token_observed_at, a.confirmed_at, a.expires_at, a.revision, a.created_at, a.reason
 FROM unnest(:hashes::bytea[], :kinds::text[], :values::text[]) WITH ORDINALITY AS q (hash, kind, value, position)
@@ -67,10 +66,10 @@ LEFT JOIN LATERAL (
 ) AS i ON true
 CROSS JOIN LATERAL (
     SELECT max(own.activity_key) FILTER (WHERE s.state = 'active') AS running,
-        max(least(greatest(own.created_at, own.confirmed_at), own.expires_at,
-            CASE WHEN s.state = 'dismissed' THEN i.full_state_at
-                WHEN s.state = 'ended' AND own.ended_at IS NULL THEN i.removed_at END)) AS registered_at,
-        coalesce((array_agg(own.end_reason = 'dismissed' AND own.expires_at > now() - :retention::interval
+        max(least(greatest(own.created_at, own.confirmed_at), o.over_at)) AS registered_at,
+        max(least(own.created_at, o.over_at)) AS newest_at,
+        coalesce((array_agg(own.end_reason = 'dismissed' AND own.ended_at < own.expires_at
+                AND own.expires_at > now() - :retention::interval
             ORDER BY own.started_at DESC, own.activity_key DESC))[1], false) AS was_dismissed
     FROM (VALUES (true), (false)) AS kept (runs)
     CROSS JOIN LATERAL (
@@ -80,6 +79,8 @@ CROSS JOIN LATERAL (
     ) AS own
     CROSS JOIN LATERAL (SELECT activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
         i.removed_at, i.full_state_at) AS state) AS s
+    CROSS JOIN LATERAL (SELECT least(own.expires_at, CASE WHEN s.state = 'dismissed' THEN i.full_state_at
+        WHEN s.state = 'ended' AND own.ended_at IS NULL THEN i.removed_at END) AS over_at) AS o
     WHERE own.aliases -> q.kind ? q.value
 ) AS b
 LEFT JOIN LATERAL (
@@ -161,17 +162,17 @@ CROSS JOIN LATERAL (
 -- name: plan.insert-leases
 -- Inserts leases, or fails with a unique violation.
 INSERT INTO start_leases (
-    scope_id, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until, attempted_at,
-    touched_at
+    scope_id, installation_hash, kind, value, attributes_type, replaces, lease_id, plan_id, leased_at, leased_until,
+    attempted_at, touched_at
 )
-SELECT :scope, n.installation_hash, n.kind, n.value, n.attributes_type, n.lease_id, n.plan_id, n.leased_at,
+SELECT :scope, n.installation_hash, n.kind, n.value, n.attributes_type, n.replaces, n.lease_id, n.plan_id, n.leased_at,
     n.leased_until, n.attempted_at, :now
 FROM unnest(:rows::start_lease_write[]) AS n;
 
 -- name: plan.update-leases
 -- Updates locked rows by ctid.
 UPDATE start_leases l
-SET attributes_type = n.attributes_type, lease_id = n.lease_id, plan_id = n.plan_id, leased_at = n.leased_at,
+SET attributes_type = n.attributes_type, replaces = n.replaces, lease_id = n.lease_id, plan_id = n.plan_id, leased_at = n.leased_at,
     leased_until = n.leased_until, attempted_at = n.attempted_at, failed_at = n.failed_at, failure = n.failure,
     retry_at = n.retry_at, released_at = n.released_at, touched_at = :now
 FROM unnest(:rows::start_lease_write[]) AS n

@@ -99,6 +99,30 @@ SELECT a.activity_id, a.end_reason::text, CASE a.reason WHEN 'logged-out' THEN a
 FROM explained_activities a
 WHERE a.scope_id = :scope AND a.activity_id = :id;
 
+-- name: resolve.read-metadata
+-- The metadata of some activities. Index: activities_of_key.
+SELECT a.activity_key, a.metadata
+FROM unnest(:keys::bigint[]) AS q (activity_key)
+CROSS JOIN LATERAL (
+    SELECT its.activity_key, its.metadata
+    FROM activities its
+    WHERE its.scope_id = :scope AND its.activity_key = q.activity_key AND its.activity_key > 0
+    LIMIT 1
+) AS a
+WHERE a.metadata IS NOT NULL;
+
+-- name: resolve.read-installation-metadata
+-- The metadata of some installations. Index: installations_pkey.
+SELECT i.installation_hash, i.metadata
+FROM unnest(:hashes::bytea[]) AS q (installation_hash)
+CROSS JOIN LATERAL (
+    SELECT its.installation_hash, its.metadata
+    FROM installations its
+    WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash
+    LIMIT 1
+) AS i
+WHERE i.metadata IS NOT NULL;
+
 -- name: resolve.read-channels
 -- The channels of some aliases, with each alias's position. Index: channels_pkey.
 SELECT q.position, c.channel_id, c.message_storage_policy

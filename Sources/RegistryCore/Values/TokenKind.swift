@@ -1,7 +1,7 @@
 /// A kind of push token: its holder, and the `apns-topic` and `apns-push-type` of pushes to it.
 ///
-/// The set is open because Apple adds kinds. A kind with one token per installation needs a member of
-/// ``ofInstallations`` and a row in `token_kinds`. Its calls and storage follow.
+/// The set is open because Apple adds kinds: the settings of an app can name more (``AppSettings/tokenKinds``). Of an app's kinds
+/// each has its own name, and is equal to kinds of this name only.
 package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
     package enum Holder: String, Sendable, Hashable, CaseIterable {
         case activity
@@ -28,7 +28,10 @@ package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
         self.pushType = pushType
     }
 
-    /// Apple's `pushToken`, of one running activity.
+    package static func == (left: TokenKind, right: TokenKind) -> Bool { left.name == right.name }
+    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
+
+    /// The token of a running activity (Apple: `pushToken`).
     package static let update = TokenKind(
         name: "update",
         holder: .activity,
@@ -53,13 +56,23 @@ package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
         pushType: "widgets"
     )
 
-    /// The kinds with one token per installation, with calls under `…/tokens/{name}`.
-    package static let ofInstallations: [TokenKind] = [.device, .widget]
-    package static let all: [TokenKind] = [.update, .start] + ofInstallations
+    /// The token of incoming calls (Apple: PushKit's `PKPushType.voIP`).
+    package static let voip = TokenKind(name: "voip", holder: .installation, topicSuffix: ".voip", pushType: "voip")
 
-    package init(ofInstallations name: String) throws(JSONFaultReason) {
-        guard let kind = Self.ofInstallations.first(where: { $0.name == name }) else {
-            throw JSONFaultReason("must be one of \(Self.ofInstallations.map(\.name).joined(separator: ", "))")
+    /// The built-in kinds, which every app has.
+    package static let all: [TokenKind] = [.update, .start, .device, .widget, .voip]
+
+    /// A stored kind. One that the settings no longer name may have rows, which belong to no sender.
+    package init(stored name: String) {
+        self =
+            Self.all.first { $0.name == name }
+            ?? TokenKind(name: name, holder: .installation, topicSuffix: "", pushType: "")
+    }
+
+    /// - Throws: a sentence if none of the kinds has the name.
+    package init(_ name: String, among kinds: [TokenKind]) throws(JSONFaultReason) {
+        guard let kind = kinds.first(where: { $0.name == name }) else {
+            throw JSONFaultReason("must be one of \(kinds.map(\.name).joined(separator: ", "))")
         }
         self = kind
     }
@@ -80,6 +93,11 @@ package struct TokenSlot: Sendable, Hashable {
 
     package static func start(_ attributesType: AttributesType) -> TokenSlot {
         TokenSlot(kind: .start, attributesType: attributesType)
+    }
+
+    /// - Parameter attributesType: nil for kinds of which an installation has one.
+    package init(of kind: TokenKind, _ attributesType: AttributesType?) {
+        self.init(kind: kind, attributesType: kind.holder == .attributesType ? attributesType : nil)
     }
 
     package static func only(_ kind: TokenKind) -> TokenSlot {

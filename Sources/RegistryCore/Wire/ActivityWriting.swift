@@ -49,6 +49,8 @@ extension ResolvedActivity: JSONEncodable {
         json.member("confirmedAt", confirmedAt)
         json.member("expiresAt", expiresAt)
         json.member("revision", revision)
+        json.member("metadata", ifPresent: metadata)
+        json.member("installationMetadata", ifPresent: installationMetadata)
     }
 }
 

@@ -53,14 +53,21 @@ package struct AppSettings: Sendable, Hashable {
     package var eventRetention: Duration
     /// The callers that may set an alias, by its kind. Other kinds have the default rules.
     package var aliasRules: [UTF8Text: AliasRule]
+    /// The kinds of tokens besides the built-in ones, by name.
+    package var tokenKinds: [TokenKind] = []
     package var jwt: JSONObject?
 
+    /// The built-in kinds of tokens and the app's own.
+    package var allTokenKinds: [TokenKind] { TokenKind.all + tokenKinds }
+
+    /// The defaults of a new app.
     package init(
         name: String? = nil,
         activityLifetime: Duration = .seconds(8 * 3600),
         tombstoneRetention: Duration = .seconds(7 * 86_400),
         eventRetention: Duration = .seconds(90 * 86_400),
         aliasRules: [UTF8Text: AliasRule] = [:],
+        tokenKinds: [TokenKind] = [],
         jwt: JSONObject? = nil
     ) {
         self.name = name
@@ -68,6 +75,7 @@ package struct AppSettings: Sendable, Hashable {
         self.tombstoneRetention = tombstoneRetention
         self.eventRetention = eventRetention
         self.aliasRules = aliasRules
+        self.tokenKinds = tokenKinds
         self.jwt = jwt
     }
 }
@@ -81,7 +89,9 @@ package struct AppChanges: Sendable, Hashable {
     package var eventRetention: Duration?
     /// Replaces the rules of all kinds. Kinds that are absent get the default rules.
     package var aliasRules: [UTF8Text: AliasRule]?
-    /// Replaces the JWT settings. An empty object disables JWTs.
+    /// Replaces the kinds besides the built-in ones. One that has tokens must stay, and so must its holder.
+    package var tokenKinds: [TokenKind]?
+    /// Replaces how JWTs are checked; an empty object turns them off.
     package var jwt: JSONObject?
     package init() {}
 }

@@ -12,6 +12,7 @@ extension AppChanges {
         tombstoneRetention = json.optional("tombstoneRetention", Self.duration(upTo: Self.longestRetention))
         eventRetention = json.optional("eventRetention", Self.duration(upTo: Self.longestRetention))
         aliasRules = json.optionalNested("aliasRules") { Self.aliasRules(&$0) }
+        tokenKinds = json.optionalNested("tokenKinds") { TokenKind.readSettings(&$0) }
         jwt = json.optionalNested("jwt") { Self.jwt(&$0) }
         checkRetention(&json)
     }

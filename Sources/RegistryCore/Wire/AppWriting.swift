@@ -14,6 +14,8 @@ extension App: JSONEncodable {
                 json.member(kind.string, rule.rawValue)
             }
         }
+        json.key("tokenKinds")
+        json.value(settings.tokenKinds)
         if let jwt = settings.jwt, !jwt.isEmpty { json.member("jwt", jwt) }
         json.member("createdAt", createdAt)
         json.member("updatedAt", updatedAt)

@@ -100,7 +100,7 @@ extension InstallationRecord.Token: JSONEncodable {
 }
 
 extension JSONWriter {
-    fileprivate mutating func raw(_ name: String, ifPresent json: [UInt8]?) {
+    mutating func raw(_ name: String, ifPresent json: [UInt8]?) {
         guard let json else { return }
         key(name)
         raw(json)

@@ -13,6 +13,10 @@ package struct ResolvedActivity: Sendable, Hashable {
     package let confirmedAt: Date
     package let expiresAt: Date
     package let revision: Int
+    /// Only if the caller asked for metadata.
+    package var metadata: Metadata?
+    /// That of the installation; only if the caller asked for metadata.
+    package var installationMetadata: Metadata?
 
     package init(
         key: Int64,

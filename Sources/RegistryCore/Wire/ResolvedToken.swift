@@ -8,6 +8,8 @@ package struct ResolvedToken: Sendable, Hashable {
     package let attributesType: UTF8Text?
     package let observedAt: Date
     package let confirmedAt: Date
+    /// That of the installation; only if the caller asked for metadata.
+    package var installationMetadata: Metadata?
 
     package init(
         kind: TokenKind,
@@ -34,6 +36,7 @@ package struct ResolvedToken: Sendable, Hashable {
             json.member("confirmedAt", confirmedAt)
             json.member("topic", kind.topic(of: app))
             json.member("pushType", kind.pushType)
+            json.member("installationMetadata", ifPresent: installationMetadata)
         }
     }
 }

@@ -12,6 +12,7 @@ struct ActivityStream: ResponseStream {
     let scope: Scope
     /// Read before the head is sent, so that a failure of Postgres is a 503.
     let first: AliasPage
+    var includesMetadata = false
     static let firstPageSize = 500
     /// Rows per read. A stalled reader keeps up to three times as many lines in memory.
     private static let rangeSize = 500
@@ -31,8 +32,10 @@ struct ActivityStream: ResponseStream {
                 after: last,
                 in: scope,
                 rangeSize: Self.rangeSize,
-                prepare: Lines.init
-            ) { lines in
+                prepare: { Lines(includesMetadata ? [] : $0, undescribed: includesMetadata ? $0 : []) }
+            ) { found in
+                let isWritten = found.undescribed.isEmpty
+                let lines = isWritten ? found : Lines(try await registry.describe(found.undescribed, in: scope))
                 count += lines.count
                 try await Self.send(lines.bytes, to: writer)
             }
@@ -59,9 +62,12 @@ struct ActivityStream: ResponseStream {
     private struct Lines: Sendable {
         let count: Int
         let bytes: ByteBuffer
+        /// Activities to write with their metadata.
+        let undescribed: [ResolvedActivity]
 
-        init(_ activities: [ResolvedActivity]) {
-            // A line without aliases has about 300 bytes.
+        init(_ activities: [ResolvedActivity], undescribed: [ResolvedActivity] = []) {
+            self.undescribed = undescribed
+            // A line without aliases has some 300 bytes.
             var json = JSONWriter(reservingCapacity: activities.count * 384)
             for activity in activities { json.line(activity) }
             (count, bytes) = (activities.count, ByteBuffer(bytes: json.bytes))

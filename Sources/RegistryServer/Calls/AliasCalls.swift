@@ -3,31 +3,43 @@ import RegistryStore
 
 extension ScopedCall {
     func listActivities() async throws -> Response {
-        let (alias, limit, number) = try readList()
+        let (alias, limit, number, includesMetadata) = try readList()
         let page = try await registry.page(of: alias, after: number, limit: limit, in: scope, on: call.executor)
-        return response(alias, page)
+        guard includesMetadata else { return response(alias, page) }
+        return response(alias, try await registry.describe(page, in: scope))
     }
 
     func streamActivities() async throws -> Response {
-        let alias = try readList().alias
+        let (alias, _, _, includesMetadata) = try readList()
         let limit = ActivityStream.firstPageSize
-        let first = try await registry.page(of: alias, after: 0, limit: limit, in: scope)
+        var first = try await registry.page(of: alias, after: 0, limit: limit, in: scope)
+        if includesMetadata { first = try await registry.describe(first, in: scope) }
         return .stream(
             ActivityStream(
                 registry: registry,
                 alias: alias,
                 scope: scope,
-                first: first
+                first: first,
+                includesMetadata: includesMetadata
             )
         )
     }
 
-    private func readList() throws -> (alias: Alias, limit: Int, after: Int64) {
+    private func readList() throws -> (alias: Alias, limit: Int, after: Int64, includesMetadata: Bool) {
         var parameters = ParameterReader(call)
         let candidate = readAlias(&parameters)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let includesMetadata = readInclusion(&parameters) ?? false
         let number = try readCursor(&parameters, of: candidate) ?? 0
-        return (try parameters.checked(candidate), limit, number)
+        return (try parameters.checked(candidate), limit, number, includesMetadata)
+    }
+
+    private enum Inclusion: String, CaseIterable { case metadata }
+
+    /// Whether the caller asks for metadata.
+    func readInclusion(_ parameters: inout ParameterReader) -> Bool? {
+        let inclusion: Inclusion? = parameters.query("include", ParameterReader.choice)
+        return inclusion != nil
     }
 
     func endAll() async throws -> Response {
@@ -38,8 +50,10 @@ extension ScopedCall {
     }
 
     func resolve() async throws -> Response {
+        var parameters = ParameterReader(call)
+        let inclusion = readInclusion(&parameters)
         let body = try call.readChecked { ResolveBody.read(&$0) }
-        let found = try await resolveAliases(body)
+        let found = try await resolveAliases(body, includesMetadata: parameters.checked(inclusion))
         let count = found.reduce(0) { $0 + $1.activities.count }
         guard count > Self.mostWrittenAtOnce else { return body.response(of: found, activityCount: count) }
         // Serializing would block the other connections of the event loop.
@@ -51,10 +65,19 @@ extension ScopedCall {
     /// About a millisecond of work.
     private static var mostWrittenAtOnce: Int { 500 }
 
-    private func resolveAliases(_ body: ResolveBody) async throws -> [ResolvedAlias] {
+    private func resolveAliases(_ body: ResolveBody, includesMetadata: Bool) async throws -> [ResolvedAlias] {
         let aliases = body.aliases.compactMap { try? $0.get() }
         guard !aliases.isEmpty else { return [] }
-        return try await registry.resolve(aliases, limitPerAlias: body.limitPerAlias, in: scope)
+        let (limit, most) = (body.limitPerAlias, includesMetadata ? Registry.mostDescribed : Registry.mostResolved)
+        var found = try await registry.resolve(aliases, limitPerAlias: limit, most: most, in: scope)
+        guard includesMetadata else { return found }
+        var described = try await registry.describe(found.flatMap(\.activities), in: scope)[...]
+        for index in found.indices {
+            let count = found[index].activities.count
+            found[index].activities = Array(described.prefix(count))
+            described = described.dropFirst(count)
+        }
+        return found
     }
 }
 

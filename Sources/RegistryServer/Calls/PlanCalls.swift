@@ -4,7 +4,10 @@ import RegistryStore
 extension ScopedCall {
     func plan() async throws -> Response {
         let longestLease = scope.app.settings.activityLifetime
-        let request = try call.readChecked { PlanRequest.read(&$0, longestLease: longestLease) }
+        var parameters = ParameterReader(call)
+        let includesMetadata = readInclusion(&parameters)
+        var request = try call.readChecked { PlanRequest.read(&$0, longestLease: longestLease) }
+        request.includesMetadata = try parameters.checked(includesMetadata)
         let position = try readPosition(of: request)
         let page = try await registry.plan(request, after: position, in: scope, by: who)
         return .json { json in

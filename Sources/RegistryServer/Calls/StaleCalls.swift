@@ -6,7 +6,7 @@ extension ScopedCall {
     func listStaleTokens() async throws -> Response {
         var parameters = ParameterReader(call)
         var filter = StaleFilter()
-        filter.kind = parameters.query("kind", StaleFilter.kind)
+        filter.kind = parameters.query("kind", StaleFilter.kind(of: scope.app))
         filter.attributesType = parameters.query("attributesType", AttributesType.init)
         filter.reason = parameters.query("reason", ParameterReader.choice)
         filter.unconfirmedFor = parameters.query("unconfirmedFor", StaleFilter.duration)
@@ -25,7 +25,7 @@ extension ScopedCall {
 
     func purgeStaleTokens() async throws -> Response {
         let (filter, isDryRun) = try call.readBody { json in
-            let filter = StaleFilter(from: &json)
+            let filter = StaleFilter(from: &json, in: scope.app)
             let isDryRun = json.optionalBool("dryRun") ?? true
             try json.check()
             return (filter, isDryRun)

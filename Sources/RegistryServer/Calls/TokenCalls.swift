@@ -52,11 +52,16 @@ extension ScopedCall {
     private func readSlot(of kind: TokenKind?, _ parameters: inout ParameterReader) -> TokenSlot? {
         guard let kind = kind ?? readKind(&parameters) else { return nil }
         guard kind.holder == .attributesType else { return .only(kind) }
-        return parameters.path("attributesType", AttributesType.init).map(TokenSlot.start)
+        let type =
+            kind == .start
+            ? parameters.path("attributesType", AttributesType.init)
+            : parameters.requiredQuery("attributesType", AttributesType.init)
+        return type.map { TokenSlot(of: kind, $0) }
     }
 
     fileprivate func readKind(_ parameters: inout ParameterReader) -> TokenKind? {
-        parameters.path("tokenKind", TokenKind.init(ofInstallations:))
+        let kinds = scope.app.settings.allTokenKinds.filter { $0 != .update && $0 != .start }
+        return parameters.path("tokenKind") { name throws(JSONFaultReason) in try TokenKind(name, among: kinds) }
     }
 }
 
@@ -66,13 +71,14 @@ extension ScopedCall {
         let named = kind ?? readKind(&parameters)
         let candidate = readAlias(&parameters)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let includesMetadata = readInclusion(&parameters)
         let isStart = named?.holder == .attributesType
         let attributesType = isStart ? parameters.query("attributesType", AttributesType.init) : nil
         var position: TokenPosition?
         if let named, let candidate { position = try readPosition(&parameters, of: named, under: candidate) }
         let (kind, alias) = try parameters.checked(named, candidate)
-        // One extra row shows whether another page exists.
-        let found = try await registry.tokens(
+        // One more than requested shows whether there is another page.
+        var found = try await registry.tokens(
             under: alias,
             kind,
             attributesType: attributesType,
@@ -81,6 +87,7 @@ extension ScopedCall {
             in: scope
         )
         let last = found.count > limit ? found[limit - 1] : nil
+        if includesMetadata == true { found = try await registry.describe(found, in: scope) }
         return .json { json in
             json.writeAddress(of: alias, for: kind, in: scope)
             json.array("tokens") { json in

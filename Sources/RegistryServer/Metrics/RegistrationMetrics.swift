@@ -15,17 +15,20 @@ struct RegistrationMetrics: Sendable {
     }
 
     private let kinds: [String: Outcomes]
+    /// Kinds of apps' settings have one label, so that no app makes many.
+    private let others: Outcomes
 
     init(_ factory: any MetricsFactory) {
-        let kinds = TokenKind.all
-        self.kinds = Dictionary(uniqueKeysWithValues: kinds.map { ($0.name, Self.outcomes(of: $0, factory)) })
+        let kinds = TokenKind.all.map(\.name)
+        self.kinds = Dictionary(uniqueKeysWithValues: kinds.map { ($0, Self.outcomes(of: $0, factory)) })
+        others = Self.outcomes(of: "other", factory)
     }
 
-    private static func outcomes(of kind: TokenKind, _ factory: any MetricsFactory) -> Outcomes {
+    private static func outcomes(of kind: String, _ factory: any MetricsFactory) -> Outcomes {
         func counter(_ outcome: String) -> Counter {
             Counter(
                 label: Metric.registrations.rawValue,
-                dimensions: [("kind", kind.name), ("outcome", outcome)],
+                dimensions: [("kind", kind), ("outcome", outcome)],
                 factory: factory
             )
         }
@@ -36,7 +39,7 @@ struct RegistrationMetrics: Sendable {
     }
 
     func count(_ result: Result<RegistrationOutcome, Problem>, of kind: TokenKind) {
-        guard let outcomes = kinds[kind.name] else { return }
+        let outcomes = kinds[kind.name] ?? others
         let counter =
             switch result {
             case .success(let outcome): outcomes.accepted[outcome]

@@ -19,7 +19,8 @@ extension Registry {
     ) async throws -> (app: App, isNew: Bool) {
         try await makeEventPartition(of: bundleID, retention: changes.eventRetention)
         return try await write { session in
-            try session.transaction { transaction in
+            try Self.checkKinds(changes, of: bundleID, session)
+            return try session.transaction { transaction in
                 let new = try transaction.run("apps.insert", changes.values(for: bundleID, else: AppSettings()))
                     .decode { try $0["app_id"] as Int64 }.first
                 let change =
@@ -41,10 +42,30 @@ extension Registry {
     package func change(_ changes: AppChanges, of bundleID: BundleID, by who: UTF8Text) async throws -> App? {
         if let retention = changes.eventRetention { try await makeEventPartition(of: bundleID, retention: retention) }
         return try await write { session in
-            try session.pipeline([
+            try Self.checkKinds(changes, of: bundleID, session)
+            return try session.pipeline([
                 Query.updateApp(changes.values(for: bundleID)),
                 Query.findApps(["bundle_ids": [bundleID.rawValue]]), App.event("app-changed", bundleID, by: who),
             ])[1].decode(App.self).first
+        }
+    }
+
+    /// - Throws: `invalidRequest` for a kind of tokens that is removed or gets another holder while there are tokens of it.
+    private static func checkKinds(
+        _ changes: AppChanges,
+        of bundleID: BundleID,
+        _ session: borrowing PostgresSession
+    ) throws {
+        guard let kinds = changes.tokenKinds, let app = try App.find(session, [bundleID])[0] else { return }
+        let removed = app.settings.tokenKinds.filter { old in
+            !kinds.contains { $0 == old && $0.holder == old.holder }
+        }
+        for environment in APNSEnvironment.allCases where !removed.isEmpty {
+            let values: QueryValues = ["scope": app.scopeIDs[environment], "kinds": removed.map(\.name)]
+            guard let name = try session.run("apps.find-used-kinds", values).decode({ try $0["kind"] as String }).first
+            else { continue }
+            let detail = "must keep '\(name)' and its 'per' while there are tokens of it. Purge them first"
+            throw Problem(faults: [JSONFault(pointer: "/tokenKinds", detail: detail)])
         }
     }
 }
@@ -58,8 +79,15 @@ extension AppChanges {
             "tombstone_retention": tombstoneRetention ?? defaults?.tombstoneRetention,
             "event_retention": eventRetention ?? defaults?.eventRetention,
             "alias_rules": (aliasRules ?? defaults?.aliasRules).map(Self.json),
+            "token_kinds": (tokenKinds ?? defaults?.tokenKinds).map(Self.json),
             "jwt": jwt.map { JSONB(JSONValue.object($0).canonicalBytes) },
         ]
+    }
+
+    private static func json(_ kinds: [TokenKind]) -> JSONB {
+        var json = JSONWriter()
+        json.value(kinds)
+        return JSONB(json.bytes)
     }
 
     private static func json(_ rules: [UTF8Text: AliasRule]) -> JSONB {
@@ -93,6 +121,7 @@ extension App: DecodableRow {
                 tombstoneRetention: try row["tombstone_retention"],
                 eventRetention: try row["event_retention"],
                 aliasRules: try AliasRule.rules(try row["alias_rules"]),
+                tokenKinds: TokenKind.settings(stored: .object(try JSONObject(jsonb: try row["token_kinds"]))),
                 jwt: try jwt.map(JSONObject.init(jsonb:))
             ),
             createdAt: try row["created_at"],

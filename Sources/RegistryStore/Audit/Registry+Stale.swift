@@ -3,7 +3,7 @@ import PostgresDriver
 import RegistryCore
 
 package struct StalePosition: Sendable, Hashable {
-    /// The kind's index in ``TokenKind/all``.
+    /// The index of the kind in the app's ``AppSettings/allTokenKinds``.
     package let part: Int
     package let number: Int64
 
@@ -38,7 +38,7 @@ extension Registry {
             }
             guard found.count > limit else { return AuditPage(items: found, next: search.next) }
             let last = found[limit - 1]
-            let part = TokenKind.all.firstIndex(of: last.kind) ?? 0
+            let part = scope.app.settings.allTokenKinds.firstIndex(of: last.kind) ?? 0
             return AuditPage(items: Array(found.prefix(limit)), next: StalePosition(part: part, number: last.number))
         }
     }
@@ -108,8 +108,9 @@ private struct StaleSearch {
         _ session: borrowing PostgresSession,
         _ visit: (StaleStatements, Int64, Int64) throws -> Bool
     ) throws {
-        while position.part < TokenKind.all.count {
-            let kind = TokenKind.all[position.part]
+        let kinds = scope.app.settings.allTokenKinds
+        while position.part < kinds.count {
+            let kind = kinds[position.part]
             guard filter.concerns(kind) else {
                 position = StalePosition(part: position.part + 1, number: 0)
                 continue
@@ -120,7 +121,7 @@ private struct StaleSearch {
             position =
                 isLast
                 ? StalePosition(part: position.part + 1, number: 0) : StalePosition(part: position.part, number: end)
-            if budget.isSpent, position.part < TokenKind.all.count {
+            if budget.isSpent, position.part < kinds.count {
                 next = position
                 return
             }

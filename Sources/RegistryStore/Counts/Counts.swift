@@ -28,7 +28,11 @@ package struct Counts: Sendable, Hashable {
         }
 
         init?(kind: String, state: String) {
-            guard let group = Self.all.first(where: { $0.names == (kind, state) }) else { return nil }
+            let group =
+                kind == "activity"
+                ? ActivityState(rawValue: state).map(Group.activities)
+                : TokenState(rawValue: state).map { .tokens(TokenKind(stored: kind), $0) }
+            guard let group else { return nil }
             self = group
         }
     }
@@ -47,8 +51,11 @@ package struct Counts: Sendable, Hashable {
         }
     }
 
+    /// The current tokens of each built-in kind, and of the others of which there are some.
     package var tokens: [RegistryStatistics.Tokens] {
-        TokenKind.all.map { kind in
+        let counted = ages.keys.compactMap { if case .tokens(let kind, .current) = $0 { kind } else { nil } }
+        let others = Set(counted).subtracting(TokenKind.all).sorted { $0.name < $1.name }
+        return (TokenKind.all + others).map { kind in
             .init(kind: kind, count: self[.tokens(kind, .current)], ages: ages(of: .tokens(kind, .current)))
         }
     }

@@ -8,10 +8,10 @@ package enum ExportPart: String, Sendable, Hashable, CaseIterable {
     case tokens
 
     /// In the order of the export; empty if the rows have no numbers.
-    var kinds: [TokenKind] {
+    func kinds(of app: App) -> [TokenKind] {
         switch self {
         case .activities: [.update]
-        case .tokens: TokenKind.all.filter { $0 != .update }
+        case .tokens: app.settings.allTokenKinds.filter { $0 != .update }
         case .installations, .names: []
         }
     }

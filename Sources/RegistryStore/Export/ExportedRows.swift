@@ -133,6 +133,6 @@ extension TransferRecord {
             try row["installation_hash"], try row["attributes_type"]
         )
         let registration = TokenRegistration(token: try row["token"], observedAt: try row["observed_at"])
-        self = .token(kind == .start ? .start(type) : .only(kind), installation, registration)
+        self = .token(TokenSlot(of: kind, type), installation, registration)
     }
 }

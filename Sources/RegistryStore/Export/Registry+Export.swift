@@ -26,7 +26,7 @@ extension Registry {
         _ scope: Scope,
         _ session: borrowing PostgresSession
     ) throws -> ExportPage {
-        let kinds = position.part.kinds
+        let kinds = position.part.kinds(of: scope.app)
         let index = kinds.firstIndex { UTF8Text($0.name) == position.after.first } ?? 0
         let (kind, start) = (kinds[index], position.after.last.flatMap { Int64($0.string) } ?? 0)
         let find = NumberRange.find(of: kind, after: start, size: exportPageSize, in: scope)

@@ -39,7 +39,7 @@ struct FeedbackUnit {
             "scope": scope.id, "suspects": suspects, "most_current": BurstGuard.mostCurrent,
             "window": BurstGuard.window,
         ])
-        let found = try transaction.pipeline([Query.lockGuards(["scope": scope.id]), read, find])
+        let found = try transaction.pipeline([Query.lockGuards(scope.kinds), read, find])
         locks.add(try found[2].decode(TokenValue.self))
         let guards = try found[1].decode(BurstGuard.self)
         let kinds = guards.filter { $0.isExceeded(by: suspects) }.map(\.kind)

@@ -10,6 +10,11 @@ package struct QuarantineGuard: Sendable, Hashable {
     package let trippedAt: Date
 }
 
+extension Scope {
+    /// The scope and the names of its kinds of tokens, each of which has a guard.
+    var kinds: QueryValues { ["scope": id, "kinds": app.settings.allTokenKinds.map(\.name)] }
+}
+
 extension Registry {
     package func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
         let list = Query("feedback.list-guards")(["app": app.id, "window": BurstGuard.window])

@@ -70,7 +70,7 @@ struct ReleaseUnit {
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> Bool? {
-        let found = try transaction.pipeline([Query.lockGuards(["scope": scope.id]), find])[1]
+        let found = try transaction.pipeline([Query.lockGuards(scope.kinds), find])[1]
         guard !found.isEmpty else { return nil }
         let values = try found.decode { row in
             try (row["token_digest"] as [UInt8]?).map { _ in try TokenValue(row: row) }
@@ -80,8 +80,8 @@ struct ReleaseUnit {
     }
 
     fileprivate func readLastQuarantine(_ session: borrowing PostgresSession) throws -> Timestamp? {
-        let read = Query.readLastQuarantine(["scope": scope.id])
-        let times = try session.pipeline([Query.lockGuards(["scope": scope.id]), read])[1]
+        let read = Query.readLastQuarantine(scope.kinds)
+        let times = try session.pipeline([Query.lockGuards(scope.kinds), read])[1]
         return try times.decode { try $0["quarantined_at"] as Timestamp? }.first ?? nil
     }
 
@@ -90,8 +90,8 @@ struct ReleaseUnit {
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> Int {
-        let find = Query("feedback.find-quarantined-page")(["scope": scope.id, "last": last, "limit": Self.pageSize])
-        let found = try transaction.pipeline([Query.lockGuards(["scope": scope.id]), find])[1]
+        let find = Query("feedback.find-quarantined-page")(scope.kinds + ["last": last, "limit": Self.pageSize])
+        let found = try transaction.pipeline([Query.lockGuards(scope.kinds), find])[1]
         return try release(try found.decode(TokenValue.self), in: transaction, locking: additionalIDs)
     }
 

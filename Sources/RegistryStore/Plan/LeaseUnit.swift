@@ -93,6 +93,7 @@ private struct LeaseWrite: PostgresComposite {
         columns.append(lease.failure?.reason)
         columns.append(lease.failure?.retryAt)
         columns.append(lease.releasedAt)
+        columns.append(lease.replaces)
     }
 }
 
@@ -114,5 +115,6 @@ extension Lease: DecodableRow {
             failure = Failure(at: failedAt, reason: try row["failure"], retryAt: try row["retry_at"])
         }
         releasedAt = try row["released_at"]
+        replaces = try row["replaces"]
     }
 }

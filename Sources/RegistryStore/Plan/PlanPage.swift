@@ -1,4 +1,5 @@
 import RegistryCore
+import RegistryRules
 
 package enum PlanPosition: Sendable, Hashable {
     /// After the activity with this key; 0 before the first page.
@@ -32,13 +33,15 @@ extension PlanPosition {
 
 /// A page before leases are taken.
 struct FoundPlan: Sendable {
-    private(set) var entries: [PlanEntry] = []
+    private(set) var activities: [PlanUnit.Activity] = []
     let channels: [BroadcastChannel]
     /// Empty while more activities follow.
     private(set) var installations: [InstallationHash]
     private(set) var lastActivity: Int64
     private(set) var next: PlanPosition?
     var phones: [PlanUnit.Phone] = []
+    /// Read if the caller asked for it or the alias has a channel.
+    var metadata = FoundMetadata()
 
     var hasChannel: Bool { !channels.isEmpty }
 
@@ -50,20 +53,20 @@ struct FoundPlan: Sendable {
     }
 
     /// - Parameters:
-    ///   - activities: one more than fits the page, if available.
-    ///   - last: the key of the last examined activity; nil if all were examined.
-    mutating func add(_ activities: [(key: Int64, entry: PlanEntry)], limit: Int, lookedThrough last: Int64?) {
+    ///   - activities: one more than a page has room for, if there are as many.
+    ///   - last: the key of the last examined activity; nil if all were.
+    mutating func add(_ activities: [PlanUnit.Activity], limit: Int, lookedThrough last: Int64?) {
         let page = activities.prefix(limit)
-        entries = page.map(\.entry)
+        self.activities = Array(page)
         let isFull = activities.count > limit
-        lastActivity = (isFull ? nil : last) ?? page.last?.key ?? lastActivity
+        lastActivity = (isFull ? nil : last) ?? page.last?.running.key ?? lastActivity
         guard isFull || last != nil else { return }
         next = .activity(lastActivity)
         installations = []
     }
 
     mutating func end(limit: Int) {
-        let room = limit - entries.count
+        let room = limit - activities.count
         guard installations.count > room else { return }
         installations.removeSubrange(room...)
         next = .installation(installations.last?.bytes ?? [], afterActivity: lastActivity)

@@ -8,12 +8,14 @@ import RegistryRules
 struct BearingFacts: DecodableRow {
     let subject: UTF8Text?
     let registeredAt: Timestamp?
+    let newestAt: Timestamp?
     let wasDismissed: Bool
     let running: PlanFacts.RunningActivity?
 
     init(row: NamedRow) throws {
         subject = try row["subject"]
         registeredAt = try row["registered_at"]
+        newestAt = try row["newest_at"]
         wasDismissed = try row["was_dismissed"]
         running = try (row["activity_key"] as Int64?) == nil ? nil : PlanFacts.RunningActivity(row: row)
     }
@@ -39,17 +41,34 @@ extension PlanFacts.RunningActivity: DecodableRow {
         self.init(
             deliverable: reason == nil ? try ResolvedActivity(row: row) : nil,
             hasToken: reason != "no-token",
-            createdAt: try row["created_at"]
+            createdAt: try row["created_at"],
+            key: try row["activity_key"]
         )
     }
 }
 
 extension PlanUnit {
-    func step(_ decision: PlanDecision) -> PlanStep {
+    /// - Parameter key: that of the activity; nil if none runs.
+    func entry(_ decision: PlanDecision, _ installation: InstallationHash?, key: Int64?, on page: FoundPlan)
+        -> PlanEntry
+    {
+        let metadata = installation.flatMap { page.metadata.installations[$0] }
+        let channel = metadata?.supportsChannels == true ? page.channels.first?.id : nil
+        var entry = PlanEntry(installation: installation, step: step(decision, channel))
+        guard request.includesMetadata else { return entry }
+        entry.metadata = key.flatMap { page.metadata.activities[$0] }
+        entry.installationMetadata = metadata
+        return entry
+    }
+
+    private func step(_ decision: PlanDecision, _ channel: UTF8Text?) -> PlanStep {
         switch decision {
-        case .update(let activity): .update(activity)
+        case .update(let activity, let time): .update(activity, retryAt: time?.date)
         case .wait(let reason, let time): .wait(reason, retryAt: time.date)
-        case .start(let token, let lease): .start(token, StartLease(lease))
+        // A renewed activity has a token, and its successor gets one.
+        case .start(let token, let lease, let old):
+            .start(token, StartLease(lease, old == nil ? channel : nil), replaces: old)
+        case .end(let activity): .end(activity)
         case .alert(let reason, let token): .alert(reason, token)
         case .none(let reason): .none(reason)
         }
@@ -57,7 +76,7 @@ extension PlanUnit {
 }
 
 extension StartLease {
-    fileprivate init(_ lease: Lease) {
+    fileprivate init(_ lease: Lease, _ channel: UTF8Text?) {
         let subject = Data("\(lease.alias)\0".utf8) + lease.installation.bytes
         self.init(
             id: lease.id,
@@ -65,5 +84,6 @@ extension StartLease {
             collapseID: Hexadecimal.encode(Array(SHA256.hash(data: subject)).prefix(16)),
             attempt: lease.attempt
         )
+        channelID = channel
     }
 }

@@ -30,12 +30,16 @@ struct PlanUnit {
         )
         if position.isAmongActivities {
             let now = try Clock(results[0]).now
-            let entries = try results[3].decode { try decide($0, page.hasChannel, at: now) }
+            let activities = try results[3].decode { try decide($0, page.hasChannel, at: now) }
             let last = try results[4].decode { try $0["activity_key"] as Int64 }.first
-            page.add(entries, limit: request.limit, lookedThrough: last)
+            page.add(activities, limit: request.limit, lookedThrough: last)
         }
         page.end(limit: request.limit)
-        page.phones = try decide(page, session)
+        if request.includesMetadata || page.hasChannel {
+            let hashes = page.installations + page.activities.compactMap(\.installation)
+            page.metadata = try FoundMetadata(of: page.activities.map(\.running.key), hashes, in: scope, session)
+        }
+        page.phones = try decide(page, at: try Clock(results[0]).now, session)
         return page
     }
 
@@ -57,14 +61,17 @@ struct PlanUnit {
         ])
     }
 
-    private func decide(
-        _ row: NamedRow,
-        _ hasChannel: Bool,
-        at now: Timestamp
-    ) throws -> (key: Int64, entry: PlanEntry) {
-        let activity = try PlanFacts.RunningActivity(row: row)
-        let decision = activity.decide(deviceToken: try row["device_token"], hasChannel: hasChannel, at: now)
-        return (try row["activity_key"], PlanEntry(installation: try row["installation_hash"], step: step(decision)))
+    /// A running activity of a page.
+    struct Activity: Sendable {
+        let installation: InstallationHash?
+        let running: PlanFacts.RunningActivity
+        let decision: PlanDecision
+    }
+
+    private func decide(_ row: NamedRow, _ hasChannel: Bool, at now: Timestamp) throws -> Activity {
+        let (running, device) = (try PlanFacts.RunningActivity(row: row), try row["device_token"] as PushToken?)
+        let decision = request.decide(running, deviceToken: device, hasChannel: hasChannel, at: now)
+        return Activity(installation: try row["installation_hash"], running: running, decision: decision)
     }
 
     // MARK: Installations
@@ -73,12 +80,20 @@ struct PlanUnit {
         let facts: PlanFacts
         let subject: UTF8Text?
         let decision: PlanDecision
+        /// The place on the page of the activity that may be renewed; nil for an installation of the page.
+        let index: Int?
     }
 
-    private func decide(_ page: FoundPlan, _ session: borrowing PostgresSession) throws -> [Phone] {
-        guard !page.installations.isEmpty else { return [] }
-        let facts = try readFacts(about: page.installations, after: page.lastActivity, session)
-        let hashes = facts.map(\.facts.installation)
+    private func decide(_ page: FoundPlan, at now: Timestamp, _ session: borrowing PostgresSession) throws -> [Phone] {
+        // The activities that are to be renewed, if their phones allow it.
+        let due = page.activities.enumerated().filter { $1.decision.isDue(at: now) }
+        let renewals = try readFacts(about: due.compactMap(\.element.installation), after: 0, session).map {
+            (facts: $1.about(due[$0 - 1].element.running), subject: $2, index: due[$0 - 1].offset as Int?)
+        }
+        let others = try readFacts(about: page.installations, after: page.lastActivity, session).map {
+            (facts: $1 as PlanFacts?, subject: $2, index: nil as Int?)
+        }
+        let hashes = Array(Set((renewals + others).compactMap(\.facts?.installation)))
         guard !hashes.isEmpty else { return [] }
         let results = try session.pipeline([
             readTokens(of: hashes), Query("plan.read-leases")(leases(on: hashes)), Clock.read(in: scope),
@@ -86,12 +101,12 @@ struct PlanUnit {
         let tokens = try Dictionary(results[0].decode(InstallationTokens.self).map { ($0.installation, $0) }) { $1 }
         let leases = try Self.byInstallation(results[1])
         let now = try Clock(results[2]).now
-        return facts.map { found in
-            var phone = found.facts
+        return (renewals + others).compactMap { facts, subject, index in
+            guard var phone = facts else { return nil }
             phone.startToken = tokens[phone.installation]?.start
             phone.deviceToken = tokens[phone.installation]?.device
             let decision = decide(phone, leases[phone.installation], page.hasChannel, at: now)
-            return Phone(facts: phone, subject: found.subject, decision: decision)
+            return Phone(facts: phone, subject: subject, decision: decision, index: index)
         }
     }
 
@@ -99,7 +114,8 @@ struct PlanUnit {
         about hashes: [InstallationHash],
         after key: Int64,
         _ session: borrowing PostgresSession
-    ) throws -> [(facts: PlanFacts, subject: UTF8Text?)] {
+    ) throws -> [(position: Int, facts: PlanFacts, subject: UTF8Text?)] {
+        guard !hashes.isEmpty else { return [] }
         let query = Query.readActivities(of: hashes.map { ($0, alias) }, after: key, in: scope)
         let rows = try session.execute(query).decode { row in
             (position: try row["position"] as Int, facts: try BearingFacts(row: row))
@@ -108,8 +124,9 @@ struct PlanUnit {
             var phone = PlanFacts(installation: hashes[position - 1])
             phone.running = found.running
             phone.registeredAt = found.registeredAt
+            phone.newestAt = found.newestAt
             phone.wasDismissed = found.wasDismissed
-            return (phone, found.subject)
+            return (position, phone, found.subject)
         }
     }
 
@@ -136,7 +153,7 @@ struct PlanUnit {
         hasChannel: Bool,
         in transaction: borrowing PostgresTransaction
     ) throws -> [InstallationHash: PlanDecision] {
-        let lock = Query("plan.lock-leases")(leases(on: phones.map(\.facts.installation)))
+        let lock = Query("plan.lock-leases")(leases(on: phones.map(\.facts.installation).sorted()))
         let locked = try transaction.pipeline([lock, Clock.read(in: scope)])
         let known = try Self.byInstallation(locked[0])
         var changes = LeaseChanges(now: try Clock(locked[1]).now, scope: scope, who: who)
@@ -145,8 +162,8 @@ struct PlanUnit {
             let hash = phone.facts.installation
             let decision = decide(phone.facts, known[hash], hasChannel, at: changes.now)
             decisions[hash] = decision
-            guard case .start(_, let lease) = decision else { continue }
-            // A repeated lease is written again (R1).
+            guard let lease = decision.lease else { continue }
+            // A lease that the plan already has is written again (R1).
             let isRepeated = lease.id == known[hash]?.id
             changes.write(lease, isRepeated ? nil : .leaseTaken, subject: phone.subject)
         }

@@ -34,18 +34,18 @@ extension ExplainedLease {
         ])
         let now = try Clock(results[1]).now
         return try results[0].decode { row in
-            ExplainedLease(leases[try row["position"] - 1], registeredAt: try row["registered_at"], at: now)
+            ExplainedLease(leases[try row["position"] - 1], try BearingFacts(row: row), at: now)
         }.sorted { ($1.leasedAt, $0.installation) < ($0.leasedAt, $1.installation) }
     }
 
-    private init(_ lease: Lease, registeredAt: Timestamp?, at now: Timestamp) {
+    private init(_ lease: Lease, _ facts: BearingFacts, at now: Timestamp) {
         self.init(
             id: lease.id,
             alias: lease.alias,
             installation: lease.installation,
             attributesType: lease.attributesType.rawValue,
             planID: lease.planID,
-            state: lease.state(registeredAt: registeredAt, at: now),
+            state: lease.state(registeredAt: facts.registeredAt, newestAt: facts.newestAt, at: now),
             leasedAt: lease.leasedAt.date,
             leasedUntil: lease.leasedUntil.date,
             attempt: lease.attempt,

@@ -15,7 +15,7 @@ extension Registry {
     ) async throws -> PlanPage {
         let unit = PlanUnit(request: request, scope: scope, who: who)
         let found = try await read { try unit.findPage(after: position, $0) }
-        let starts = found.phones.filter(\.isStarted)
+        let starts = found.phones.filter { $0.decision.lease != nil }
         var taken: [InstallationHash: PlanDecision] = [:]
         if !starts.isEmpty {
             taken = try await write { session in
@@ -24,11 +24,16 @@ extension Registry {
                 }
             }
         }
-        let entries = found.phones.map { phone in
-            let hash = phone.facts.installation
-            return PlanEntry(installation: hash, step: unit.step(taken[hash] ?? phone.decision))
+        var entries = found.activities.map {
+            unit.entry($0.decision, $0.installation, key: $0.running.key, on: found)
         }
-        return PlanPage(entries: found.entries + entries, channels: found.channels, next: found.next)
+        for phone in found.phones {
+            let hash = phone.facts.installation
+            let decision = phone.decision.lease.flatMap { _ in taken[hash] } ?? phone.decision
+            let entry = unit.entry(decision, hash, key: phone.facts.running?.key, on: found)
+            if let index = phone.index { entries[index] = entry } else { entries.append(entry) }
+        }
+        return PlanPage(entries: entries, channels: found.channels, next: found.next)
     }
 
     /// Has no effect on an inactive lease.
@@ -37,11 +42,5 @@ extension Registry {
         try await write { session in
             try session.transaction { transaction, _ in try unit.release(lease, in: transaction) }
         }
-    }
-}
-
-extension PlanUnit.Phone {
-    fileprivate var isStarted: Bool {
-        if case .start = decision { true } else { false }
     }
 }

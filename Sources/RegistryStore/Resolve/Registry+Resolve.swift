@@ -4,8 +4,8 @@ import RegistryCore
 
 package struct ResolvedAlias: Sendable, Hashable {
     package let alias: Alias
-    /// Activities with a deliverable token, in the order of their keys.
-    package let activities: [ResolvedActivity]
+    /// Its activities with a token that may be handed out, in the order of their keys.
+    package var activities: [ResolvedActivity]
     package let channels: [BroadcastChannel]
     package let isTruncated: Bool
 }
@@ -67,15 +67,18 @@ extension Registry {
         return rows
     }
 
-    /// Maximum activities that ``resolve(_:limitPerAlias:in:)`` returns or examines, including repetitions: about 4 MiB
-    /// of JSON.
+    /// The most activities that ``resolve(_:limitPerAlias:most:in:)`` gives or looks at, repetitions counted: some 4 MiB of JSON.
     package static let mostResolved = 10_000
 
-    /// In the order of `aliases`, with at most `limitPerAlias` activities of each and ``mostResolved`` in total.
+    /// In the order asked; at most `limitPerAlias` activities of each alias and `most` of all.
     ///
-    /// A repeated alias is looked up once. At the total limit, the last aliases get fewer activities or none, and are
-    /// truncated.
-    package func resolve(_ aliases: [Alias], limitPerAlias: Int, in scope: Scope) async throws -> [ResolvedAlias] {
+    /// A repeated alias is not looked up again. At the limit, the last aliases get fewer or none, and are truncated.
+    package func resolve(
+        _ aliases: [Alias],
+        limitPerAlias: Int,
+        most: Int = mostResolved,
+        in scope: Scope
+    ) async throws -> [ResolvedAlias] {
         var indices: [Alias: Int] = [:]
         var distinct: [Alias] = []
         for alias in aliases where indices[alias] == nil {
@@ -83,20 +86,14 @@ extension Registry {
             distinct.append(alias)
         }
         var (rows, complete) = try await read { [distinct] session in
-            try ResolveRequest.findActivities(
-                distinct,
-                limit: limitPerAlias,
-                most: Self.mostResolved,
-                in: scope,
-                session
-            )
+            try ResolveRequest.findActivities(distinct, limit: limitPerAlias, most: most, in: scope, session)
         }
         var looks = Self.mostWithheld
         for index in rows.indices.prefix(complete) where rows[index].isShort {
             rows[index] = try await fill(rows[index], of: distinct[index], in: scope, &looks)
         }
         let pages = rows.map(\.page)
-        var rest = Self.mostResolved
+        var rest = most
         return aliases.compactMap { alias in
             guard let index = indices[alias] else { return nil }
             let found = pages[index].activities

@@ -5,7 +5,7 @@ import PostgresDriver
 /// All statements go through the coordinator, which forwards a statement about one scope to that scope's worker.
 enum Distribution {
     /// Small tables with all rows on every node. All others are distributed by `scope_id`.
-    static let referenceTables = ["api_keys", "apps", "deleted_apps", "scopes", "token_kinds"]
+    static let referenceTables = ["api_keys", "apps", "deleted_apps", "scopes"]
 
     /// All tables of the migrations. Excludes the list of migrations, which only the coordinator reads. Partitions
     /// follow their table.

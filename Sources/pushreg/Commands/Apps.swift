@@ -30,6 +30,11 @@ extension Apps {
         @Option(help: "How long an activity runs, such as PT8H.") var activityLifetime: String?
         @Option(help: "How long an ended activity is remembered, such as P7D.") var tombstoneRetention: String?
         @Option(help: "How long audit events are kept, such as P90D.") var eventRetention: String?
+        @Option(
+            help:
+                "Kinds of tokens as JSON, such as {\"controls\": {\"topicSuffix\": \".push-type.controls\", \"pushType\": \"controls\"}}."
+        )
+        var tokenKinds: String?
         @Flag(help: "Prints the app as JSON.") var json = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
@@ -49,13 +54,17 @@ extension Apps {
             let members = [
                 ("name", "--name", name), ("activityLifetime", "--activity-lifetime", activityLifetime),
                 ("tombstoneRetention", "--tombstone-retention", tombstoneRetention),
-                ("eventRetention", "--event-retention", eventRetention),
+                ("eventRetention", "--event-retention", eventRetention), ("tokenKinds", "--token-kinds", tokenKinds),
             ]
-            let given = members.compactMap { member, _, text in text.map { (member, JSONValue.string($0)) } }
+            let given = members.compactMap { member, _, text in
+                text.map {
+                    (member, (member == "tokenKinds" ? try? JSONParser.parse(Array($0.utf8)) : nil) ?? .string($0))
+                }
+            }
             var json = JSONReader(.object(JSONObject(given)))
             let changes = AppChanges(from: &json)
             guard let fault = json.faults.first else { return changes }
-            let flag = members.first { "/\($0.0)" == fault.pointer }.map(\.1) ?? ""
+            let flag = members.first { fault.pointer.split(separator: "/").first ?? "" == $0.0 }.map(\.1) ?? ""
             throw CommandFailure(.usage, "\(flag) \(fault.detail).")
         }
     }

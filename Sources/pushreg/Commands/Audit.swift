@@ -30,6 +30,7 @@ extension Audit {
             try checkLimit(limit)
             let filter = try filters.filter()
             try await scope.withRegistry { registry, scope in
+                try filters.checkKind(of: scope.app)
                 var (found, position): ([StaleToken], StalePosition?) = ([], .start)
                 while let start = position, found.count < limit {
                     let size = min(limit - found.count, pageSize)

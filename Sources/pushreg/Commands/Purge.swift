@@ -20,6 +20,7 @@ struct Purge: AsyncParsableCommand {
             throw CommandFailure(.usage, "Add --dry-run to count the tokens, or --yes to drop them.")
         }
         try await scope.withRegistry { registry, scope in
+            try filters.checkKind(of: scope.app)
             guard yes else { return try show(await registry.countStaleTokens(filter, in: scope)) }
             let purged = try await registry.purgeStaleTokens(filter, in: scope, by: Apps.who)
             if self.scope.json { try Output.results.line("{\"dryRun\":false,\"purged\":\(purged)}") }

@@ -64,14 +64,14 @@ func readOption<Value>(
 
 /// The filters of `audit stale` and `purge`.
 struct StaleOptions: ParsableArguments {
-    @Option(help: "Only tokens of this kind: update, start, device or widget.") var kind: String?
+    @Option(help: "Only tokens of this kind, such as update, start, device, widget or voip.") var kind: String?
     @Option(help: "Only tokens of this attributes type.") var attributesType: String?
     @Option(help: "Only tokens with this reason: unconfirmed, expired or quarantined.") var reason: String?
     @Option(help: "The time after which a token counts as unconfirmed, such as PT2H.") var unconfirmedFor: String?
 
     func filter() throws(CommandFailure) -> StaleFilter {
         var filter = StaleFilter()
-        filter.kind = try readOption("--kind", kind, StaleFilter.kind)
+        filter.kind = kind.map(TokenKind.init(stored:))
         filter.attributesType = try readOption("--attributes-type", attributesType, AttributesType.init)
         filter.reason = try readOption("--reason", reason) { text throws(JSONFaultReason) in
             if let reason = StaleReason(rawValue: text) { return reason }
@@ -80,4 +80,6 @@ struct StaleOptions: ParsableArguments {
         filter.unconfirmedFor = try readOption("--unconfirmed-for", unconfirmedFor, StaleFilter.duration)
         return filter
     }
+
+    func checkKind(of app: App) throws { _ = try readOption("--kind", kind, StaleFilter.kind(of: app)) }
 }

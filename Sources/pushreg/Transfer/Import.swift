@@ -65,7 +65,7 @@ struct Import: AsyncParsableCommand {
             do {
                 outcomes =
                     dryRun
-                    ? chunk.map { $0.dryOutcome(in: scope.app.bundleID) } : try await registry.take(chunk, in: scope)
+                    ? chunk.map { $0.dryOutcome(in: scope.app) } : try await registry.take(chunk, in: scope)
             } catch let problem as Problem {
                 bar.clear()
                 let failure = CommandFailure(problem)

@@ -7,16 +7,18 @@ struct ImportedLine: Sendable {
     /// Without the newline. Nil if the line is too long.
     let text: [UInt8]?
 
-    /// The outcome of a dry run: a readable line counts as taken.
-    func dryOutcome(in app: BundleID) -> LineOutcome {
+    /// The outcome without a write: a line that can be read counts as taken.
+    func dryOutcome(in app: App) -> LineOutcome {
         switch record(in: app) {
         case .success: .taken
         case .failure(let reason): .faulty(reason.detail)
         }
     }
 
-    /// The failure quotes only names of our own members, never the line.
-    func record(in app: BundleID) -> Result<TransferRecord, JSONFaultReason> {
+    /// Reads the line.
+    ///
+    /// - Returns: the record, or what is wrong with it, without repeating anything of it but the names of our own members.
+    func record(in app: App) -> Result<TransferRecord, JSONFaultReason> {
         guard let text else {
             return .failure(JSONFaultReason("It is longer than \(LineReader.maximumLine / 1024) KiB."))
         }
@@ -27,7 +29,9 @@ struct ImportedLine: Sendable {
             return .failure(JSONFaultReason("It is not JSON: \(error.description)"))
         }
         var json = JSONReader(value)
-        let record = TransferRecord.read(&json) { InstallationHash(of: $0, in: app) }
+        let record = TransferRecord.read(&json, kinds: app.settings.allTokenKinds) {
+            InstallationHash(of: $0, in: app.bundleID)
+        }
         guard let record else {
             let fault = json.faults.first
             // Only the first member of the pointer, because later keys come from the input.

@@ -9,7 +9,7 @@ extension Registry {
     ///
     /// - Throws: ``Problem`` if the registry is unavailable and the import must stop.
     func take(_ line: ImportedLine, in scope: Scope) async throws -> LineOutcome {
-        switch line.record(in: scope.app.bundleID) {
+        switch line.record(in: scope.app) {
         case .success(let record): try await attempt(record, in: scope)
         case .failure(let reason): .faulty(reason.detail)
         }

@@ -201,7 +201,7 @@ class Life:
         self.call("putStartToken", "client", 201, "TokenResponse", token, **start)
         token = self.make("TokenRegistration", token=self.token(21))
         self.call("putDeviceToken", "client", 201, "TokenResponse", token, **self.phone)
-        widget = {"token_kind": self.enum("InstallationTokenKind", "widget")}
+        widget = {"token_kind": "widget"}
         token = self.make("TokenRegistration", token=self.token(22))
         self.call("putTokenOfKind", "client", 201, "TokenResponse", token, **self.phone, **widget)
         match = {**self.sandbox, "kind": "matchId", "value": "match-7"}
@@ -264,7 +264,7 @@ class Life:
         """Deletes tokens and activities, then all their data, and the app."""
         self.call("deleteStartToken", "client", 204, **{**self.phone, "attributes_type": "Delivery"})
         self.call("deleteDeviceToken", "client", 204, **self.phone)
-        widget = self.enum("InstallationTokenKind", "widget")
+        widget = "widget"
         self.call("deleteTokenOfKind", "client", 204, **self.phone, token_kind=widget)
         self.call("endActivitiesByAlias", "sender", 200, "EndedCount", **self.sandbox, kind="matchId", value="match-9")
         self.call("logOutInstallation", "client", 204, **self.phone)

@@ -20,10 +20,17 @@ extension Probe {
         return .object(settings)
     }
 
+    private static let kind: JSONValue = ["topicSuffix": ".card", "pushType": "card", "per": "attributes-type"]
+    private static let kinds: JSONValue = ["card": kind]
+
     private static let forgetful: JSONValue = ["activityLifetime": "PT8H", "tombstoneRetention": "PT8H"]
 
     static let apps: [Probe] = [
         Probe("listApps", "all", .get("/v1/apps")).gives(200),
+        Probe("putApp", "with a kind of tokens", .put(path + "com.example.kinds", ["tokenKinds": kinds]))
+            .gives(201, ["/tokenKinds/card/per": "attributes-type"]),
+        Probe("putApp", "with a built-in kind", .put(path + "com.example.kinds", ["tokenKinds": ["voip": kind]]))
+            .fails(.invalidRequest).at("/tokenKinds/voip"),
         Probe("putApp", "a new one", .put(path + "com.example.new", [:]))
             .gives(
                 201,

@@ -12,7 +12,7 @@ extension Probe {
         Probe("erase", "what is null", .post(erasures, ["subject": .null])).fails(.invalidRequest),
         Probe("createKey", "of two ends", .post(keys, ["role": "client", "expiresIn": "P90D", "expiresAt": later]))
             .fails(.invalidRequest).at("/expiresIn"),
-        Probe("purgeStaleTokens", "of an unheard-of kind", .post("…/audit/stale/purge", ["kind": "watch"]))
+        Probe("purgeStaleTokens", "of a kind with capitals", .post("…/audit/stale/purge", ["kind": "Watch"]))
             .fails(.invalidRequest),
         Probe("purgeStaleTokens", "of no kind", .post("…/audit/stale/purge", ["kind": ""])).fails(.invalidRequest),
     ]

@@ -18,15 +18,25 @@ extension Probe {
         ]
     }
 
-    private static func activity(_ order: String, _ token: Int, of phone: String = "phone-72") -> Message {
-        let named: JSONObject = ["installationId": .string(phone), "aliases": ["orderId": .string(order)]]
+    private static func activity(
+        _ order: String,
+        _ token: Int,
+        of phone: String = "phone-72",
+        _ more: JSONObject = [:]
+    ) -> Message {
+        var named: JSONObject = ["installationId": .string(phone), "aliases": ["orderId": .string(order)]]
+        for member in more { named[member.key] = member.value }
         return .put("…/activities/\(order)", Sample.registration(token, named))
     }
 
     private static let twoFaults: JSONValue = [["kind": "userId"], 7]
     private static let everyFault: JSONValue = [
         "alias": ["kind": "7", "value": ""], "to": twoFaults, "attributesType": 7, "lease": "PT59S",
-        "maxStartTokenAge": "P1Y", "restartDismissed": "no", "planId": "", "limit": 1001, "cursor": 7,
+        "maxStartTokenAge": "P1Y", "restartDismissed": "no", "renewBefore": 30, "planId": "", "limit": 1001,
+        "cursor": 7,
+    ]
+    private static let channelPlan: JSONValue = [
+        "alias": ["kind": "orderId", "value": "planned-12"], "attributesType": "Order",
     ]
     private static let manyUsers = JSONValue.array(.init(repeating: ["kind": "userId", "value": "u-7"], count: 101))
 
@@ -50,6 +60,46 @@ extension Probe {
                 "/installations/0/action": "update", "/installations/0/token": Sample.token(172),
                 "/installations/0/activityId": "p-3",
             ]),
+        Probe("makePlan", "to renew", plan("p-11", to: "planned-11", ["renewBefore": "PT4H", "planId": "p-11"]))
+            .after(
+                phone("phone-81", "planned-11", 581)[0],
+                phone("phone-81", "planned-11", 581)[1],
+                activity("p-11", 582, of: "phone-81", ["startedAt": Sample.minutesAgo(300)])
+            )
+            .gives([
+                "/installations/0/action": "renew", "/installations/0/token": Sample.token(581),
+                "/installations/0/replaces/activityId": "p-11", "/installations/0/replaces/token": Sample.token(582),
+            ]),
+        Probe("makePlan", "to start by channel", .post("…/plan?include=metadata", channelPlan))
+            .after(
+                .put(
+                    "…/installations/phone-82",
+                    ["aliases": ["orderId": "planned-12"], "metadata": ["osVersion": "18.0"]]
+                ),
+                .put("…/installations/phone-82/start-tokens/Order", Sample.registration(583)),
+                .put(
+                    "…/aliases/orderId/planned-12/channel",
+                    ["channelId": "dHN0LXNyY2gtY2hubA==", "messageStoragePolicy": 1]
+                )
+            )
+            .gives([
+                "/installations/0/action": "start", "/installations/0/channelId": "dHN0LXNyY2gtY2hubA==",
+                "/installations/0/installationMetadata/osVersion": "18.0",
+            ]),
+        Probe(
+            "listStartTokensByAlias",
+            "with metadata",
+            .get("…/aliases/orderId/planned-12/start-tokens?include=metadata")
+        )
+        .gives(["/tokens/0/installationMetadata/osVersion": "18.0"]),
+        Probe("listActivitiesByAlias", "with more than there is", .get("…/aliases/orderId/p-3/activities?include=all"))
+            .fails(.invalidRequest).at("/include"),
+        Probe("makePlan", "to renew later", plan("p-3", to: "nobody", ["renewBefore": "PT1M"]))
+            .gives(["/installations/0/action": "update"]),
+        Probe("makePlan", "to renew too late", plan("p-3", to: "nobody", ["renewBefore": "PT59S"]))
+            .fails(.invalidRequest).at("/renewBefore"),
+        Probe("makePlan", "to renew too early", plan("p-3", to: "nobody", ["renewBefore": "PT4H1S"]))
+            .fails(.invalidRequest).at("/renewBefore"),
         Probe("makePlan", "to alert of what was dismissed", plan("p-9", to: "planned-9"))
             .after(
                 .put("…/installations/phone-79", ["aliases": ["orderId": "planned-9"]]),
@@ -76,6 +126,7 @@ extension Probe {
                 "/lease",
                 "/maxStartTokenAge",
                 "/restartDismissed",
+                "/renewBefore",
                 "/planId",
                 "/limit",
                 "/cursor"

@@ -31,7 +31,7 @@ extension Probe {
             .after(.delete(path + "w-5/tokens/widget"))
             .fails(.superseded, ["reason": "deleted"]),
         Probe("putTokenOfKind", "of no kind", .put(path + "w-6/tokens/update", Sample.registration(304)))
-            .fails(.invalidRequest, ["/errors/0/detail": "(in the path) must be one of device, widget"])
+            .fails(.invalidRequest, ["/errors/0/detail": "(in the path) must be one of device, widget, voip"])
             .at("/tokenKind"),
         Probe("putTokenOfKind", "from the future", widget("w-6", 304, -10)).fails(.clockSkew),
         Probe("putTokenOfKind", "of another's", widget("w-7", 306).by(user: "u-2"))

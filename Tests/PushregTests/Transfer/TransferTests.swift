@@ -10,15 +10,18 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct TransferTests {
     @Test func `Every exported fact arrives`() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
+        for database in [source, target] {
+            let bundleID = try await database.scope().app.bundleID
+            _ = try await database.registry.put(Life.settings, for: bundleID, by: "test")
+        }
         let scope = try await source.scope()
-        _ = try await target.scope()
         try await Life.live(in: source.registry, scope)
         let (first, second) = (try TransferFile(), try TransferFile())
         defer { for file in [first, second] { file.remove() } }
         try await first.export(from: source)
-        #expect(first.records.count == 15, "\(first.text)")
+        #expect(first.records.count == 17, "\(first.text)")
         let loaded = try await first.load(into: target)
-        #expect(loaded.status == 0 && loaded.words.contains("15 taken, 0 refused"), "\(loaded.words)")
+        #expect(loaded.status == 0 && loaded.words.contains("17 taken, 0 refused"), "\(loaded.words)")
         try await second.export(from: target)
         #expect(second.records == first.records)
         let events = try await target.count("SELECT count(*) FROM events")
@@ -215,7 +218,7 @@ import Testing
             + " --database-url \"\(database.connectionString)\""
         let terminal = URL(fileURLWithPath: "/usr/bin/script")
         let shown = try await Program.run(terminal, ["-qec", command, "/dev/null"], [:]).results
-        #expect(shown.contains("[########################] 100 % line 8, 1 records"), "\(shown)")
+        #expect(shown.contains("[########################] 100 % line 9, 1 records"), "\(shown)")
         #expect(shown.contains("Imported 1 record: 1 taken"), "\(shown)")
     }
 
@@ -226,7 +229,7 @@ import Testing
             let alias = Alias.sample(kind, value)
             let activities = try await database.registry.activities(under: alias, after: 0, limit: 10, in: scope)
             found.formUnion(activities.map(\.token))
-            for tokenKind in TokenKind.all where tokenKind != .update {
+            for tokenKind in scope.app.settings.allTokenKinds where tokenKind != .update {
                 let tokens = try await database.registry.tokens(under: alias, tokenKind, limit: 10, in: scope)
                 found.formUnion(tokens.map(\.token))
             }
@@ -237,6 +240,21 @@ import Testing
 
 /// An app with a record of each kind that an export writes or omits.
 private enum Life {
+    /// A kind of tokens that is not built in.
+    static let settings = {
+        var changes = AppChanges()
+        changes.tokenKinds = [
+            TokenKind(
+                name: "card",
+                holder: .attributesType,
+                hasOneOwner: false,
+                topicSuffix: "",
+                pushType: "background"
+            )
+        ]
+        return changes
+    }()
+
     static func live(in registry: Registry, _ scope: Scope) async throws {
         try await activities(registry, scope)
         try await names(registry, scope)
@@ -311,7 +329,12 @@ private enum Life {
         let claimant = Claimant.subject("anna", phone)
         _ = try await registry.put(profile, for: phone, in: scope, by: "test", claimant: claimant)
         let type = try AttributesType("Delivery")
-        for (slot, number) in [(TokenSlot.start(type), 22), (.only(.device), 23), (.only(.widget), 25)] {
+        let own = try #require(scope.app.settings.tokenKinds.first)
+        let slots: [(TokenSlot, Int)] = [
+            (.start(type), 22), (.only(.device), 23), (.only(.widget), 25), (.only(.voip), 26),
+            (TokenSlot(of: own, type), 27),
+        ]
+        for (slot, number) in slots {
             let registration = TokenRegistration(token: .sample(number), observedAt: .minutesAgo(25))
             _ = try await registry.register(registration, in: slot, of: phone, in: scope, by: "test")
         }

@@ -19,9 +19,8 @@ package struct StaleFilter: Sendable, Hashable {
     package var unconfirmedFor: Duration?
     package init() {}
 
-    package static func kind(_ name: String) throws(JSONFaultReason) -> TokenKind {
-        if let kind = TokenKind.all.first(where: { $0.name == name }) { return kind }
-        throw JSONFaultReason("must be one of \(TokenKind.all.map(\.name).joined(separator: ", "))")
+    package static func kind(of app: App) -> (String) throws(JSONFaultReason) -> TokenKind {
+        { name throws(JSONFaultReason) in try TokenKind(name, among: app.settings.allTokenKinds) }
     }
 
     package static func duration(_ text: String) throws(JSONFaultReason) -> Duration {
@@ -50,8 +49,9 @@ package struct StaleFilter: Sendable, Hashable {
 }
 
 extension StaleFilter {
-    package init(from json: inout JSONReader) {
-        kind = json.optionalString("kind", Self.kind)
+    /// Reads the members of a purge's body; faults stay in the reader.
+    package init(from json: inout JSONReader, in app: App) {
+        kind = json.optionalString("kind", Self.kind(of: app))
         attributesType = json.optionalString("attributesType", AttributesType.init)
         reason = json.optionalChoice("reason")
         unconfirmedFor = json.optionalString("unconfirmedFor", Self.duration)

@@ -4,6 +4,10 @@ import Foundation
 package struct PlanEntry: Sendable, Hashable {
     package let installation: InstallationHash?
     package let step: PlanStep
+    /// That of the activity; only if the caller asked for metadata.
+    package var metadata: Metadata?
+    /// That of the installation; only if the caller asked for metadata.
+    package var installationMetadata: Metadata?
 
     package init(installation: InstallationHash?, step: PlanStep) {
         self.installation = installation
@@ -12,11 +16,13 @@ package struct PlanEntry: Sendable, Hashable {
 }
 
 package enum PlanStep: Sendable, Hashable {
-    /// The activity runs. Push to its token.
-    case update(ResolvedActivity)
-    /// No activity runs, and only this caller may start it. Push to the start token.
-    case start(PushToken, StartLease)
-    /// It is being started, or a start failed recently. Ask again.
+    /// The activity runs: push to its token. The plan of the given time may renew it.
+    case update(ResolvedActivity, retryAt: Date? = nil)
+    /// Nothing runs, or the replaced activity ends soon, and this caller alone may start it: push to the start token.
+    case start(PushToken, StartLease, replaces: ResolvedActivity? = nil)
+    /// Another activity has replaced it: push its end to its token.
+    case end(ResolvedActivity)
+    /// It is being started, or a start has failed just now: ask again.
     case wait(PlanReason, retryAt: Date)
     /// It cannot be an activity. Send an ordinary notification if there is a device token.
     case alert(PlanReason, PushToken?)
@@ -33,6 +39,8 @@ package struct StartLease: Sendable, Hashable {
     package let collapseID: String
     /// The number of starts within a day, including this one.
     package let attempt: Int
+    /// The broadcast channel that the new activity may follow; nil if the alias has none or the phone supports none.
+    package var channelID: UTF8Text?
 
     package init(id: LeaseID, leasedUntil: Date, collapseID: String, attempt: Int) {
         self.id = id
@@ -66,29 +74,47 @@ extension PlanEntry {
     /// Contains a token only if the step is a push to it.
     package func encode(to json: inout JSONWriter, in app: BundleID) {
         json.object { json in
-            json.member("action", step.action)
-            if case .update(let activity) = step { return activity.writeMembers(to: &json) }
-            if let installation { json.hex("installation", installation.bytes) }
-            switch step {
-            case .update: return
-            case .start(let token, let lease):
-                json.hex("token", token.bytes)
-                json.member("leaseId", lease.id.description)
-                json.member("leasedUntil", lease.leasedUntil)
-                json.member("collapseId", lease.collapseID)
-                json.member("attempt", lease.attempt)
-            case .wait(let reason, let time):
-                json.member("reason", reason.rawValue)
-                json.member("retryAt", time)
-                if reason == .leased { json.member("leasedUntil", time) }
-            case .alert(let reason, let token):
-                json.member("reason", reason.rawValue)
-                guard let token else { return }
-                json.hex("token", token.bytes)
-                json.member("topic", TokenKind.device.topic(of: app))
-                json.member("pushType", TokenKind.device.pushType)
-            case .none(let reason): json.member("reason", reason.rawValue)
+            writeStep(to: &json, in: app)
+            json.member("metadata", ifPresent: metadata)
+            json.member("installationMetadata", ifPresent: installationMetadata)
+        }
+    }
+
+    private func writeStep(to json: inout JSONWriter, in app: BundleID) {
+        json.member("action", step.action)
+        switch step {
+        case .update(let activity, let time):
+            activity.writeMembers(to: &json)
+            return json.member("retryAt", ifPresent: time)
+        case .end(let activity): return activity.writeMembers(to: &json)
+        default: if let installation { json.hex("installation", installation.bytes) }
+        }
+        switch step {
+        case .update, .end: return
+        case .start(let token, let lease, let replaced):
+            json.hex("token", token.bytes)
+            json.member("leaseId", lease.id.description)
+            json.member("leasedUntil", lease.leasedUntil)
+            json.member("collapseId", lease.collapseID)
+            json.member("attempt", lease.attempt)
+            json.member("channelId", ifPresent: lease.channelID)
+            guard let replaced else { return }
+            json.object("replaces") { json in
+                json.member("activityId", replaced.activityID.rawValue)
+                json.hex("token", replaced.token.bytes)
+                json.member("expiresAt", replaced.expiresAt)
             }
+        case .wait(let reason, let time):
+            json.member("reason", reason.rawValue)
+            json.member("retryAt", time)
+            if reason == .leased { json.member("leasedUntil", time) }
+        case .alert(let reason, let token):
+            json.member("reason", reason.rawValue)
+            guard let token else { return }
+            json.hex("token", token.bytes)
+            json.member("topic", TokenKind.device.topic(of: app))
+            json.member("pushType", TokenKind.device.pushType)
+        case .none(let reason): json.member("reason", reason.rawValue)
         }
     }
 }
@@ -97,7 +123,8 @@ extension PlanStep {
     package var action: String {
         switch self {
         case .update: "update"
-        case .start: "start"
+        case .start(_, _, let replaced): replaced == nil ? "start" : "renew"
+        case .end: "end"
         case .wait: "wait"
         case .alert: "alert"
         case .none: "none"

@@ -10,9 +10,14 @@ package struct PlanRequest: Sendable, Hashable {
     package var maxStartTokenAge: Duration
     /// Whether to start an activity again that the user swiped away.
     package var restartsDismissed: Bool
-    /// The sender's own name of the plan. A repeated plan id returns the same leases.
+    /// How long before its end a running activity is replaced by a new one; nil for never.
+    package var renewBefore: Duration?
+    /// The sender's own name of the plan: the same again gets the same leases.
     package var planID: UTF8Text?
     package var limit: Int
+    /// Whether the entries contain metadata.
+    package var includesMetadata = false
+    /// Nil for the first page.
     package var cursor: String?
     package static let mostRecipients = 100
     package static let defaultLease = Duration.seconds(3600)
@@ -41,6 +46,11 @@ extension PlanRequest {
         let lease = json.optional("lease", duration(from: shortest, to: longestLease))
         let age = json.optional("maxStartTokenAge", duration(from: .seconds(1), to: AppChanges.longestRetention))
         let restarts = json.optionalBool("restartDismissed")
+        // At most half a lifetime, so that the new activity is not due at once.
+        let renewBefore = json.optional(
+            "renewBefore",
+            duration(from: min(shortestLease, longestLease / 2), to: longestLease / 2)
+        )
         let planID = json.optionalString("planId", planID)
         let limit = json.optionalInteger("limit", in: ResolveBody.limits)
         let cursor = json.optionalString("cursor")
@@ -49,6 +59,7 @@ extension PlanRequest {
         request.lease = lease ?? min(defaultLease, longestLease)
         request.maxStartTokenAge = age ?? defaultStartTokenAge
         request.restartsDismissed = restarts ?? false
+        request.renewBefore = renewBefore
         request.planID = planID
         request.limit = limit ?? ResolveBody.defaultLimit
         request.cursor = cursor

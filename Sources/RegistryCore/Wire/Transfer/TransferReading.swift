@@ -4,9 +4,15 @@ extension TransferRecord {
     /// Reads one line. A line without `record` is an activity. An installation is named by `installation` (its hash) or
     /// `installationId`. Requires `observedAt`, because an old observation must not count as observed at the import.
     ///
-    /// - Parameter hash: Returns the hash of an installation id in the line's app.
+    /// `observedAt` is required: an old observation must not count as observed at the import. An installation is named
+    /// by its hash in `installation`, or by its `installationId`.
+    ///
+    /// - Parameters:
+    ///   - kinds: of the app of the line.
+    ///   - hash: the hash of an installation's id in that app.
     package static func read(
         _ json: inout JSONReader,
+        kinds: [TokenKind] = TokenKind.all,
         hash: (InstallationID) -> InstallationHash
     ) -> TransferRecord? {
         let kind = json.optionalString("record") ?? "activity"
@@ -18,7 +24,7 @@ extension TransferRecord {
             case "end": readEnd(&json, installation, observedAt)
             case "installation": readProfile(&json, installation)
             case "log-out": observedAt.flatMap { at in installation.map { .logOut($0, at: at) } }
-            default: readToken(&json, kind, installation)
+            default: readToken(&json, kind, kinds, installation)
             }
         if record == nil, installation == nil, !["activity", "end"].contains(kind), json.faults.isEmpty {
             json.fault("installation", "is required")
@@ -84,18 +90,21 @@ extension TransferRecord {
     private static func readToken(
         _ json: inout JSONReader,
         _ kind: String,
+        _ kinds: [TokenKind],
         _ installation: InstallationHash?
     ) -> TransferRecord? {
-        guard let slot = slot(&json, kind) else { return nil }
+        guard let slot = slot(&json, kind, kinds) else { return nil }
         let registration = TokenRegistration.read(&json)
         guard let registration, let installation else { return nil }
         return .token(slot, installation, registration)
     }
 
-    private static func slot(_ json: inout JSONReader, _ kind: String) -> TokenSlot? {
-        if kind == "start-token" { return json.string("attributesType", AttributesType.init).map(TokenSlot.start) }
-        if let own = TokenKind.ofInstallations.first(where: { kind == $0.name + "-token" }) { return .only(own) }
-        json.fault("record", "has an unknown kind")
-        return nil
+    private static func slot(_ json: inout JSONReader, _ kind: String, _ kinds: [TokenKind]) -> TokenSlot? {
+        guard let own = kinds.first(where: { $0 != .update && kind == $0.name + "-token" }) else {
+            json.fault("record", "is of no known kind")
+            return nil
+        }
+        guard own.holder == .attributesType else { return .only(own) }
+        return json.string("attributesType", AttributesType.init).map { TokenSlot(of: own, $0) }
     }
 }

@@ -27,6 +27,11 @@ extension ConsoleCall {
                         ["ruleKind": .text($0.key.string), "rule": .text($0.value.sentence)]
                     }
                 ),
+                "kinds": .list(
+                    scope.app.settings.tokenKinds.map {
+                        ["kindName": .text($0.name), "kindTopic": .text($0.topic(of: scope.app.bundleID))]
+                    }
+                ),
                 "apps": .list(apps.map(Self.row)), "isRoot": .flag(isRoot), "fault": .optional(fault),
             ]
         )

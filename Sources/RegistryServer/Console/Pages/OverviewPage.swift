@@ -104,8 +104,10 @@ extension TokenKind {
         switch self {
         case .update: "running activities"
         case .start: "push to start"
+        case .device: "ordinary notifications"
         case .widget: "widget pushes"
-        default: "ordinary notifications"
+        case .voip: "incoming calls"
+        default: name
         }
     }
 }

@@ -5,7 +5,7 @@ import RegistryStore
 
 extension ConsoleCall {
     func showPurge() async throws -> Response {
-        try await purgePage(try StaleQuestion(parameter))
+        try await purgePage(try StaleQuestion(in: requireScope().app, parameter))
     }
 
     /// The caller must type the scope, so that no other scope is purged by mistake.
@@ -44,7 +44,7 @@ extension ConsoleCall {
 
     func purge() async throws -> Response {
         let scope = try requireScope()
-        let question = try StaleQuestion(field)
+        let question = try StaleQuestion(in: scope.app, field)
         guard field("confirmation") == Self.confirmation(of: scope) else {
             let fault = "Nothing was purged. Type “\(Self.confirmation(of: scope))” to confirm."
             return try await purgePage(question, fault: fault)

@@ -8,9 +8,9 @@ struct StaleQuestion: Sendable {
 
     static let names = ["kind", "reason", "attributesType", "unconfirmedFor"]
 
-    init(_ value: (String) -> String?) throws(Problem) {
+    init(in app: App, _ value: (String) -> String?) throws(Problem) {
         do throws(JSONFaultReason) {
-            filter.kind = try value("kind").map(StaleFilter.kind)
+            filter.kind = try value("kind").map(StaleFilter.kind(of: app))
             filter.reason = try value("reason").map { (text) throws(JSONFaultReason) in try ParameterReader.choice(text)
             }
             filter.attributesType = try value("attributesType").map(AttributesType.init)
@@ -41,7 +41,7 @@ extension ConsoleCall {
 
     func showStale() async throws -> Response {
         let scope = try requireScope()
-        let (question, link) = (try StaleQuestion(parameter), ConsoleLink(scope))
+        let (question, link) = (try StaleQuestion(in: scope.app, parameter), ConsoleLink(scope))
         let list = ["console-stale"] + question.parameters.map { "\($0)=\($1 ?? "")" }
         let given = try position(of: list).map { StalePosition(part: $0.part, number: $0.number) }
         let page = try await registry.staleTokens(
@@ -65,7 +65,7 @@ extension ConsoleCall {
             "purgePath": .text(link.page("stale/purge", question.parameters)), "stalePath": .text(link.page("stale")),
             "attributesTypeValue": .optional(question.filter.attributesType?.rawValue),
         ]
-        fields.add(choices(question))
+        fields.add(choices(question, of: scope.app))
         return try self.page("stale", part: "Stale", title: "Stale tokens", fields)
     }
 
@@ -97,7 +97,7 @@ extension ConsoleCall {
         ]
     }
 
-    private func choices(_ question: StaleQuestion) -> TemplateContext {
+    private func choices(_ question: StaleQuestion, of app: App) -> TemplateContext {
         func options(_ words: [(String, String)], _ chosen: String?) -> TemplateContext.Content {
             .rows(
                 ([("", "any")] + words).map { value, text in
@@ -110,7 +110,7 @@ extension ConsoleCall {
         ]
         let value = { (name: String) in question.parameters.first { $0.0 == name }?.1 }
         return [
-            "kindOptions": options(TokenKind.all.map { ($0.name, $0.name) }, value("kind")),
+            "kindOptions": options(app.settings.allTokenKinds.map { ($0.name, $0.name) }, value("kind")),
             "reasonOptions": options(StaleReason.allCases.map { ($0.rawValue, $0.rawValue) }, value("reason")),
             "spanOptions": options(spans, value("unconfirmedFor")),
         ]

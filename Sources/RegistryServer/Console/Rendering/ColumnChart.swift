@@ -12,7 +12,7 @@ struct ColumnChart {
     }
 
     static let subjects = [
-        Subject(title: "Live tokens", types: TokenKind.all.map(\.name), isLevel: true),
+        Subject(title: "Live tokens", types: [], isLevel: true),
         Subject(title: "Registrations", types: ["registered", "reactivated"]),
         Subject(title: "Rotations", types: ["rotated"]),
         Subject(title: "Ends", types: ["ended", "expired", "dismissed"]),
@@ -20,6 +20,8 @@ struct ColumnChart {
     ]
 
     private let subject: Subject
+    /// For levels the kinds of tokens that are counted.
+    private let types: [String]
     private let statistics: RegistryStatistics
     private let starts: [Date]
     private let series: [[Int]]
@@ -36,7 +38,8 @@ struct ColumnChart {
         let starts = (Int(first)...Int(last)).map { Date(timeIntervalSince1970: Double($0) * step) }
         self.starts = starts
         let columns = subject.isLevel ? Self.levels(statistics, starts, step) : Self.sums(statistics, starts, step)
-        series = subject.types.map { type in columns.map { $0[type] ?? 0 } }
+        types = subject.isLevel ? statistics.tokens.map(\.kind.name) : subject.types
+        series = types.map { type in columns.map { $0[type] ?? 0 } }
     }
 
     private static func sums(_ statistics: RegistryStatistics, _ starts: [Date], _ step: Double) -> [[String: Int]] {
@@ -71,7 +74,7 @@ struct ColumnChart {
         return [
             "chartTitle": .text(subject.title), "chartTotal": .text(DisplayText.count(sum(totals))),
             "sentence": .text(sentence), "peak": .text(peak == 0 ? "none" : DisplayText.count(peak) + per),
-            "layers": .list(layers(peak: max(1, peak))), "legend": .list(subject.types.count > 1 ? legend : []),
+            "layers": .list(layers(peak: max(1, peak))), "legend": .list(types.count > 1 ? legend : []),
             "from": .text(time(starts.first)), "until": .text(time(starts.last)),
             "columns": .list(heads), "figures": .list(figures), "hasFigures": .flag(peak > 0),
             "columnCount": .text(String(starts.count)),
@@ -113,7 +116,7 @@ struct ColumnChart {
     }
 
     private var legend: [TemplateContext] {
-        zip(subject.types.indices, subject.types).map { index, type in
+        zip(types.indices, types).map { index, type in
             [
                 "legendNumber": .text(String(index + 1)), "legendText": .text(type),
                 "legendTotal": .text(DisplayText.count(sum(series[index]))),
@@ -121,7 +124,7 @@ struct ColumnChart {
         }
     }
 
-    private var heads: [TemplateContext] { subject.types.map { ["head": .text($0)] } }
+    private var heads: [TemplateContext] { types.map { ["head": .text($0)] } }
 
     private var figures: [TemplateContext] {
         starts.indices.filter { totals[$0] > 0 }.map { index in

@@ -17,6 +17,7 @@ import (
 	"math"
 	jitter "math/rand"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"sync"
@@ -35,8 +36,9 @@ type content struct {
 	ContentState, Attributes json.RawMessage
 }
 type entry struct {
-	Action, Token, LeaseID, CollapseID string
-	LeasedUntil, ExpiresAt, RetryAt    time.Time
+	Action, Token, LeaseID, CollapseID, ActivityID string
+	LeasedUntil, ExpiresAt, RetryAt                time.Time
+	Replaces                                       *entry
 }
 type answer struct { // the members of plans, changes, problems and APNs's errors
 	Topic, PushType, NextCursor, After, Detail, Reason string
@@ -164,7 +166,7 @@ func (work *work) push(to entry, plan answer, aps object, wanted *content) {
 	if aps["event"] == "update" {
 		priority = "5"
 	}
-	if to.Action == "start" { // An offline phone gets it later. After the lease, it could be a second activity.
+	if to.LeaseID != "" { // A phone that is offline gets it later: after the lease it could be a second activity.
 		until = clock(to.LeasedUntil)
 	}
 	fields := func() map[string]string {
@@ -175,16 +177,19 @@ func (work *work) push(to entry, plan answer, aps object, wanted *content) {
 	status, said := send(&apns, "POST", os.Getenv("APNS")+"/3/device/"+to.Token, object{"aps": aps}, fields,
 		func() bool {
 			newest := work.wanted.Load()
-			return now() < until && (newest == wanted || to.Action == "start" && newest.Event != "end")
+			return now() < until && (newest == wanted || to.LeaseID != "" && newest.Event != "end")
 		})
 	if status != 0 {
 		answers <- report{to.Token, status, said.Reason, said.Timestamp, to.LeaseID}
+		if to.Action == "end" {
+			call("DELETE", "activities/"+url.PathEscape(to.ActivityID), nil)
+		}
 	}
 }
 
 // Pushes the latest content of an alias to the phones without it, after each change.
 func (work *work) keep() {
-	given, stamp := map[string]*content{}, int64(0) // the last content pushed to each token
+	given, stamp := map[string]*content{}, int64(0) // the content that was last pushed to each token, and its end
 	for again := 0.0; ; {
 		select {
 		case <-work.due:
@@ -196,25 +201,37 @@ func (work *work) keep() {
 		update := object{"timestamp": stamp, "event": wanted.Event, "content-state": wanted.ContentState}
 		start := object{"timestamp": stamp, "event": "start", "content-state": wanted.ContentState,
 			"attributes-type": wanted.AttributesType, "attributes": wanted.Attributes, "alert": object{"title": wanted.Alias.Value}}
+		end := object{"timestamp": stamp, "event": "end", "content-state": wanted.ContentState, "dismissal-date": stamp}
 		for more := true; more; {
 			body := object{"alias": wanted.Alias, "to": wanted.To, "attributesType": wanted.AttributesType,
 				"planId": planID, "cursor": cursor}
 			if wanted.Event == "end" {
 				delete(body, "to")
+			} else if renewBefore := os.Getenv("RENEW_BEFORE"); renewBefore != "" {
+				body["renewBefore"] = renewBefore
 			}
 			plan := call("POST", "plan", body)
-			for _, entry := range plan.Installations {
-				switch { // none with channel: reached only through the plan's channels
-				case entry.Action == "wait":
+			for index := 0; index < len(plan.Installations); index++ {
+				entry := plan.Installations[index]
+				if !entry.RetryAt.IsZero() {
 					again = math.Min(again, clock(entry.RetryAt))
-				case entry.Action == "start" && wanted.Event == "end": // an end does not start activities on phones with the alias
-					call("DELETE", "plan/leases/"+entry.LeaseID, nil)
-				case entry.Action == "start":
-					go work.push(entry, plan, start, wanted)
-				case entry.Action == "update" && given[entry.Token] != wanted:
-					given[entry.Token] = wanted
-					go work.push(entry, plan, update, wanted)
 				}
+				if entry.Replaces != nil {
+					entry.Replaces.Action = "update"
+					plan.Installations = append(plan.Installations, *entry.Replaces)
+				}
+				key := entry.Action + entry.Token
+				switch { // none with channel: only a push to the plan's channels reaches it
+				case entry.LeaseID != "" && wanted.Event == "end": // starts nothing, where a phone bears the alias itself
+					call("DELETE", "plan/leases/"+entry.LeaseID, nil)
+				case entry.LeaseID != "":
+					go work.push(entry, plan, start, wanted)
+				case entry.Action == "update" && given[key] != wanted:
+					go work.push(entry, plan, update, wanted)
+				case entry.Action == "end" && given[key] != wanted: // Another activity has replaced it.
+					go work.push(entry, plan, end, wanted)
+				}
+				given[key] = wanted
 			}
 			cursor, more = plan.NextCursor, plan.NextCursor != ""
 		}

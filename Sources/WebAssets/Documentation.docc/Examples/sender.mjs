@@ -80,6 +80,7 @@ async function push(entry, page, aps, work, wanted) {
     const answer = await again(() => post(`/3/device/${token}`, fields, JSON.stringify({ aps })),
         () => clock() < until && (work.wanted === wanted || leaseId && work.wanted.event !== "end"))
     if (answer) await report({ token, leaseId, status: answer.status, ...answer.body }) // the reason, and the timestamp of a 410
+    if (answer && entry.action === "end") await call("DELETE", `activities/${encodeURIComponent(entry.activityId)}`)
 }
 
 /** Pushes what is wanted of an alias to the phones that were not given it, whenever something is new. */
@@ -90,18 +91,21 @@ async function keep(work) {
         work.stamp = Math.max(Math.floor(clock()), work.stamp + 1) // whole seconds, each greater than the last
         const update = { timestamp: work.stamp, event: wanted.event, "content-state": wanted.contentState }
         const begin = { ...update, event: "start", "attributes-type": attributesType, attributes, alert: { title: alias.value } }
+        const end = { ...update, event: "end", "dismissal-date": work.stamp } // of an activity that another one has replaced
         let next = clock() + 3600, cursor = null
         while (cursor !== undefined) {
-            const to = wanted.event === "update" ? wanted.to : []
-            const page = await call("POST", "plan", { alias, to, attributesType, planId, cursor })
-            for (const entry of page.installations) { // none with channel: reached only through the plan's channels
-                const { action, token, retryAt } = entry
-                if (action === "wait") next = Math.min(next, clock(retryAt))
-                // An end does not start activities on phones with the alias.
-                if (action === "start" && wanted.event === "end") await call("DELETE", `plan/leases/${entry.leaseId}`)
-                else if (action === "start") push(entry, page, begin, work, wanted)
-                if (action === "update" && !given.has(token)) push(entry, page, update, work, wanted)
-                if (action === "update") given.add(token)
+            const more = wanted.event === "update" ? { to: wanted.to, renewBefore: env.RENEW_BEFORE } : {}
+            const page = await call("POST", "plan", { alias, attributesType, planId, cursor, ...more })
+            const replaced = page.installations.flatMap(({ replaces }) => replaces ? [{ action: "update", ...replaces }] : [])
+            for (const entry of [...page.installations, ...replaced]) { // none with channel: reached by the channels
+                const { action, token, retryAt, leaseId } = entry, isNew = !given.has(action + token)
+                if (retryAt) next = Math.min(next, clock(retryAt))
+                // An end starts nothing, where a phone bears the alias itself.
+                if (leaseId && wanted.event === "end") await call("DELETE", `plan/leases/${leaseId}`)
+                else if (leaseId) push(entry, page, begin, work, wanted)
+                if (action === "update" && isNew) push(entry, page, update, work, wanted)
+                if (action === "end" && isNew) push(entry, page, end, work, wanted)
+                given.add(action + token)
             }
             cursor = page.nextCursor
         }

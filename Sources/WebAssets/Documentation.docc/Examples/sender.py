@@ -2,6 +2,7 @@
 import asyncio, contextlib, datetime, json, jwt, random, sys, time, uuid
 from httpx import AsyncClient, Limits, Timeout, TransportError
 from os import environ as env
+from urllib.parse import quote
 
 registry = AsyncClient(base_url=env["REGISTRY"], headers={"Authorization": "Bearer " + env["SENDER_KEY"]}, timeout=60)
 apns = AsyncClient(base_url=env["APNS"], http2=True, limits=Limits(max_connections=1), timeout=Timeout(20, pool=None))
@@ -45,6 +46,7 @@ async def push(entry, page, aps, work, wanted):  # to one phone, until APNs resp
     if answer := await send(apns, "POST", "/3/device/" + entry["token"], {"aps": aps}, lambda: fields | authorization(), is_wanted):
         answers.put_nowait({"token": entry["token"], "status": answer.status_code, "leaseId": entry.get("leaseId"),
                             **json.loads(answer.content or "{}")})  # the reason, and the timestamp of a 410
+        if entry.get("action") == "end": await call("DELETE", "activities/" + quote(entry["activityId"], ""))
 
 async def report():  # reports responses to the registry; those that arrive during a report are in the next one
     while first := await answers.get():
@@ -58,17 +60,22 @@ async def keep(work, tasks):  # pushes the latest content of an alias to the pho
         update = {"timestamp": work["stamp"], "event": wanted["event"], "content-state": wanted["contentState"]}
         start = {**update, "event": "start", "attributes-type": wanted["attributesType"],
                  "attributes": wanted["attributes"], "alert": {"title": wanted["alias"]["value"]}}
+        end = {**update, "event": "end", "dismissal-date": work["stamp"]}  # of an activity that another one has replaced
+        more = {"to": wanted["to"], "renewBefore": env.get("RENEW_BEFORE")} if wanted["event"] == "update" else {}
         while "nextCursor" in page:
             page = await call("POST", "plan", {
                 "planId": plan, "cursor": page["nextCursor"], "attributesType": wanted["attributesType"],
-                "alias": wanted["alias"], "to": wanted["to"] if wanted["event"] == "update" else []})
-            again = min([again] + [clock(entry["retryAt"]) for entry in page["installations"] if entry["action"] == "wait"])
-            for entry in page["installations"]:  # `none` with `channel`: reached only through the plan's channels
-                if entry["action"] == "start" and wanted["event"] == "end":  # an end does not start activities
+                "alias": wanted["alias"], **more})
+            again = min([again] + [clock(entry["retryAt"]) for entry in page["installations"] if "retryAt" in entry])
+            replaced = [entry["replaces"] for entry in page["installations"] if "replaces" in entry]
+            for entry in page["installations"] + replaced:  # `none` with `channel`: a push to the plan's channels reaches it
+                action = entry.get("action", "update")
+                if "leaseId" in entry and wanted["event"] == "end":  # it starts nothing
                     await call("DELETE", "plan/leases/" + entry["leaseId"])
-                elif entry["action"] == "start" or entry["action"] == "update" and entry["token"] not in given:
-                    given |= {entry["token"]}  # A start is repeated after its lease, even with the same token.
-                    tasks.create_task(push(entry, page, start if "leaseId" in entry else update, work, wanted))
+                elif "leaseId" in entry or action in ("update", "end") and (entry["token"], action) not in given:
+                    given |= {(entry["token"], action)}  # A start comes again when its lease is over, whatever was given.
+                    aps = start if "leaseId" in entry else end if action == "end" else update
+                    tasks.create_task(push(entry, page, aps, work, wanted))
         with contextlib.suppress(asyncio.TimeoutError): await asyncio.wait_for(work["due"].wait(), max(1, again - clock()) / SPEED)
 
 async def follow(after):  # plans again for the aliases in a change, because a token is new

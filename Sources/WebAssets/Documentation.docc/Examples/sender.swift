@@ -11,9 +11,9 @@ struct Alias: Codable, Hashable {
 }
 /// A plan, changes, or APNs's reason for a refusal.
 struct Answer: Decodable {
-    struct Entry: Decodable {
-        let action: String
-        let token, leaseId, leasedUntil, collapseId, expiresAt, retryAt: String?
+    final class Entry: Decodable, Sendable {
+        let action, token, leaseId, leasedUntil, collapseId, activityId, expiresAt, retryAt: String?
+        let replaces: Entry?  // without an action: it is updated until the new activity has a token
     }
     struct Change: Decodable { let aliases: [String: [String]]? }
     let topic, pushType, nextCursor, after, reason, detail: String?
@@ -143,6 +143,9 @@ final class Work {
         let (reason, timestamp) = (said.reason, said.timestamp)
         let answer = Report(token: token, status: status, reason: reason, timestamp: timestamp, leaseId: entry.leaseId)
         try await report(answer)
+        guard entry.action == "end", let id = entry.activityId else { return }
+        let name = id.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        _ = try await call(.DELETE, "activities/\(name)")
     }
 
     /// Pushes an alias's content to the phones that do not have it, whenever something changes.
@@ -162,26 +165,32 @@ final class Work {
                 "attributes": wanted["attributes"] ?? [:],
                 "alert": ["title": alias.value],
             ]) { $1 }
-            let bodies = try [update, start].map { try JSONSerialization.data(withJSONObject: ["aps": $0]) }
+            let end = update.merging(["event": "end", "dismissal-date": work.stamp]) { $1 }  // of a replaced activity
+            let bodies = try [update, start, end].map { try JSONSerialization.data(withJSONObject: ["aps": $0]) }
             repeat {
                 let body: [String: Any?] = [
                     "alias": wanted["alias"], "to": event == "end" ? nil : wanted["to"],
                     "attributesType": wanted["attributesType"], "planId": planID, "cursor": cursor,
+                    "renewBefore": event == "end" ? nil : settings["RENEW_BEFORE"],
                 ]
                 let plan = try await call(
                     .POST,
                     "plan",
                     JSONSerialization.data(withJSONObject: body.compactMapValues { $0 })
                 )
-                for entry in plan.installations ?? [] {
-                    switch entry.action {
-                    case "wait": again = min(again, try clock(entry.retryAt))
-                    // An end starts no activity, even if a phone has the alias itself.
+                let entries = plan.installations ?? []
+                for entry in entries + entries.compactMap(\.replaces) {
+                    if let time = entry.retryAt { again = min(again, try clock(time)) }
+                    let action = entry.action ?? "update", key = action + (entry.token ?? "")
+                    switch action {
+                    // An end starts nothing, where a phone bears the alias itself.
                     case "start" where event == "end": _ = try await call(.DELETE, "plan/leases/\(entry.leaseId ?? "")")
-                    case "start": run { try await $0.push(entry, plan, bodies[1], "start", alias, version) }
-                    case "update" where work.version == version && work.given.insert(entry.token ?? "").inserted:
+                    case "start", "renew": run { try await $0.push(entry, plan, bodies[1], "start", alias, version) }
+                    case "update" where work.version == version && work.given.insert(key).inserted:
                         run { try await $0.push(entry, plan, bodies[0], event, alias, version) }
-                    default: break  // `none` with `channel`: only a push to the plan's channels reaches it
+                    case "end" where work.version == version && work.given.insert(key).inserted:
+                        run { try await $0.push(entry, plan, bodies[2], action, alias, version) }
+                    default: break  // none with channel: only a push to the plan's channels reaches it
                     }
                 }
                 cursor = plan.nextCursor

@@ -1,0 +1,79 @@
+/// The kinds of tokens that an app's settings add to the built-in ones: `{"NAME": {"topicSuffix", "pushType", "per"}}`.
+extension TokenKind {
+    package static let mostSettings = 16
+    /// Counts and the audit use this word for the activities themselves.
+    private static let reserved = all.map(\.name) + ["activity"]
+
+    /// Leaves faults in the reader: if there are any, the kinds must not be used.
+    static func readSettings(_ json: inout JSONReader) -> [TokenKind] {
+        if json.object.count > mostSettings { json.fault(nil, "must have at most \(mostSettings) kinds") }
+        return json.object.keys.sorted().compactMap { name in
+            if let fault = fault(of: name) { json.fault(name, fault) }
+            return json.optionalNested(name) { read(&$0, name) }
+        }
+    }
+
+    private static func fault(of name: String) -> String? {
+        if reserved.contains(name) { return "is a built-in kind" }
+        return matches(name, most: 32, "-") && isLetter(name.utf8.first ?? 0)
+            ? nil : "must be 1 to 32 lower-case letters, digits or '-', and begin with a letter"
+    }
+
+    private static func read(_ json: inout JSONReader, _ name: String) -> TokenKind? {
+        let suffix = json.string("topicSuffix") { text throws(JSONFaultReason) in
+            guard text.isEmpty || text.utf8.first == UInt8(ascii: ".") && matches(text, most: 64, ".-") else {
+                throw JSONFaultReason("must be empty, or '.' and at most 63 lower-case letters, digits, '.' or '-'")
+            }
+            return text
+        }
+        let pushType = json.string("pushType") { text throws(JSONFaultReason) in
+            guard matches(text, most: 32, "-") else {
+                throw JSONFaultReason("must be 1 to 32 lower-case letters, digits or '-'")
+            }
+            return text
+        }
+        let holder = json.optionalString("per") { text throws(JSONFaultReason) in
+            guard let holder = Holder(rawValue: text), holder != .activity else {
+                throw JSONFaultReason("must be one of installation, attributes-type")
+            }
+            return holder
+        }
+        guard let suffix, let pushType else { return nil }
+        return TokenKind(name: name, per: holder ?? .installation, topicSuffix: suffix, pushType: pushType)
+    }
+
+    /// Of several attributes types an installation may have the same value, as for start tokens.
+    private init(name: String, per holder: Holder, topicSuffix: String, pushType: String) {
+        let hasOneOwner = holder == .installation
+        self.init(name: name, holder: holder, hasOneOwner: hasOneOwner, topicSuffix: topicSuffix, pushType: pushType)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte }
+
+    private static func matches(_ text: String, most: Int, _ marks: String) -> Bool {
+        let isAllowed = { (byte: UInt8) in
+            isLetter(byte) || ASCII.isDigit(byte) || marks.utf8.contains(byte)
+        }
+        return (1...most).contains(text.utf8.count) && text.utf8.allSatisfy(isAllowed)
+    }
+
+    /// Stored settings were checked when they came.
+    package static func settings(stored value: JSONValue) -> [TokenKind] {
+        var json = JSONReader(value)
+        return readSettings(&json)
+    }
+}
+
+extension JSONWriter {
+    package mutating func value(_ kinds: [TokenKind]) {
+        object { json in
+            for kind in kinds {
+                json.object(kind.name) { json in
+                    json.member("topicSuffix", kind.topicSuffix)
+                    json.member("pushType", kind.pushType)
+                    json.member("per", kind.holder.rawValue)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import RegistryCore
+import RegistryRules
+import Testing
+
+/// Renewals, at minute 470. The activity runs from minute 10 to 490 and is renewed from minute 460 on.
+struct PlanRenewalTests {
+    private static let lease = {
+        var lease = PlanDecisionTests.lease(at: 465)
+        lease.replaces = "a"
+        return lease
+    }()
+
+    private static func phone(_ change: (inout PlanFacts) -> Void = { _ in }) -> PlanFacts {
+        PlanDecisionTests.phone {
+            $0.running = running(PlanDecisionTests.activity)
+            change(&$0)
+        }
+    }
+
+    private static func running(_ activity: ResolvedActivity?) -> PlanFacts.RunningActivity {
+        .init(deliverable: activity, hasToken: activity != nil, createdAt: Story.minute(10))
+    }
+
+    private static func decide(
+        _ phone: PlanFacts = phone(),
+        _ lease: Lease? = nil,
+        planID: UTF8Text? = "plan-2",
+        at minute: Int = 470,
+        _ change: (inout PlanRequest) -> Void = { _ in }
+    ) -> PlanDecision {
+        PlanDecisionTests.decide(phone, lease, planID: planID, at: Story.minute(minute)) {
+            $0.renewBefore = .seconds(30 * 60)
+            change(&$0)
+        }
+    }
+
+    @Test func `An activity is renewed from its time on`() throws {
+        #expect(Self.decide(at: 459) == .update(PlanDecisionTests.activity, retryAt: Story.minute(460)))
+        guard case .start(let token, let lease, let replaced) = Self.decide(at: 460) else { throw Unexpected() }
+        #expect(token == PushToken(bytes: [1]) && replaced == PlanDecisionTests.activity)
+        #expect(lease.replaces == "a" && lease.leasedUntil == Story.minute(470))
+        #expect(Self.decide { $0.renewBefore = nil } == .update(PlanDecisionTests.activity))
+    }
+
+    struct Unexpected: Error {}
+
+    @Test func `A lease is no longer than the plan's`() {
+        #expect(Self.decide { $0.lease = .seconds(60) }.lease?.leasedUntil == Story.minute(471))
+    }
+
+    @Test func `An activity of an unknown phone, and one of another type, are not renewed`() {
+        var ofNoPhone = PlanDecisionTests.activity(installation: nil)
+        #expect(Self.decide(Self.phone { $0.running = Self.running(ofNoPhone) }) == .update(ofNoPhone))
+        ofNoPhone = PlanDecisionTests.activity(type: "Match")
+        #expect(Self.decide(Self.phone { $0.running = Self.running(ofNoPhone) }) == .update(ofNoPhone))
+        let ofType = PlanDecisionTests.activity(type: "Delivery")
+        #expect(Self.decide(Self.phone { $0.running = Self.running(ofType) }).lease != nil)
+    }
+
+    @Test func `While a renewal is under way the activity is updated`() {
+        let update = PlanDecision.update(PlanDecisionTests.activity, retryAt: Self.lease.leasedUntil)
+        #expect(Self.decide(Self.phone(), Self.lease) == update)
+        #expect(Self.decide(Self.phone(), Self.lease, planID: "plan-1").lease == Self.lease)
+    }
+
+    @Test func `A registration of the replaced activity frees no lease, and a new activity does`() {
+        var phone = Self.phone { ($0.registeredAt, $0.newestAt) = (Story.minute(466), Story.minute(10)) }
+        #expect(Self.decide(phone, Self.lease).lease == nil)
+        phone.newestAt = Story.minute(466)
+        #expect(Self.decide(phone, Self.lease).lease?.attempt == 1)
+    }
+
+    @Test func `Where rules 2 to 6 allow no start the activity is updated`() {
+        let activity = PlanDecisionTests.activity
+        let failed = PlanDecisionTests.failedLease(attempts: [465], at: 470)
+        #expect(Self.decide(Self.phone(), failed) == .update(activity, retryAt: Story.minute(471)))
+        let exhausted = PlanDecisionTests.failedLease(attempts: [440, 450, 460], at: 461)
+        #expect(Self.decide(Self.phone(), exhausted) == .update(activity))
+        #expect(Self.decide(Self.phone { $0.startToken = nil }) == .update(activity))
+        #expect(Self.decide(Self.phone { $0.wasDismissed = true }) == .update(activity))
+    }
+
+    @Test func `The replaced activity is ended once the new one has a token, and no other is`() {
+        let old = PlanDecisionTests.activity
+        let new = Self.running(PlanDecisionTests.activity(id: "b"))
+        #expect(Self.decide(Self.phone { $0.newer = Self.running(nil) }, Self.lease) == .update(old))
+        #expect(Self.decide(Self.phone { $0.newer = new }, Self.lease) == .end(old))
+        #expect(Self.decide(Self.phone { $0.newer = new }) == .update(old))
+        #expect(Self.decide(Self.phone { $0.newer = new }, PlanDecisionTests.lease()) == .update(old))
+    }
+}

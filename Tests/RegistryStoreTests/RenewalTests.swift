@@ -1,0 +1,126 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// The renewal of an activity before its end, on Postgres. An activity `a-1` ends in 20 minutes.
+@Suite struct RenewalTests {
+    private static func make() async throws -> TestPlan {
+        let plan = try await TestPlan.make()
+        try await plan.register("a-1", token: 11)
+        try await plan.age("7 hours 40 minutes")
+        return plan
+    }
+
+    private static func step(of plan: TestPlan, _ planID: UTF8Text? = nil) async throws -> PlanStep {
+        let entries = try await plan.renewals(planID)
+        guard entries.count == 1 else { throw TestPlan.Unexpected(entries: entries) }
+        return entries[0].step
+    }
+
+    @Test func `A renewal starts, updates the old activity until the new one has a token, and ends it then`()
+        async throws
+    {
+        let plan = try await Self.make()
+        guard case .start(.sample(1), let lease, let replaced) = try await Self.step(of: plan, "plan-1") else {
+            throw TestPlan.Unexpected()
+        }
+        #expect(replaced?.activityID == .sample("a-1") && replaced?.token == .sample(11))
+        let minutes = lease.leasedUntil.timeIntervalSinceNow / 60
+        #expect(minutes > 9 && minutes <= 10)
+        // The old activity registers again, which answers no renewal.
+        try await plan.register("a-1", token: 12)
+        guard case .update(let old, lease.leasedUntil) = try await Self.step(of: plan, "plan-2") else {
+            throw TestPlan.Unexpected()
+        }
+        #expect(old.token == .sample(12))
+        guard case .start(_, lease, _) = try await Self.step(of: plan, "plan-1") else { throw TestPlan.Unexpected() }
+        // Without a token in its first minute.
+        let item = ActivityRegistration.sample(token: nil, installation: plan.phone.hash, aliases: [plan.order])
+        try await plan.tellBoth(item)
+        #expect(try await plan.renewals().map(\.step.action) == ["update", "wait"])
+        try await plan.register("a-2", token: 13)
+        // The plan is retried.
+        for planID: UTF8Text? in ["plan-1", nil] {
+            let steps = try await plan.renewals(planID).map(\.step)
+            #expect(steps.map(\.action) == ["end", "update"] && steps[1].updated?.activityID == .sample("a-2"))
+        }
+        #expect(try await plan.entries().map(\.step.action) == ["update", "update"])
+        #expect(try await plan.activity().tokens(plan.order) == [.sample(12), .sample(13)])
+        try await plan.activity("a-1").end()
+        #expect(try await Self.step(of: plan, "plan-1").updated?.activityID == .sample("a-2"))
+        #expect(try await plan.leaseEvents() == ["lease-taken"])
+    }
+
+    @Test func `A new activity that never registers is tried again, and the old one stays until its end`()
+        async throws
+    {
+        let plan = try await Self.make()
+        for _ in 1...3 {
+            #expect(try await Self.step(of: plan).action == "renew")
+            #expect(try await Self.step(of: plan).updated?.token == .sample(11))
+            try await plan.pass(11)
+        }
+        #expect(try await Self.step(of: plan) == .update(try #require(try await plan.step().updated)))
+        try await plan.age("20 minutes")
+        #expect(try await Self.step(of: plan) == .alert(.startFailed, nil))
+    }
+
+    @Test func `A failed renewal is followed by the back-off of a start`() async throws {
+        let plan = try await Self.make()
+        guard case .start(_, let lease, _) = try await Self.step(of: plan) else { throw TestPlan.Unexpected() }
+        try await plan.report(503, lease)
+        guard case .update(_, let retryAt?) = try await Self.step(of: plan) else { throw TestPlan.Unexpected() }
+        #expect(retryAt.timeIntervalSinceNow > 30 && retryAt.timeIntervalSinceNow <= 60)
+        try await plan.pass(1)
+        #expect(try await Self.step(of: plan).action == "renew")
+    }
+
+    @Test func `The user swipes the old activity away while the renewal is under way`() async throws {
+        let plan = try await Self.make()
+        #expect(try await Self.step(of: plan, "plan-1").action == "renew")
+        try await plan.activity("a-1").end(reason: .dismissed)
+        #expect(try await Self.step(of: plan, "plan-1") == .alert(.dismissed, nil))
+        // The push was on its way.
+        try await plan.register("a-2", token: 13)
+        #expect(try await Self.step(of: plan, "plan-1").updated?.activityID == .sample("a-2"))
+    }
+
+    @Test func `The user swipes the new activity away`() async throws {
+        let plan = try await Self.make()
+        #expect(try await Self.step(of: plan, "plan-1").action == "renew")
+        try await plan.register("a-2", token: 13).end(reason: .dismissed)
+        #expect(try await Self.step(of: plan, "plan-1") == .update(try #require(try await plan.step().updated)))
+    }
+
+    @Test func `A start that began without an activity stays a start if the old one ends meanwhile`() async throws {
+        let plan = try await Self.make()
+        #expect(try await Self.step(of: plan, "plan-1").action == "renew")
+        try await plan.activity("a-1").end()
+        #expect(try await Self.step(of: plan, "plan-1").action == "start")
+        #expect(try await Self.step(of: plan, "plan-2").waitReason == .leased)
+    }
+
+    @Test func `On pages of any size one of two activities is renewed`() async throws {
+        let plan = try await Self.make()
+        try await plan.age("-7 hours -40 minutes")
+        try await plan.register("a-2", token: 15)
+        let other = plan.phone.another(2)
+        try await other.put([plan.user], at: nil)
+        try await other.register(2, at: nil)
+        try await plan.age("7 hours 40 minutes")
+        for limit in [1, 2, 100] {
+            var (position, actions) = (PlanPosition?.some(.start), [String]())
+            while let place = position {
+                var request = plan.renewal("plan")
+                request.limit = limit
+                let page = try await plan.database.registry.plan(request, after: place, in: plan.scope, by: "sender")
+                actions += page.entries.map(\.step.action)
+                position = page.next
+            }
+            #expect(actions == ["update", "renew", "start"], "\(limit)")
+        }
+    }
+}
