@@ -86,7 +86,7 @@ let read = try await AdminsAPI.getApp(bundleId: app, apiConfiguration: admin)
 let again = try await AdminsAPI.putApp(bundleId: app, appSettings: AppSettings(jwt: read.jwt), apiConfiguration: admin)
 check(again.jwt == jwt, "an app's JWT settings, written back, come as \(String(describing: again.jwt))")
 
-let purge = PurgeRequest(kind: .device, unconfirmedFor: "P3660D")
+let purge = PurgeRequest(kind: "device", unconfirmedFor: "P3660D")
 let counts = try await AdminsAPI.purgeStaleTokens(
     bundleId: app,
     environment: environment,
