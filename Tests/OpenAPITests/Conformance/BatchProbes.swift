@@ -86,5 +86,5 @@ extension Probe {
             ]),
     ]
 
-    private static let farAhead: JSONValue = ["activityId": "state-10", "startsAt": Sample.minutesAgo(-30 * 1440 - 1)]
+    private static let farAhead: JSONValue = ["activityId": "state-10", "startsAt": Sample.minutesAgo(-30 * 1440 - 60)]
 }

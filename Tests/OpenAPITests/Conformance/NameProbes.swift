@@ -14,7 +14,7 @@ extension Probe {
         return .post(path, Sample.registration(token, minutesAgo: minutes, body))
     }
 
-    private static let tooFarAhead: JSONObject = ["startsAt": Sample.minutesAgo(-30 * 1440 - 1)]
+    private static let tooFarAhead: JSONObject = ["startsAt": Sample.minutesAgo(-30 * 1440 - 60)]
     private static let moved: JSONObject = ["installationId": "phone-4", "aliases": ["orderId": "o-1"]]
     private static let ofUser: JSONObject = ["aliases": ["userId": "u-1"]]
 
