@@ -5,7 +5,7 @@ import Testing
 @testable import PushTokenRegistry
 
 /// C12: only the registry's own response settles a report.
-@Suite struct VerdictTests {
+@Suite struct ResponseClassTests {
     private static func answer(_ status: Int, _ fields: [String: String], _ body: String) -> ResponseClass {
         ResponseClass(TransportResponse(status: status, fields: fields, body: Data(body.utf8)))
     }
