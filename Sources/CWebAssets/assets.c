@@ -57,6 +57,9 @@ static const unsigned char console_lease_rows_mustache[] = {
 static const unsigned char console_moment_mustache[] = {
 #embed "../WebAssets/Console/moment.mustache"
 };
+static const unsigned char console_onward_mustache[] = {
+#embed "../WebAssets/Console/onward.mustache"
+};
 static const unsigned char console_overview_mustache[] = {
 #embed "../WebAssets/Console/overview.mustache"
 };
@@ -142,6 +145,7 @@ static const struct web_asset all[] = {
     ASSET("Console/layout.mustache", console_layout_mustache),
     ASSET("Console/lease-rows.mustache", console_lease_rows_mustache),
     ASSET("Console/moment.mustache", console_moment_mustache),
+    ASSET("Console/onward.mustache", console_onward_mustache),
     ASSET("Console/overview.mustache", console_overview_mustache),
     ASSET("Console/problem.mustache", console_problem_mustache),
     ASSET("Console/purge.mustache", console_purge_mustache),

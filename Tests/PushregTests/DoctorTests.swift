@@ -242,7 +242,7 @@ import Testing
         for number in 1...5 {
             try await database.registry.registerSample("a\(number)", token: number, minutesAgo: 5, in: scope)
         }
-        let detail = "So many update tokens of com.example.food in sandbox"
+        let detail = "Many update tokens of com.example.food in sandbox"
         try await Self.expect("burst-guard", detail, on: database.connectionString) {
             let reports = (1...5).map { FeedbackReport(token: .sample($0), status: 400, reason: "BadDeviceToken") }
             _ = try await database.registry.apply(reports, in: scope, by: "sender")

@@ -43,7 +43,9 @@ import Testing
                 Self.step(65, ["update": 1]), Self.step(50, ["update": 8, "start": 2]), Self.step(48, ["update": 5]),
                 Self.step(20, [:]), Self.step(5, ["update": 2]),
             ]
-            $0.tokens = [RegistryStatistics.Tokens(kind: .update, count: 3, ages: [])]
+            $0.tokens = [TokenKind.update, .start, .device, .widget].map {
+                RegistryStatistics.Tokens(kind: $0, count: $0 == .update ? 3 : 0, ages: [])
+            }
         }
         let chart = try Self.chart("Live tokens", statistics)
         // From 60 minutes ago: the count from five minutes before the window, a gap, two counts of ten minutes each, an

@@ -206,7 +206,7 @@ import Testing
                 _ = try await life.report(["token": .token(number), "status": 400, "reason": "BadDeviceToken"])
             }
             let page = try await browser.get("…")
-            #expect(page.words.contains("So many update tokens of com.example.food in sandbox were reported as bad"))
+            #expect(page.words.contains("Many update tokens of com.example.food in sandbox were reported as bad"))
             #expect(page.words.contains("2 checks need attention."))
         }
     }

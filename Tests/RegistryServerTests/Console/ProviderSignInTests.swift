@@ -311,8 +311,8 @@ import Testing
             (["aud": ["pushreg console", "another"]], "Its azp is not the client id"),
             (["azp": "another"], "Its azp is not"),
             (["iss": "https://evil.example"], "Its iss is not"), (["iss": .null], "Its iss is not"),
-            (["exp": 1_000_000_000], "Its exp is over"), (["exp": .null], "Its exp must be a number"),
-            (["nbf": 9_000_000_000], "Its nbf has not come yet"), (["sub": .null], "Its sub must be"),
+            (["exp": 1_000_000_000], "Its exp is in the past"), (["exp": .null], "Its exp must be a number"),
+            (["nbf": 9_000_000_000], "Its nbf is in the future"), (["sub": .null], "Its sub must be"),
         ] as [(JSONObject, String)]
     )
     func `An ID token for another purpose is refused`(_ claims: JSONObject, _ words: String) async throws {
