@@ -202,7 +202,7 @@ import Testing
         #expect(loser.isEmpty || lines.contains { $0.contains(#""setting":"databaseUrl""#) && $0.contains(loser) })
         #expect(!outcome.results.contains("hunter2"))
         let table = try await Program.run(["config", "print"] + flags, environment: environment)
-        #expect(table.results.contains("but --embedded wins") == !loser.isEmpty)
+        #expect(table.results.contains("overridden by --embedded") == !loser.isEmpty)
         #expect(!table.results.contains("hunter2"))
     }
 
