@@ -16,12 +16,12 @@ enum Day: String, Sendable, CaseIterable {
     /// The limits of the day's costs. Only the pauses of a phone without responses are random.
     var limits: DayLimits {
         switch self {
-        case .idle: DayLimits(requests: 5...5, wakeUps: 3...3, writes: 10...10, kilobytes: 3.5)
-        case .opened: DayLimits(requests: 15...15, wakeUps: 3...3, writes: 40...40, kilobytes: 9.6)
-        case .delivery: DayLimits(requests: 13...13, wakeUps: 3...3, writes: 26...26, kilobytes: 10.0)
-        case .wrongClock: DayLimits(requests: 14...14, wakeUps: 3...3, writes: 27...27, kilobytes: 10.7)
-        case .offline: DayLimits(requests: 80...130, wakeUps: 70...120, writes: 160...260, kilobytes: 95)
-        case .storm: DayLimits(requests: 1006...1006, wakeUps: 3...3, writes: 2012...2012, kilobytes: 860)
+        case .idle: DayLimits(requests: 5...5, wakeUps: 3...3, writes: 10...10, kilobytes: 4.2)
+        case .opened: DayLimits(requests: 15...15, wakeUps: 3...3, writes: 40...40, kilobytes: 11.7)
+        case .delivery: DayLimits(requests: 13...13, wakeUps: 3...3, writes: 26...26, kilobytes: 12.0)
+        case .wrongClock: DayLimits(requests: 14...14, wakeUps: 3...3, writes: 27...27, kilobytes: 12.8)
+        case .offline: DayLimits(requests: 80...130, wakeUps: 70...120, writes: 160...260, kilobytes: 110)
+        case .storm: DayLimits(requests: 1006...1006, wakeUps: 3...3, writes: 2012...2012, kilobytes: 940)
         }
     }
 }
