@@ -29,7 +29,7 @@ let sender = caller("SENDER")
 let admin = caller("ADMIN")
 
 func register(_ token: String, minutesAgo: Double, _ aliases: [String: AliasValues]? = nil) async throws
-    -> RegistrationResult
+    -> RegistrationResponse
 {
     let observedAt = Date(timeIntervalSinceNow: -minutesAgo * 60)
     return try await ClientsAPI.registerActivity(
