@@ -162,7 +162,9 @@ extension DayPlayer {
     private func until(_ condition: () async -> Bool) async throws {
         let end = ContinuousClock.now + .seconds(20)
         while !(await condition()) {
-            guard ContinuousClock.now < end else { throw UnexpectedAnswer("a day's event led to nothing: \(story.life.network.diary.text.suffix(1500))") }
+            guard ContinuousClock.now < end else {
+                throw UnexpectedAnswer("a day's event led to nothing: \(story.life.network.diary.text.suffix(1500))")
+            }
             await Task.yield()
         }
     }

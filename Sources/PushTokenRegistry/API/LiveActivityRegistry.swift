@@ -43,7 +43,7 @@ public actor LiveActivityRegistry {
     var deferred: [Mutation] = []
     /// The entries that the system has been given.
     var submitted: [UInt64] = []
-    var credentialRetry: Task<Void, Never>?
+    var credentialRetry: (owner: Owner, task: Task<Void, Never>)?
     var alarm: Alarm?
     var publishedWaiting: Event?
 

@@ -13,6 +13,8 @@ extension LiveActivityRegistry {
         add(.installation(aliases: ["userId": [user]], metadata: metadata), time)
         for report in tokenReports { add(report, time) }
         outbox.credentialCame(for: .user(user))
+        // The timer would wake the phone for nothing.
+        if credentialRetry?.owner == .user(user) { credentialRetry?.task.cancel() }
     }
 
     /// The log-out ends the activities that the registry knows. An activity without a token is ended here, because its
@@ -39,11 +41,12 @@ extension LiveActivityRegistry {
         guard hasSource || uptime < graceEnd else { return outbox.needsUser(entry.id) }
         outbox.credentialIsMissing(for: entry.id, of: entry.owner)
         let retry = hasSource ? uptime + Self.credentialPause : graceEnd
-        credentialRetry?.cancel()
-        credentialRetry = Task { [weak self, clock = configuration.clock] in
+        credentialRetry?.task.cancel()
+        let task = Task { [weak self, clock = configuration.clock] in
             await clock.sleep(until: retry)
             if !Task.isCancelled { self?.enqueue { $0.outbox.credentialCame(for: entry.owner) } }
         }
+        credentialRetry = (entry.owner, task)
     }
 
     /// The registry refused a credential: its source may have another one by now.
