@@ -143,6 +143,7 @@ import Testing
         while !isAsked.withLock({ $0 }) { await pause() }
         await PlayedUIKit.enterBackground(isExpired: true)
         #expect(app.transport.submitted.isEmpty)
+        #expect(await !PlayedUIKit.isKilled())
     }
 }
 

@@ -32,4 +32,6 @@ enum PlayedUIKit {
     static func enterForeground() {
         NotificationCenter.default.post(name: UIApplication.willEnterForegroundNotification, object: nil)
     }
+
+    static func isKilled() async -> Bool { await MainActor.run { UIApplication.shared.isKilled } }
 }

@@ -51,7 +51,13 @@ import Foundation
         backgroundTasksChanged?(backgroundTasks.count)
     }
 
-    public func expireBackgroundTasks() { for handler in backgroundTasks.values { handler() } }
+    public func expireBackgroundTasks() {
+        for handler in backgroundTasks.values { handler() }
+        isKilled = !backgroundTasks.isEmpty
+    }
+
+    /// iOS kills an app with a background task that has not ended when its expiration handler returns.
+    public private(set) var isKilled = false
 }
 
 public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {

@@ -56,17 +56,19 @@
 
         func beginBackgroundTask() async -> BackgroundTask { await Self.newBackgroundTask() }
 
-        /// UIKit calls the expiration handler on the main thread, shortly before iOS would kill the app.
         @MainActor private static func newBackgroundTask() -> BackgroundTask {
             let identifier = LockedValue(UIBackgroundTaskIdentifier.invalid)
-            let task = BackgroundTask {
-                let begun = identifier.withLock { $0 }
-                guard begun != .invalid else { return }
-                Task { @MainActor in UIApplication.shared.endBackgroundTask(begun) }
+            let end: @MainActor @Sendable () -> Void = {
+                let begun = identifier.withLock { identifier in
+                    defer { identifier = .invalid }
+                    return identifier
+                }
+                if begun != .invalid { UIApplication.shared.endBackgroundTask(begun) }
             }
-            let begun = UIApplication.shared.beginBackgroundTask { task.end() }
+            // iOS kills the app if the expiration handler returns before the task has ended.
+            let begun = UIApplication.shared.beginBackgroundTask { end() }
             identifier.withLock { $0 = begun }
-            return task
+            return BackgroundTask { Task { @MainActor in end() } }
         }
 
         func widgetToken() async -> Data? {
