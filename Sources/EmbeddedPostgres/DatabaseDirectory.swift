@@ -49,7 +49,7 @@ struct DatabaseDirectory: Sendable {
         guard strangers.isEmpty || version != nil else {
             throw EmbeddedPostgresError(
                 .directoryUnusable,
-                "\(root) holds something else, such as \(strangers[0]). Choose an empty directory."
+                "\(root) contains other files, such as \(strangers[0]). Choose an empty directory."
             )
         }
     }
@@ -81,7 +81,7 @@ struct DatabaseDirectory: Sendable {
         let opened = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY)
         var status = stat()
         guard fstat(opened.number, &status) == 0, status.st_uid == user.id || status.st_uid == geteuid() else {
-            throw EmbeddedPostgresError(.directoryUnusable, "\(directory) belongs to someone else. Remove it.")
+            throw EmbeddedPostgresError(.directoryUnusable, "\(directory) belongs to another user. Remove it.")
         }
         try user.receive(opened, directory)
         guard fchmod(opened.number, 0o700) == 0 else { throw .system("protect", directory) }

@@ -26,8 +26,8 @@ package struct EmbeddedPostgresError: Error, Sendable, CustomStringConvertible {
         let reason = String(cString: strerror(number))
         let advice =
             number == EACCES || number == EPERM
-            ? "Run as the user it belongs to or as root, or choose another directory."
-            : "Put that right, or choose another directory."
+            ? "Run as the directory's owner or as root, or choose another directory."
+            : "Fix the cause, or choose another directory."
         return EmbeddedPostgresError(.directoryUnusable, "Cannot \(action) \(path): \(reason). \(advice)")
     }
 }

@@ -24,8 +24,8 @@ final class FileLock: Sendable {
             throw EmbeddedPostgresError(
                 .busy,
                 """
-                Another program has been starting or stopping the Postgres in \(place.root) for three minutes. \
-                Find it with `fuser \(place.transitionFile)`, end it and try again.
+                Another program has been starting or stopping Postgres in \(place.root) for three minutes. \
+                Find it with `fuser \(place.transitionFile)`, stop it and try again.
                 """
             )
         }
@@ -38,7 +38,7 @@ final class FileLock: Sendable {
         guard try lock.take(LOCK_SH, place.lockFile) else {
             throw EmbeddedPostgresError(
                 .busy,
-                "Another program has locked \(place.lockFile) for itself. End it (`fuser \(place.lockFile)`) and try again."
+                "Another program has locked \(place.lockFile). Stop it (`fuser \(place.lockFile)`) and try again."
             )
         }
         return lock

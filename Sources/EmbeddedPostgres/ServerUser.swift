@@ -13,7 +13,7 @@ struct ServerUser: Sendable, Equatable {
         guard let user = named("postgres") ?? named("nobody"), user.id != 0 else {
             throw EmbeddedPostgresError(
                 .notInstalled,
-                "Postgres refuses to run as root, and there is no user postgres or nobody. Make one: useradd --system postgres"
+                "Postgres cannot run as root, and no user postgres or nobody exists. Create one: useradd --system postgres"
             )
         }
         return user

@@ -34,14 +34,14 @@ package struct FeedbackDecision: Sendable, Hashable {
     private var detail: String {
         let token = kind.map { "The \($0) token" } ?? "The value"
         return switch action {
-        case .dropped: "\(token) is dead and is no longer handed out."
-        case .keptNewer: "\(token) is kept: a client claimed it later than APNs said this."
-        case .quarantined: "\(token) is not handed out until a client confirms it or an admin releases it."
-        case .guarded: "\(token) is kept: so many were reported at once that the sender's topic or key is likely wrong."
-        case .kept: "\(token) is kept: the status and reason say nothing against it."
+        case .dropped: "\(token) is dead and is no longer returned to senders."
+        case .keptNewer: "\(token) is kept because a client claimed it later."
+        case .quarantined: "\(token) is quarantined until a client confirms it or an admin releases it."
+        case .guarded: "\(token) is kept. Too many were reported at once: check the sender's topic and key."
+        case .kept: "\(token) is kept. The status and reason are not about the token."
         case .delivered: "\(token) works."
-        case .retired: "The value was a current token and is none now; resolve the alias anew."
-        case .unknown: "The value is not known here."
+        case .retired: "The token is no longer current. Resolve the alias again."
+        case .unknown: "The value was never registered here."
         }
     }
 }

@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: [
         ("SELECT 1 AS number, 'calm' AS mood", "no column note"),
         ("SELECT 1 AS number, 'calm' AS mood, 2 AS note", "column 2 (note): type 23 does not fit String"),
-        ("SELECT 1 AS number, 'foggy' AS mood, '' AS note", "column 1 (mood): the bytes are no Mood"),
+        ("SELECT 1 AS number, 'foggy' AS mood, '' AS note", "column 1 (mood): the bytes are not a valid Mood"),
         ("SELECT 1 AS number, NULL AS mood, '' AS note", "column 1 (mood): NULL does not fit Mood"),
     ])
     func `A missing or mistyped column is an error with its name`(_ text: String, _ message: String) async throws {

@@ -38,11 +38,11 @@ import Testing
 
     @Test(arguments: [
         ("", "query books: the file has no query"),
-        ("SELECT 1;\n-- name: books.list\nSELECT 1;", "query books: the text before the first query is no comment"),
+        ("SELECT 1;\n-- name: books.list\nSELECT 1;", "query books: the text before the first query is not a comment"),
         ("-- name: books\nSELECT 1;", "query books: the name is not books.verb-object"),
         ("-- name: shelves.list\nSELECT 1;", "query shelves.list: the name is not books.verb-object"),
         ("-- name: books.list all\nSELECT 1;", "query books.list all: the name is not books.verb-object"),
-        ("-- name: books.list\n-- Nothing.\n;", "query books.list: there is no text"),
+        ("-- name: books.list\n-- Nothing.\n;", "query books.list: the query is empty"),
         ("-- name: books.list\nSELECT 1", "query books.list: the only semicolon is not at the end"),
         ("-- name: books.list\nSELECT 1;\nSELECT 2;", "query books.list: the only semicolon is not at the end"),
         ("-- name: books.list\nSELECT 1; SELECT 2", "query books.list: the only semicolon is not at the end"),
@@ -73,9 +73,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (["shelf"], "the query books.list lacks its parameter after"),
+        (["shelf"], "the query books.list did not get the parameter after"),
         (["shelf", "after", "before"], "the query books.list has no parameter before"),
-        (["shelf", "after", "shelf"], "the query books.list is given its parameter shelf twice"),
+        (["shelf", "after", "shelf"], "the query books.list got the parameter shelf twice"),
         (["shelf", "after"], nil),
     ])
     func `A fault of binding names the query and the parameter`(_ names: [String], _ message: String?) throws {

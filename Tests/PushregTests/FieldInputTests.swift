@@ -15,7 +15,7 @@ import Testing
             "DATABASE_URL: the connection string begins with jdbc:"
         ),
         (["DATABASE_URL": address + "?schema=public"], #"has the parameter "schema""#),
-        (["DATABASE_URL": address + "?sslmode=no-verify"], "has the sslmode no-verify"),
+        (["DATABASE_URL": address + "?sslmode=no-verify"], "has the unknown sslmode no-verify"),
         (["DATABASE_URL": "postgres://u:hunter2@h:abc/d"], "has a port that is not a number"),
         (["DATABASE_URL": address + "?target_session_attrs=write"], "invalid target_session_attrs value"),
         (["DATABASE_URL": address, "PUSHREG_PORT": "tcp://10.96.12.7:8080"], "for a Service named pushreg."),

@@ -212,9 +212,9 @@ struct FeedbackTests {
         func detail(_ token: UInt8, _ status: Int) -> String {
             story.decide(TokenReport(token, status, "BadDeviceToken")).result(isKnownIn: .sandbox).detail
         }
-        #expect(detail(9, 500) == "The value is not known here. It is known in sandbox.")
+        #expect(detail(9, 500) == "The value was never registered here. It is known in sandbox.")
         #expect(detail(1, 200) == "The update token works.")
-        #expect(detail(1, 400).hasPrefix("The update token is not handed out until"))
+        #expect(detail(1, 400).hasPrefix("The update token is quarantined until"))
         #expect(detail(1, 400).hasSuffix(" The value is registered in sandbox, too."))
     }
 }

@@ -66,6 +66,6 @@ extension PostgresError {
     }
 
     static func malformed<Value>(_ target: Value.Type) -> PostgresError {
-        PostgresError(.decoding, "the bytes are no \(target)")
+        PostgresError(.decoding, "the bytes are not a valid \(target)")
     }
 }

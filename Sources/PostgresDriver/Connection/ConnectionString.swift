@@ -32,7 +32,7 @@ extension ConnectionString {
             let shown = mode.allSatisfy { $0.isLetter || $0 == "-" } ? " \(mode)" : ""
             let known = sslModes.joined(separator: ", ")
             return
-                "has the sslmode\(shown), which libpq does not know; known are \(known). require checks no certificate."
+                "has the unknown sslmode\(shown). Use one of \(known); require does not check certificates."
         }
         let ports = (options["port"] ?? "").split(separator: ",")
         guard ports.allSatisfy({ Int($0).map { (1...65_535).contains($0) } ?? false }) else {
@@ -52,7 +52,7 @@ extension ConnectionString {
         if text.lowercased().hasPrefix("jdbc:") { return "begins with jdbc:, which libpq does not know. Remove it." }
         if isURI(text), text.contains(where: \.isWhitespace) {
             return
-                "is a URI with white space in it, as of a comment or a line break. Remove it, or write %20 for a space."
+                "is a URI that contains white space, such as a line break. Remove it, or write %20 for a space."
         }
         guard let scheme = text.prefixMatch(of: #/([A-Za-z][A-Za-z0-9+.\-]*):///#)?.1, !isURI(text) else { return nil }
         return "begins with \(scheme)://, which libpq does not know. Begin it with postgresql://."
@@ -63,14 +63,14 @@ extension ConnectionString {
         let message = message.replacing("connection string: ", with: "")
         let forms =
             "a URI, postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or keyword=value pairs with spaces between them"
-        if !isURI(text), text.contains(";") { return "has semicolons, as .NET and ODBC write it. Use \(forms)." }
-        if message.hasPrefix("missing \"") { return "is not of a form that libpq knows. Use \(forms)." }
+        if !isURI(text), text.contains(";") { return "has semicolons, as in .NET and ODBC. Use \(forms)." }
+        if message.hasPrefix("missing \"") { return "does not have a form that libpq knows. Use \(forms)." }
         if message.hasPrefix("invalid URI query parameter") || message.hasPrefix("invalid connection option") {
             guard let name = unknownParameter(in: text) else {
                 return "has a parameter that libpq does not know. \(encoding)"
             }
             let isSchema = ["schema", "currentSchema", "search_path"].contains(name)
-            let remedy = isSchema ? "Write options=-csearch_path%3DNAME in its place." : "Remove it."
+            let remedy = isSchema ? "Write options=-csearch_path%3DNAME instead." : "Remove it."
             return "has the parameter \"\(name)\", which libpq does not know. \(remedy)"
         }
         return "cannot be read by libpq: \(message). \(encoding)"

@@ -40,7 +40,7 @@ extension LibpqConnection {
         close()
         throw PostgresError(
             .connectionLost,
-            "the server was given up meanwhile",
+            "the pool abandoned this server",
             outcome: roundTrip.outcomeIfLost,
             at: roundTrip.site
         )
@@ -224,7 +224,7 @@ extension LibpqConnection {
         close()
         return PostgresError(
             .connectionLost,
-            "an unexpected answer, such as that of COPY",
+            "an unexpected result, for example of COPY",
             outcome: roundTrip.outcomeIfLost,
             at: roundTrip.site
         )

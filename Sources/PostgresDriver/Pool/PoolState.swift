@@ -128,7 +128,7 @@ extension PoolState {
     }
 
     private static var outOfTime: PostgresError {
-        PostgresError(.deadlineExceeded, "no connection was free in time", outcome: .nothingTookEffect)
+        PostgresError(.deadlineExceeded, "no connection became free before the deadline", outcome: .nothingTookEffect)
     }
 
     private func isWaitedFor(_ priority: PoolPriority) -> Bool { priority == .hot ? !hot.isEmpty : !usual.isEmpty }

@@ -149,7 +149,7 @@ extension PostgresPool {
     private func giveUp(_ generation: PoolGeneration, because silent: PostgresConnection.SilentServer) {
         unresponsive.withLock { $0.host = silent.host }
         logger.warning(
-            "Postgres does not answer; all connections are given up",
+            "Postgres does not respond; the pool closes all connections",
             metadata: ["host": "\(silent.host?.host ?? "")", "port": "\(silent.host?.port ?? "")"]
         )
         perform(state.withLock { $0.startGeneration(after: generation) })

@@ -28,7 +28,7 @@ public struct PostgresResult {
 
     /// Requires an index from 0 to `count - 1`.
     public subscript(index: Int) -> PostgresRow {
-        precondition(index >= 0 && index < count, "there are \(count) rows, no row \(index)")
+        precondition(index >= 0 && index < count, "row \(index) is out of range; the result has \(count) rows")
         return PostgresRow(storage: storage, index: Int32(index), site: site)
     }
 

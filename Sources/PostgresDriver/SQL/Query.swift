@@ -39,10 +39,10 @@ package struct Query: Sendable {
 
     func bindingFault(of names: [String]) -> String? {
         for (index, name) in names.enumerated() {
-            if names[..<index].contains(name) { return "the query \(self.name) is given its parameter \(name) twice" }
+            if names[..<index].contains(name) { return "the query \(self.name) got the parameter \(name) twice" }
             if !parameters.contains(name) { return "the query \(self.name) has no parameter \(name)" }
         }
-        return parameters.first { !names.contains($0) }.map { "the query \(name) lacks its parameter \($0)" }
+        return parameters.first { !names.contains($0) }.map { "the query \(name) did not get the parameter \($0)" }
     }
 }
 

@@ -14,7 +14,7 @@ extension Query {
             } else if !sections.isEmpty {
                 sections[sections.count - 1].body += line + "\n"
             } else if !line.isEmpty, !line.hasPrefix("--") {
-                throw fault(subject, "the text before the first query is no comment")
+                throw fault(subject, "the text before the first query is not a comment")
             }
         }
         guard !sections.isEmpty else { throw fault(subject, "the file has no query") }
@@ -68,7 +68,7 @@ private struct QueryReader {
         guard semicolons == 1, text.popLast() == UInt8(ascii: ";") else {
             return "the only semicolon is not at the end"
         }
-        return text.isEmpty ? "there is no text" : nil
+        return text.isEmpty ? "the query is empty" : nil
     }
 
     private mutating func take(_ count: Int) {

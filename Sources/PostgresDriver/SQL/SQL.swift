@@ -93,7 +93,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
 
         /// Inserts another statement and renumbers its parameters.
         public mutating func appendInterpolation(sql: SQL) {
-            precondition(sql.pieces.count == sql.parameters.count + 1, "a query is no part of another statement")
+            precondition(sql.pieces.count == sql.parameters.count + 1, "a query cannot be part of another statement")
             pieces[pieces.count - 1] += sql.pieces[0]
             pieces.append(contentsOf: sql.pieces.dropFirst())
             parameters.append(contentsOf: sql.parameters)

@@ -62,7 +62,7 @@ package struct PostgresSession: ~Copyable {
             let results = try link.run(statements, roundTrip)
             guard !link.isInTransaction else {
                 link.markUnusable()
-                throw PostgresError(.misuse, "BEGIN belongs into transaction(_:)", at: roundTrip.site)
+                throw PostgresError(.misuse, "only transaction(_:) may run BEGIN", at: roundTrip.site)
             }
             return results
         }
@@ -138,7 +138,7 @@ package struct PostgresSession: ~Copyable {
 
     private func refuseNesting(at site: CallSite) throws(PostgresError) {
         guard !link.isInBody else {
-            throw PostgresError(.misuse, "inside of transaction(_:) use the transaction, not the session", at: site)
+            throw PostgresError(.misuse, "inside transaction(_:), use the transaction, not the session", at: site)
         }
     }
 }

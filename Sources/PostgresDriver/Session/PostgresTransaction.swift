@@ -100,7 +100,7 @@ package struct PostgresTransaction: ~Copyable {
     private func checkStage(at site: CallSite) throws(PostgresError) {
         guard link.isInTransaction == (progress.stage == .open) else {
             link.markUnusable()
-            throw PostgresError(.misuse, "COMMIT, ROLLBACK and BEGIN belong to transaction(_:)", at: site)
+            throw PostgresError(.misuse, "only transaction(_:) may run COMMIT, ROLLBACK and BEGIN", at: site)
         }
     }
 }

@@ -61,7 +61,7 @@ extension AppChanges {
         _ = json.string("issuer", text)
         _ = json.oneOrMore("audience", maximumCount: 16) { value throws(JSONFaultReason) in try text(String.read(value))
         }
-        if json.object["audience"] == [] { json.fault("audience", "must name at least one") }
+        if json.object["audience"] == [] { json.fault("audience", "must contain at least one value") }
         for claim in ["audienceClaim", "subjectClaim"] { _ = json.optionalString(claim, text) }
         // The server checks whether it may fetch this URL.
         let url = json.optionalString("jwksUrl", webURL)

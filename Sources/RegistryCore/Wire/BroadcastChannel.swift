@@ -50,7 +50,7 @@ package struct BroadcastChannel: Sendable, Hashable {
 
     private static func policy(_ value: JSONValue) throws(JSONFaultReason) -> StoragePolicy {
         guard let number = try? JSONReader.integer(value), let policy = StoragePolicy(rawValue: number) else {
-            throw JSONFaultReason("must be 0 (no message is stored) or 1 (the most recent one is)")
+            throw JSONFaultReason("must be 0 (stores no message) or 1 (stores the most recent message)")
         }
         return policy
     }

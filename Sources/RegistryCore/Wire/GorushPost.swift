@@ -14,9 +14,9 @@ package enum GorushPost: Sendable, Hashable {
         package var detail: String {
             switch self {
             case .platform: "The push was not for iOS."
-            case .type: "It is not about a failed push."
+            case .type: "The post does not report a failed push."
             case .maskedToken: "The token is masked. Set log.hide_token to false in gorush's configuration."
-            case .noError: "It has no error, so it has no information about the token."
+            case .noError: "The post has no error, so it does not affect the token."
             }
         }
     }

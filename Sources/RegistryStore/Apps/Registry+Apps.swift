@@ -64,7 +64,7 @@ extension Registry {
             let values: QueryValues = ["scope": app.scopeIDs[environment], "kinds": removed.map(\.name)]
             guard let name = try session.run("apps.find-used-kinds", values).decode({ try $0["kind"] as String }).first
             else { continue }
-            let detail = "must keep '\(name)' and its 'per' while there are tokens of it. Purge them first"
+            let detail = "must keep '\(name)' and its 'per' while tokens of this kind exist; purge them first"
             throw Problem(faults: [JSONFault(pointer: "/tokenKinds", detail: detail)])
         }
     }

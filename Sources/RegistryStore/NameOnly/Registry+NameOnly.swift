@@ -154,7 +154,7 @@ extension ActivityRegistration {
         do throws(JSONFaultReason) {
             if let aliases { named.aliases = try AliasSet(aliases.aliases + [name]) }
         } catch {
-            var problem = Problem(.invalidRequest, "The aliases, liveactivityId included, are not valid.")
+            var problem = Problem(.invalidRequest, "The aliases, including liveactivityId, are not valid.")
             problem.errors = [JSONFault(pointer: "/aliases", detail: error.detail)]
             throw problem
         }

@@ -79,7 +79,7 @@ extension Problem {
                 "The registration is older than an activity's lifetime. Send it with the present time."
             )
         case .erased:
-            self.init(.activityEnded, "It was erased, and data observed before the erasure does not return.")
+            self.init(.activityEnded, "The record was erased. Data observed before the erasure is not accepted.")
         case .noRoom: self = .noRoom
         case .ended: self.init(.activityEnded, "The activity has ended. An activityId is used once.")
         case .expired: self.init(.activityExpired, "The activity's lifetime is over.")

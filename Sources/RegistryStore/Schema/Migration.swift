@@ -75,7 +75,7 @@ package enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
     package var detail: String {
         switch self {
         case .behind(let version, let current):
-            "The database's schema is at version \(version), this program needs \(current)."
+            "The database's schema is at version \(version), but this program needs \(current)."
         case .ahead(let version, let current):
             "The database's schema is at version \(version), newer than this program's \(current)."
         case .changed(let name):

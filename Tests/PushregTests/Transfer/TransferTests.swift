@@ -169,7 +169,7 @@ import Testing
         #expect(outcome.status == 1)
         let reasons = [
             2: "not JSON", 3: "\"observedAt\" is required", 4: "\"token\" must be", 5: "\"aliases\"",
-            6: "\"activityId\" is required, or alias", 7: "\"record\" is of no known kind",
+            6: "\"activityId\" is required if alias is omitted", 7: "\"record\" must have a known kind",
             8: "\"installation\" is required", 9: "clock-skew", 10: "must be an object", 11: "longer than 64 KiB",
         ]
         let said = outcome.words.split(separator: "\n")

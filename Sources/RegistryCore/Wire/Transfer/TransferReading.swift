@@ -57,7 +57,7 @@ extension TransferRecord {
         registration.subject = json.optionalString("subject", UTF8Text.subject)
         if let id { return .activity(id, registration) }
         if let alias { return .named(alias, registration) }
-        if json.faults.isEmpty { json.fault("activityId", "is required, or alias") }
+        if json.faults.isEmpty { json.fault("activityId", "is required if alias is omitted") }
         return nil
     }
 
@@ -74,7 +74,7 @@ extension TransferRecord {
         if let id { return .end(id, reason ?? .ended, at: observedAt) }
         let owner = ActivityOwner(installation: installation, subject: subject)
         if let alias { return .namedEnd(alias, owner, at: observedAt) }
-        if json.faults.isEmpty { json.fault("activityId", "is required, or alias") }
+        if json.faults.isEmpty { json.fault("activityId", "is required if alias is omitted") }
         return nil
     }
 
@@ -101,7 +101,7 @@ extension TransferRecord {
 
     private static func slot(_ json: inout JSONReader, _ kind: String, _ kinds: [TokenKind]) -> TokenSlot? {
         guard let own = kinds.first(where: { $0 != .update && kind == $0.name + "-token" }) else {
-            json.fault("record", "is of no known kind")
+            json.fault("record", "must have a known kind")
             return nil
         }
         guard own.holder == .attributesType else { return .only(own) }
