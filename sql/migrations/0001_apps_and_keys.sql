@@ -36,9 +36,9 @@
 -- once, because reads of an activity compare their times. A sweep records expiries, and deletes tombstones and values
 -- after their retention.
 --
--- No foreign keys. A value outlives its activity, because a late claim must lose to a
--- later one. Erasures and the sweep delete in pages, in an order that decides races. One transaction writes the rows
--- that belong together, under their owner's locks; foreign keys would lock parents in another order.
+-- No foreign keys. A value outlives its activity, because a late claim must lose to a later one. Erasures and the sweep
+-- delete in pages, in an order that decides races. One transaction writes the rows that belong together, under their
+-- owner's locks; foreign keys would lock parents in another order.
 --
 -- Citus. The schema runs on one Postgres or, distributed by scope_id, on Citus: except in the small reference tables,
 -- every primary key and unique constraint contains scope_id, and every hot query names it. Text keys are compared

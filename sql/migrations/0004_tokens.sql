@@ -1,5 +1,5 @@
--- All that is known of a token value, whatever kind it is of: one row, so one lock decides every race about it. A token
--- is handed out only where the row of its activity or installation and this row agree.
+-- One row per token value, for all kinds of tokens, so one lock decides every race about a value. A token is
+-- deliverable only if this row and the row of its activity or installation agree.
 CREATE TABLE token_values (
     scope_id bigint NOT NULL,
     token_digest bytea NOT NULL,

@@ -106,9 +106,10 @@ LEFT JOIN token_values t ON t.scope_id = r.scope_id AND t.token_digest = r.token
 -- no confirmation before its start.
 CREATE VIEW purgeable_tokens AS
 SELECT
-    a.scope_id, 'update'::text COLLATE "C" AS kind, a.activity_key AS number, a.activity_id, a.installation_hash, a.attributes_type,
-    NULL::boolean AS has_one_owner, a.token_digest, a.token_observed_at AS observed_at, a.confirmed_at,
-    greatest(a.confirmed_at, a.starts_at) AS unconfirmed_since, a.expires_at, a.withheld IS NOT NULL AS is_quarantined
+    a.scope_id, 'update'::text COLLATE "C" AS kind, a.activity_key AS number, a.activity_id, a.installation_hash,
+    a.attributes_type, NULL::boolean AS has_one_owner, a.token_digest, a.token_observed_at AS observed_at,
+    a.confirmed_at, greatest(a.confirmed_at, a.starts_at) AS unconfirmed_since, a.expires_at,
+    a.withheld IS NOT NULL AS is_quarantined
 FROM activities a
 WHERE a.token IS NOT NULL AND (a.withheld = 'quarantined') IS NOT FALSE
 UNION ALL

@@ -20,8 +20,10 @@ FROM apps a
 ORDER BY a.bundle_id;
 
 -- name: apps.insert
--- Creates an app; no row if there is one. Index: apps_bundle_id_key.
-INSERT INTO apps (bundle_id, name, activity_lifetime, tombstone_retention, event_retention, alias_rules, token_kinds, jwt)
+-- Creates an app; no row if it exists. Index: apps_bundle_id_key.
+INSERT INTO apps (
+    bundle_id, name, activity_lifetime, tombstone_retention, event_retention, alias_rules, token_kinds, jwt
+)
 VALUES (
     :bundle_id, :name, :activity_lifetime, :tombstone_retention, :event_retention, :alias_rules, :token_kinds, :jwt
 )
@@ -42,7 +44,7 @@ SET name = coalesce(:name, a.name), activity_lifetime = coalesce(:activity_lifet
 WHERE a.bundle_id = :bundle_id;
 
 -- name: apps.find-used-kinds
--- Those of some kinds of which there are tokens. Index: installation_tokens_of_number.
+-- Returns the kinds, among some, that have tokens. Index: installation_tokens_of_number.
 SELECT q.kind
 FROM unnest(:kinds::text[]) AS q (kind)
 CROSS JOIN LATERAL (

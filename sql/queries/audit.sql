@@ -40,8 +40,8 @@ WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.installation_hash BETWEEN
 LIMIT :limit;
 
 -- name: audit.find-running
--- Lists the latest activities that are neither ended nor expired. Index: activities_running. Reads many rows: all about
--- a page of them.
+-- Lists the latest activities that are neither ended nor expired. Index: activities_running. Reads many rows: about
+-- one page.
 SELECT a.*
 FROM activity_explanations a
 WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at > now()

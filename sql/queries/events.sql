@@ -47,7 +47,8 @@ LIMIT :limit;
 WITH found AS MATERIALIZED (
     SELECT e.*
     FROM events e
-    WHERE e.scope_id = :scope::bigint::numeric AND e.installation_hash = :installation AND (e.event_number < :before) IS TRUE
+    WHERE e.scope_id = :scope::bigint::numeric AND e.installation_hash = :installation
+        AND (e.event_number < :before) IS TRUE
         AND (:subject::text IS NULL OR e.subject = :subject)
         AND (:kind::text IS NULL OR e.aliases -> :kind ? :value)
         AND (:type::text IS NULL OR e.type = :type)

@@ -42,7 +42,8 @@ ORDER BY g.kind;
 -- Updates burst guards. Index: quarantine_guards_pkey.
 UPDATE quarantine_guards g
 SET tripped_at = n.tripped_at, reported_at = n.reported_at
-FROM unnest(:kinds::text[], :tripped_at::timestamptz[], :reported_at::timestamptz[]) AS n (kind, tripped_at, reported_at)
+FROM unnest(:kinds::text[], :tripped_at::timestamptz[], :reported_at::timestamptz[])
+    AS n (kind, tripped_at, reported_at)
 WHERE g.scope_id = :scope AND g.kind = n.kind;
 
 -- name: feedback.list-guards

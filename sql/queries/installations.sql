@@ -56,7 +56,8 @@ FROM (
 CROSS JOIN LATERAL (
     SELECT its.ctid AS row_position, its.*
     FROM installation_tokens its
-    WHERE its.scope_id = :scope AND NOT its.has_one_owner AND its.token_digest = n.token_digest AND its.token IS NOT NULL
+    WHERE its.scope_id = :scope AND NOT its.has_one_owner AND its.token_digest = n.token_digest
+        AND its.token IS NOT NULL
     LIMIT :limit
     FOR UPDATE
 ) AS r
@@ -143,7 +144,8 @@ WHERE r.ctid = n.row_position AND r.scope_id = :scope::bigint::numeric;
 -- name: installations.insert-value
 -- Inserts a value, or fails with a unique violation.
 INSERT INTO token_values (
-    scope_id, token_digest, installation_kind, installation_hash, installation_observed_at, start_observed_at, touched_at
+    scope_id, token_digest, installation_kind, installation_hash, installation_observed_at, start_observed_at,
+    touched_at
 )
 VALUES (
     :scope, :digest, :installation_kind, :installation, :installation_observed_at, :start_observed_at, :now

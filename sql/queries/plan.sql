@@ -50,10 +50,11 @@ ORDER BY named.installation_hash
 LIMIT :limit;
 
 -- name: plan.read-activities
--- For each installation and alias: the newest running activity, the last registration of an activity, and whether the user
--- dismissed the newest activity before iOS ended it, and its tombstone is kept. Leaves out installations whose activity is on an
--- earlier page. A late repetition about an activity that is over by the times is no registration. Of an installation's activities that ended, and
--- of the others, the newest :most count. Indexes: installations_pkey, activities_of_installation, activities_of_key.
+-- For each installation and alias: the newest running activity, the last registration, and whether the user dismissed
+-- the newest activity before iOS ended it. A dismissal counts while the tombstone is kept. Omits installations with an
+-- activity on an earlier page. A registration's time is at most the end of its activity, so a late repetition does not
+-- count. Examines at most :most activities with an end and :most without one per installation, newest first.
+-- Indexes: installations_pkey, activities_of_installation, activities_of_key.
 SELECT q.position, i.subject, b.registered_at, b.newest_at, b.was_dismissed,
     a.activity_key, a.activity_id, a.token, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled,
     a.started_at, a.starts_at, a.token_observed_at, a.confirmed_at, a.expires_at, a.revision, a.created_at, a.reason
@@ -138,7 +139,8 @@ CROSS JOIN LATERAL (
 -- Locks leases by id, in the order of their keys. Omits a lease that another plan takes meanwhile, because its id
 -- changes. Indexes: start_leases_id_key, start_leases_pkey or start_leases_of_alias, installations_pkey.
 SELECT l.*,
-    (SELECT i.subject FROM installations i WHERE i.scope_id = :scope AND i.installation_hash = l.installation_hash LIMIT 1)
+    (SELECT i.subject FROM installations i
+        WHERE i.scope_id = :scope AND i.installation_hash = l.installation_hash LIMIT 1)
 FROM (
     SELECT found.installation_hash, found.kind, found.value, found.lease_id
     FROM unnest(:ids::bytea[]) AS named (lease_id)
@@ -172,9 +174,9 @@ FROM unnest(:rows::start_lease_write[]) AS n;
 -- name: plan.update-leases
 -- Updates locked rows by ctid.
 UPDATE start_leases l
-SET attributes_type = n.attributes_type, replaces = n.replaces, lease_id = n.lease_id, plan_id = n.plan_id, leased_at = n.leased_at,
-    leased_until = n.leased_until, attempted_at = n.attempted_at, failed_at = n.failed_at, failure = n.failure,
-    retry_at = n.retry_at, released_at = n.released_at, touched_at = :now
+SET attributes_type = n.attributes_type, replaces = n.replaces, lease_id = n.lease_id, plan_id = n.plan_id,
+    leased_at = n.leased_at, leased_until = n.leased_until, attempted_at = n.attempted_at, failed_at = n.failed_at,
+    failure = n.failure, retry_at = n.retry_at, released_at = n.released_at, touched_at = :now
 FROM unnest(:rows::start_lease_write[]) AS n
 WHERE l.ctid = n.row_position AND l.scope_id = :scope::bigint::numeric;
 

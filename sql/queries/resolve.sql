@@ -1,6 +1,6 @@
--- Resolve reads the views of deliverable rows, which alone decide what senders see. Rows of an alias are read in the
--- order of its index and looked up one by one (LIMIT 1), because a join would read a very large alias before its first
--- page.
+-- Resolve reads the views of deliverable rows; nothing else decides which tokens senders get. Rows of an alias are read
+-- in the order of its index and looked up one by one (LIMIT 1), because a join would read a very large alias before its
+-- first page.
 
 -- name: resolve.read-page
 -- One page of an alias's rows in the order of activity keys. A withheld activity is null, so that a page of many
@@ -92,7 +92,8 @@ ORDER BY c.activity_key;
 
 -- name: resolve.read-activity
 -- An activity in any state; its token only if deliverable. Indexes: activities_pkey, installations_pkey.
-SELECT a.activity_id, a.end_reason::text, CASE a.reason WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END AS ended_at,
+SELECT a.activity_id, a.end_reason::text,
+    CASE a.reason WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END AS ended_at,
     coalesce(a.token_observed_at, a.last_observed_at) AS observed_at, a.confirmed_at, a.expires_at, a.revision, a.state,
     nullif(a.reason, 'no-token') AS reason, CASE WHEN a.reason IS NULL THEN a.token END AS token, a.installation_hash,
     a.attributes_type, a.frequent_pushes_enabled, a.started_at, a.starts_at

@@ -46,7 +46,8 @@ GROUP BY 1, 2, 3;
 -- installation_tokens_of_value. Reads many rows: all quarantined ones, which the burst guard limits.
 SELECT r.number, false AS is_unconfirmed, false AS is_expired, true AS is_quarantined,
     substr(v.token_digest, 1, 4) AS fingerprint, r.observed_at, r.confirmed_at, now() AS now, r.activity_id,
-    r.installation_hash, r.attributes_type, r.expires_at, v.quarantined_at, v.quarantine_reason, count(*) OVER () AS count
+    r.installation_hash, r.attributes_type, r.expires_at, v.quarantined_at, v.quarantine_reason,
+    count(*) OVER () AS count
 FROM token_values v
 CROSS JOIN LATERAL (
     SELECT its.*
@@ -55,7 +56,8 @@ CROSS JOIN LATERAL (
     UNION ALL
     SELECT its.*
     FROM purgeable_tokens its
-    WHERE its.scope_id = :scope AND its.kind = :kind AND its.installation_hash = v.installation_hash AND its.has_one_owner
+    WHERE its.scope_id = :scope AND its.kind = :kind AND its.installation_hash = v.installation_hash
+        AND its.has_one_owner
     UNION ALL
     SELECT its.*
     FROM purgeable_tokens its

@@ -152,7 +152,8 @@ WHERE t.scope_id = :scope AND t.token_digest = ANY(ARRAY(
 WITH old AS MATERIALIZED (
     SELECT v.ctid AS row_position, EXISTS (
             SELECT FROM installation_tokens r
-            WHERE r.scope_id = :scope AND NOT r.has_one_owner AND r.token_digest = v.token_digest AND r.token IS NOT NULL
+            WHERE r.scope_id = :scope AND NOT r.has_one_owner AND r.token_digest = v.token_digest
+                AND r.token IS NOT NULL
         ) OR EXISTS (
             SELECT FROM installation_tokens r
             WHERE r.scope_id = :scope AND r.installation_hash = v.installation_hash AND r.kind = v.installation_kind
@@ -168,10 +169,12 @@ WITH old AS MATERIALIZED (
 ), held AS (
     UPDATE token_values t
     SET touched_at = now()
-    WHERE t.scope_id = :scope::bigint::numeric AND t.ctid = ANY(ARRAY(SELECT old.row_position FROM old WHERE old.is_held))
+    WHERE t.scope_id = :scope::bigint::numeric
+        AND t.ctid = ANY(ARRAY(SELECT old.row_position FROM old WHERE old.is_held))
 ), unheld AS (
     DELETE FROM token_values t
-    WHERE t.scope_id = :scope::bigint::numeric AND t.ctid = ANY(ARRAY(SELECT old.row_position FROM old WHERE NOT old.is_held))
+    WHERE t.scope_id = :scope::bigint::numeric
+        AND t.ctid = ANY(ARRAY(SELECT old.row_position FROM old WHERE NOT old.is_held))
 )
 SELECT count(*) AS count FROM old;
 
