@@ -35,7 +35,7 @@ def main():
         run.all()
     finally:
         run.discard()
-    print(f"\n{machine()}; calm: {run.calm_text()}; limit of memory {run.limit} MiB; {time.monotonic() - run.begin:.0f} s in all")
+    print(f"\n{machine()}; calm: {run.calm_text()}; limit of memory {run.limit} MiB; {time.monotonic() - run.begin:.0f} s in total")
     print(table.text(run.rows))
     broken = [row for row in run.rows if row["faults"]]
     for row in broken:
@@ -294,7 +294,7 @@ def text_of(report):
 class AtOnce:
     name = "all at once"
     offered = "each at a quarter of its rate"
-    must = "other callers are served, p99 at most twice the p99 of calm before or afterwards, memory under the limit, and a minute later all is as before"
+    must = "other callers are served, p99 at most twice the calm p99 before or afterwards, memory under the limit, and no remains after a minute"
     does = "All loads at the same time"
     has_load = True
 

@@ -60,8 +60,8 @@ def changes(bench):
         bench.table.add(f"register, 64 connections, with followers ({name}), /s: without", rates[name], rates["none"],
                         rates[name] / rates["none"], 0.97 if name != "64" else None)
     rest = delays(bench)
-    bench.table.add("a change is told, p50 ms after its answer", rest[len(rest) // 2])
-    bench.table.add("a change is told, p99 ms after its answer", quantile(rest), None, quantile(rest), 300, None, True)
+    bench.table.add("delay of a change after the response, p50 ms", rest[len(rest) // 2])
+    bench.table.add("delay of a change after the response, p99 ms", quantile(rest), None, quantile(rest), 300, None, True)
     load = threading.Thread(target=lambda: bench.load("pushreg", "register", seconds=30))
     load.start()
     busy = delays(bench, 100)

@@ -1,6 +1,6 @@
 """Signs in to the console with Canaille, in Chromium.
 
-Usage: main.py DIRECTORY, with the environment that run gives.
+Usage: main.py DIRECTORY, with the environment of run.
 """
 
 import json
@@ -126,7 +126,7 @@ def work(driver):
     try:
         outcome = subprocess.run(doctor, capture_output=True, text=True)
         check("console-sign-in" not in outcome.stdout, "doctor finds nothing about the provider that runs")
-        # The service asks a provider that was down again after a minute.
+        # The service retries an unavailable provider after a minute.
         time.sleep(60)
         browser = Browser(driver)
         sign_in(browser, "jane")

@@ -34,7 +34,7 @@ class LookAlikes(Attack):
         answer = await ask(self.target, "POST", f"{SCOPE}/feedback", key, {"reports": reports})
         page = await ask(self.target, "GET", f"{SCOPE}/aliases/liveactivityId/alike-{run}/activities", key)
         left = [one["token"] for one in page.json()["activities"]]
-        return [f"{reason} for {pair!a}: {answer.json()['results']}, and {left} is still handed out"] if left else []
+        return [f"{reason} for {pair!a}: {answer.json()['results']}, and senders still get {left}"] if left else []
 
 
 class Numbers(Attack):
