@@ -2,7 +2,8 @@
 
 from harness import Figure
 
-# The number of names, activities or installations of each kind. All exist before the measurement, so each request rotates.
+# The number of names, activities or installations of each kind. All exist before the measurement, so each request
+# rotates.
 THINGS = 20_000
 # A full state is a heavy call, and a key may make 32 at once.
 HEAVY = 16

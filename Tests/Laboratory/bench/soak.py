@@ -21,8 +21,8 @@ CLEANING = """
 """
 
 
-# Postgres's default interval, so each sixth of an hour has two checkpoints. After a checkpoint, the first change of a page logs
-# the whole page. With the bench's interval of half an hour, the first sixth would have none.
+# Postgres's default interval, so each sixth of an hour has two checkpoints. After a checkpoint, the first change of a
+# page logs the whole page. With the bench's interval of half an hour, the first sixth would have none.
 CHECKPOINTS = "5min"
 
 
@@ -33,7 +33,8 @@ def soak(bench):
     seconds = bench.options.minutes * 60
     lifetime = max(2, seconds / 12)
     rate = peak(bench) / 2
-    # From its start to its last rotation, an activity takes six turns of all open activities: six tenths of its lifetime.
+    # From its start to its last rotation, an activity takes six turns of all open activities: six tenths of its
+    # lifetime.
     opened = max(64, round(rate * lifetime / 10))
     key = prepare(bench, lifetime)
     service = start(bench, lifetime)
