@@ -104,4 +104,24 @@ import Testing
             }
         }
     }
+
+    @Test func `sslmode=require in a URL encrypts, and fails on a server without TLS`() async throws {
+        let server = try await Server()
+        func string(_ cluster: ThrowawayCluster) -> String {
+            "postgresql://postgres@127.0.0.1:\(cluster.port)/postgres?sslmode=require&channel_binding=prefer"
+        }
+        #expect(ConnectionString.fault(in: string(server.cluster)) == nil)
+        try await withPool(1, on: string(server.cluster)) { pool in
+            let isEncrypted = try await pool.value(
+                Bool.self,
+                "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+            )
+            #expect(isEncrypted)
+        }
+        let plain = try await ThrowawayCluster.start()
+        try await withPool(configuration: PostgresConfiguration(connectionString: string(plain))) { pool in
+            let error = try await postgresError { try await pool.run("SELECT 1") }
+            #expect(error.message?.contains("does not support SSL") == true)
+        }
+    }
 }

@@ -69,9 +69,14 @@ import Testing
         let activity = try await TestActivity.make()
         let (upper, lower) = ("7C42AB00-0000-4000-8000-0000000000FF", "7c42ab00-0000-4000-8000-0000000000ff")
         let registry = activity.database.registry
-        let others = (lower.replacing("ff", with: "ee"), upper.replacing("FF", with: "EE"))
-        for (time, (registered, asked)) in zip([2.0, 1], [(upper, lower), others]) {
-            try await activity.register(1, at: .minutesAgo(time), aliases: [.sample("orderId", registered)])
+        let pairs = [
+            (upper, lower), (lower.replacing("ff", with: "ee"), upper.replacing("FF", with: "EE")),
+            ("Order-42", "order-42"), ("ORDER-43", "order-43"), ("OrderNo-44", "orderNo-44"),
+            ("Table Five", "table five"),
+        ]
+        for (number, (registered, asked)) in pairs.enumerated() {
+            let minutes = Double(pairs.count - number)
+            try await activity.register(1, at: .minutesAgo(minutes), aliases: [.sample("orderId", registered)])
             let explanation = try await registry.explain(.sample("orderId", asked), limit: 10, in: activity.scope)
             #expect(explanation.notes == [.otherCase(UTF8Text(registered))])
             #expect(explanation.notes.first?.sentence.contains(registered) == true)

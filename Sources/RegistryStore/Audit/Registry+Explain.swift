@@ -32,9 +32,15 @@ extension Registry {
         let page = Query("explain.read-page")(
             here + ["is_closed": position.isClosed, "after": position.key, "limit": limit]
         )
-        // Swift prints UUIDs in upper case, most servers in lower case.
-        let spellings = [alias.value.string.lowercased(), alias.value.string.uppercased()].map { UTF8Text($0) }
-            .filter { $0 != alias.value }
+        // Swift prints UUIDs in upper case, most servers in lower case; people write names with capitals.
+        let value = alias.value.string
+        let spellings = Set(
+            [
+                value.lowercased(), value.uppercased(), value.capitalized,
+                value.prefix(1).uppercased() + value.dropFirst(),
+            ]
+            .map { UTF8Text($0) }
+        ).subtracting([alias.value]).sorted()
         let rest =
             [
                 Query("explain.read-tokens-of-alias")(here + ["limit": most]),
