@@ -183,7 +183,7 @@ final class Work {
                     if let time = entry.retryAt { again = min(again, try clock(time)) }
                     let action = entry.action ?? "update", key = action + (entry.token ?? "")
                     switch action {
-                    // An end starts nothing, where a phone bears the alias itself.
+                    // An end starts no activity: its lease is returned.
                     case "start" where event == "end": _ = try await call(.DELETE, "plan/leases/\(entry.leaseId ?? "")")
                     case "start", "renew": run { try await $0.push(entry, plan, bodies[1], "start", alias, version) }
                     case "update" where work.version == version && work.given.insert(key).inserted:
