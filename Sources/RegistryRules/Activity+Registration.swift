@@ -74,8 +74,10 @@ extension Activity {
 
     /// Whether the activity was dismissed (R9) and this registration observed it no earlier than the full state.
     private func isObservedAgain(since before: Activity, in installation: InstallationTimes?) -> Bool {
-        guard let fullStateAt = installation?.fullStateAt, before.installation != nil else { return false }
-        return fullStateAt > before.lastObservedAt ?? .distantPast && fullStateAt <= lastObservedAt ?? .distantPast
+        guard let fullStateAt = installation?.fullStateAt, before.installation != nil,
+            let former = before.lastObservedAt, let lastObservedAt
+        else { return false }
+        return former < fullStateAt && fullStateAt <= lastObservedAt
     }
 
     /// Whether a fact changed, apart from token and aliases.

@@ -164,7 +164,7 @@ package struct LockedRows: Sendable {
         _ registration: Registration
     ) throws(Rejection) -> RegistrationOutcome {
         // An activity that started before its installation's log-out has ended, although its row does not show it.
-        if effect == .ended || activity.state(of: installation(of: activity), at: now) == .ended { throw .ended }
+        if activity.state(of: installation(of: activity), at: now) == .ended { throw .ended }
         if effect == .expired { throw .expired }
         if effect == .superseded { throw .superseded }
         if registration.digest != nil, let reason = activity.withheld, reason != .quarantined {

@@ -63,8 +63,8 @@ package struct Registration: Sendable {
             return times(observedAt: now, receivedAt: now)
         }
         guard digest == current.digest else {
-            let isRetired = value?.owner?.activityID == activity.id
-            return times(observedAt: isRetired ? value?.owner?.observedAt ?? now : now, receivedAt: now)
+            let retiredAt = value?.owner.flatMap { $0.activityID == activity.id ? $0.observedAt : nil }
+            return times(observedAt: retiredAt ?? now, receivedAt: now)
         }
         var times = times(observedAt: current.observedAt, receivedAt: now)
         times.statedAt = now

@@ -123,11 +123,12 @@ package struct TokenValue: Sendable, Hashable {
         receivedAt now: Timestamp
     ) -> FeedbackAction {
         let time = min(report.timestamp ?? now, now)
-        if report.meaning == .dead { deadAt = max(deadAt ?? time, time) }
+        let lastDeath = max(deadAt ?? time, time)
+        if report.meaning == .dead { deadAt = lastDeath }
         guard let holder else { return isKnown ? .retired : .unknown }
         switch report.meaning {
         case .none: return .kept
-        case .dead: return holder.claimedAt <= deadAt ?? time ? .dropped : .keptNewer
+        case .dead: return holder.claimedAt <= lastDeath ? .dropped : .keptNewer
         case .delivered:
             deliveredAt = now
             return .delivered

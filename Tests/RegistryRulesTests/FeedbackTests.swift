@@ -318,7 +318,7 @@ struct BurstGuardTests {
 }
 
 extension TokenReport {
-    fileprivate init(_ token: UInt8, _ status: Int, _ reason: String? = nil, at minute: Int? = nil) {
+    init(_ token: UInt8, _ status: Int, _ reason: String? = nil, at minute: Int? = nil) {
         let report = FeedbackReport(
             token: PushToken(bytes: [token]),
             status: status,
@@ -330,11 +330,11 @@ extension TokenReport {
 }
 
 extension InstallationToken {
-    fileprivate static func device(_ token: UInt8, claimedAt minute: Int) -> InstallationToken {
+    static func device(_ token: UInt8, claimedAt minute: Int) -> InstallationToken {
         slot(ID(installation: .phone, kind: "device", attributesType: ""), token, minute)
     }
 
-    fileprivate static func start(
+    static func start(
         _ token: UInt8,
         claimedAt minute: Int,
         of installation: InstallationHash = .phone
@@ -355,24 +355,24 @@ extension InstallationToken {
 }
 
 extension Story {
-    fileprivate static func guards(recent: Int = 0, current: Int = 100) -> [BurstGuard] {
+    static func guards(recent: Int = 0, current: Int = 100) -> [BurstGuard] {
         [BurstGuard(kind: "update", recent: recent, current: current)]
     }
 
     @discardableResult
-    fileprivate mutating func report(
+    mutating func report(
         _ status: Int,
         _ reason: String? = nil,
         of token: UInt8 = 1,
         at minute: Int? = nil
     ) -> FeedbackAction { decide(TokenReport(token, status, reason, at: minute)).action }
 
-    fileprivate mutating func decide(_ report: TokenReport) -> FeedbackDecision {
+    mutating func decide(_ report: TokenReport) -> FeedbackDecision {
         var guards = Self.guards()
         return rows.apply([report], guards: &guards, by: "t").decisions[0]
     }
 
-    fileprivate mutating func release() -> Bool { rows.release(TokenDigest(1), by: "t") }
+    mutating func release() -> Bool { rows.release(TokenDigest(1), by: "t") }
 
-    fileprivate func value(_ token: UInt8 = 1) -> TokenValue? { rows.values[TokenDigest(token)]?.value }
+    func value(_ token: UInt8 = 1) -> TokenValue? { rows.values[TokenDigest(token)]?.value }
 }

@@ -84,4 +84,53 @@ struct NameIdentityTests {
         #expect(throws: Rejection.self) { try name.end(observedAt: Story.minute(70), in: story.rows, newID: "new") }
         #expect(name == NameIdentity(activityID: "a", endedAt: nil))
     }
+
+    @Test func `A repeated token that was observed after the end or expiry begins an activity`() throws {
+        var story = Story()
+        try story.register("a", token: 1, at: 10)
+        let over = story.later(500)
+        var name = NameIdentity(activityID: "a", endedAt: nil)
+        #expect(try identity(&name, in: over, token: 1, at: 491) == "new")
+        name = NameIdentity(activityID: "a", endedAt: nil)
+        #expect(try identity(&name, in: over, token: 2, at: 490) == "new")
+        try story.end("a", at: 30)
+        name = NameIdentity(activityID: "a", endedAt: Story.minute(30))
+        #expect(try identity(&name, in: story, token: 1, at: 31) == "new")
+    }
+
+    @Test func `An end without observedAt is later than the observation of a fast clock`() throws {
+        var story = Story(now: 60)
+        try story.register("a", token: 1, at: 64)
+        var name = NameIdentity(activityID: "a", endedAt: nil)
+        #expect(try name.end(observedAt: nil, in: story.rows, newID: "new") == "a")
+        #expect(name.endedAt == Story.minute(64))
+        var unknown = NameIdentity(activityID: nil, endedAt: nil)
+        #expect(try unknown.end(observedAt: nil, in: story.rows, newID: "new") == "new")
+        #expect(unknown.endedAt == Story.minute(60))
+    }
+
+    @Test func `The latest end stays, and an end at the last observation ends the activity`() throws {
+        var story = Story()
+        try story.register("a", token: 1, at: 40)
+        var name = NameIdentity(activityID: "a", endedAt: nil)
+        #expect(try name.end(observedAt: Story.minute(40), in: story.rows, newID: "new") == "a")
+        #expect(try name.end(observedAt: Story.minute(30), in: story.rows, newID: "new") == nil)
+        #expect(name.endedAt == Story.minute(40))
+    }
+
+    @Test(arguments: [30, 40]) func `An end by id or a log-out covers its time and the last observation`(_ end: Int)
+        throws
+    {
+        var first = Story()
+        try first.register("a", token: 1, at: 10, installation: .phone)
+        try first.register("a", token: 1, at: 35)
+        let loggedOut = first.later(60, times: [.phone: InstallationTimes(loggedOutAt: Story.minute(end))])
+        try first.end("a", at: end)
+        for story in [first, loggedOut] {
+            var name = NameIdentity(activityID: "a", endedAt: nil)
+            let last = max(end, 35)
+            #expect(throws: Rejection.ended) { try identity(&name, in: story, token: 2, at: last) }
+            #expect(try identity(&name, in: story, token: 2, at: last + 1) == "new")
+        }
+    }
 }

@@ -235,4 +235,37 @@ struct PlanDecisionTests {
         let last = try #require(Self.decide(Self.phone(), lease, at: dayLater + .seconds(60)).lease)
         #expect(last.attempt == 2)
     }
+
+    @Test func `A start is allowed again at the end of the pause`() {
+        #expect(Self.decide(Self.phone(), Self.failedLease(attempts: [50], at: 59)).lease?.id == Self.newID)
+    }
+
+    @Test func `A lease without a plan belongs to no plan`() {
+        let lease = Lease(
+            installation: .phone,
+            alias: Self.alias,
+            id: Self.newID,
+            planID: nil,
+            attributesType: AttributesType(stored: "Delivery"),
+            leasedAt: Story.minute(50),
+            leasedUntil: Story.minute(110),
+            attempts: [Story.minute(50)]
+        )
+        #expect(Self.decide(Self.phone(), lease, planID: nil) == .wait(.leased, until: Story.minute(110)))
+    }
+
+    @Test func `A failed or returned lease is not active for a plan that began before`() {
+        let failed = Self.failedLease(attempts: [50], at: 60)
+        let end = PlanDecision.wait(.backOff, until: Story.minute(61))
+        #expect(Self.decide(Self.phone(), failed, planID: "plan-1", at: Story.minute(59)) == end)
+        var released = Self.lease()
+        #expect(released.release(at: Story.minute(60)) == true)
+        #expect(Self.decide(Self.phone(), released, planID: "plan-1", at: Story.minute(59)).lease?.id == Self.newID)
+    }
+
+    @Test func `A renewal whose activity ended keeps the activity that it replaces`() {
+        var lease = Self.lease()
+        lease.replaces = "a"
+        #expect(Self.decide(Self.phone(), lease, planID: "plan-1").lease == lease)
+    }
 }

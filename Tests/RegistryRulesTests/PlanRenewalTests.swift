@@ -88,4 +88,34 @@ struct PlanRenewalTests {
         #expect(Self.decide(Self.phone { $0.newer = new }) == .update(old))
         #expect(Self.decide(Self.phone { $0.newer = new }, PlanDecisionTests.lease()) == .update(old))
     }
+
+    @Test func `A lease of the plan that replaced no activity is used for its renewal`() {
+        let lease = PlanDecisionTests.lease(at: 465)
+        #expect(Self.decide(Self.phone(), lease, planID: "plan-1").lease?.replaces == "a")
+    }
+
+    @Test func `The lease of a renewal is not shorter than a push may take`() {
+        let lease = Self.decide(at: 489) { $0.renewBefore = .seconds(90) }.lease
+        #expect(lease?.leasedUntil == Story.minute(490))
+    }
+
+    @Test func `A renewal is due from its time on`() {
+        let activity = PlanDecisionTests.activity
+        #expect(PlanDecision.update(activity, retryAt: Story.minute(60)).isDue(at: Story.minute(60)))
+        #expect(!PlanDecision.update(activity, retryAt: Story.minute(61)).isDue(at: Story.minute(60)))
+        #expect(!PlanDecision.update(activity).isDue(at: Story.minute(60)))
+    }
+
+    @Test func `The facts about an older activity contain the newest as a newer one`() {
+        func running(_ key: Int64) -> PlanFacts.RunningActivity {
+            .init(deliverable: nil, hasToken: true, createdAt: Story.minute(10), key: key)
+        }
+        let phone = PlanDecisionTests.phone { $0.running = running(2) }
+        #expect(phone.about(running(1))?.running == running(1))
+        #expect(phone.about(running(1))?.newer == running(2))
+        #expect(phone.about(running(2))?.running == running(2))
+        #expect(phone.about(running(2))?.newer == nil)
+        #expect(phone.about(running(3)) == nil)
+        #expect(PlanDecisionTests.phone().about(running(1)) == nil)
+    }
 }

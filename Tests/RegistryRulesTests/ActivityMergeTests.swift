@@ -1,0 +1,337 @@
+import RegistryCore
+import RegistryRules
+import Testing
+
+extension Story {
+    @discardableResult
+    mutating func end(
+        _ id: ActivityID = "a",
+        at observedAt: Int? = nil,
+        by claimant: Claimant = .any
+    ) throws(Rejection) -> Bool {
+        let time = observedAt.map(Self.minute)
+        return try rows.end(id, reason: .ended, observedAt: time, claimant: claimant, actor: "tester")
+    }
+}
+
+/// R3: confirmations and observations.
+struct ConfirmationTests {
+    @Test func `A registration confirms its token at the receipt, and one without a token confirms nothing`() throws {
+        var story = Story()
+        try story.register(token: 1, at: 10)
+        #expect(story.activity()?.confirmedAt == Story.minute(60))
+        try story.register("b", token: nil, at: 10)
+        #expect(story.activity("b")?.confirmedAt == nil)
+        #expect(try story.register("b", token: 2, at: 20) == .registered)
+        #expect(story.activity("b")?.token?.digest == TokenDigest(2))
+        #expect(story.activity("b")?.confirmedAt == Story.minute(60))
+    }
+
+    @Test func `A refresh and a rotation confirm, and a superseded or ended registration does not`() throws {
+        var first = Story()
+        try first.register(token: 2, at: 20)
+        for (token, minute, confirmed) in [(2, 20, 61), (3, 30, 61), (1, 10, 60)] as [(UInt8, Int, Int)] {
+            var story = first.later(61)
+            _ = try? story.register(token: token, at: minute)
+            #expect(story.activity()?.confirmedAt == Story.minute(confirmed))
+        }
+        try first.end(at: 30)
+        var ended = first.later(61)
+        #expect(throws: Rejection.ended) { try ended.register(token: 2, at: 20) }
+        #expect(ended.activity()?.confirmedAt == Story.minute(60))
+    }
+
+    @Test func `A confirmation never moves back`() throws {
+        var first = Story()
+        try first.register(at: 10)
+        var activity = try #require(first.activity())
+        activity.confirmedAt = Story.minute(62)
+        var story = Story(now: 61, activities: [activity])
+        try story.register(at: 10)
+        #expect(story.activity()?.confirmedAt == Story.minute(62))
+    }
+
+    @Test func `A refresh keeps the latest observation`() throws {
+        var story = Story()
+        for minute in [20, 30, 10] { try story.register(at: minute) }
+        #expect(story.activity()?.token?.observedAt == Story.minute(30))
+        #expect(story.activity()?.token?.claimedAt == Story.minute(30))
+        #expect(story.activity()?.lastObservedAt == Story.minute(30))
+    }
+}
+
+/// R4 and R5: ends, expiries and starts.
+struct ExpiryTests {
+    /// Expired at minute 490, as a sweep recorded.
+    private func expired() throws -> Story {
+        var first = Story()
+        try first.register(token: 1, at: 10)
+        var activity = try #require(first.activity())
+        activity.expiryRecordedAt = Story.minute(490)
+        activity.token?.token = nil
+        return Story(now: 490, activities: [activity])
+    }
+
+    @Test func `A later schedule revives an expired activity with its token`() throws {
+        for (token, outcome) in [(1, .reactivated), (2, .rotated)] as [(UInt8, RegistrationOutcome)] {
+            var story = try expired()
+            #expect(try story.register(token: token, at: 485, startsAt: 600) == outcome)
+            #expect(story.activity()?.isOver == false)
+            #expect(story.activity()?.token?.token == PushToken(bytes: [token]))
+            #expect(story.events == [token == 1 ? .reactivated : .rotated])
+        }
+    }
+
+    @Test func `An activity that is over merges a claim without its token`() throws {
+        var over = try expired()
+        #expect(throws: Rejection.expired) { try over.register(token: 2, at: 485) }
+        var ended = Story()
+        try ended.register(token: 1, at: 10)
+        try ended.end(at: 20)
+        #expect(throws: Rejection.ended) { try ended.register(token: 2, at: 30) }
+        for story in [over, ended] {
+            #expect(story.activity()?.isOver == true)
+            #expect(story.activity()?.token?.digest == TokenDigest(2))
+            #expect(story.activity()?.token?.token == nil)
+        }
+        #expect(ended.later(490).state() == .ended)
+    }
+
+    @Test func `A log-out ends an activity that starts at its time, and no expired one`() throws {
+        var first = Story()
+        try first.register(at: 10, installation: .phone)
+        let times = [InstallationHash.phone: InstallationTimes(loggedOutAt: Story.minute(10))]
+        #expect(first.later(489, times: times).state() == .ended)
+        #expect(first.later(490, times: times).state() == .expired)
+    }
+
+    @Test func `An end returns whether the activity ran`() throws {
+        var story = Story()
+        try story.register(at: 10)
+        var over = story.later(490)
+        #expect(try over.end() == false)
+        #expect(try story.end(at: 20) == true)
+        #expect(try story.end(at: 15) == false)
+        #expect(try story.end("unknown") == false)
+        #expect(story.activity("unknown")?.end?.at == Story.minute(60))
+        #expect(story.activity("unknown")?.revision == 1)
+    }
+
+    @Test func `A tombstone belongs to its caller`() throws {
+        var story = Story()
+        try story.end(by: .subject("ana", .phone))
+        #expect(story.activity()?.subject == "ana")
+        #expect(story.activity()?.installation == .phone)
+        #expect(throws: Rejection.notYours) { try story.end(by: .subject("bob", .tablet)) }
+    }
+
+    @Test func `A start after the receipt counts as the receipt`() throws {
+        var story = Story(now: 60)
+        try story.register(at: 60, startedAt: 62)
+        #expect(story.activity()?.startedAt == Story.minute(60))
+    }
+
+    @Test func `A schedule before the start moves no lifetime, and one at its observation is none`() throws {
+        var story = Story()
+        for _ in 1...2 { try story.register(at: 10, startedAt: 50, startsAt: 20) }
+        #expect(story.activity()?.startsAt == Story.minute(20))
+        #expect(story.activity()?.expiresAt == Story.minute(530))
+        try story.register("b", token: 2, at: 10, startsAt: 10)
+        #expect(story.activity("b")?.startsAt == nil)
+        var late = Story(now: 500)
+        try late.register(at: 10, startedAt: 50, startsAt: 20) { $0.wasAccepted = true }
+        #expect(late.state() == .active)
+    }
+
+    @Test func `A registration is stale a lifetime of its activity after its observation`() throws {
+        #expect(Story(now: 490).rejection(at: 10) { $0.startsAt = Story.minute(600).date } == .stale)
+        var first = Story()
+        try first.register(at: 60)
+        var activity = try #require(first.activity())
+        activity.expiresAt = activity.startedAt + .seconds(3600)
+        #expect(Story(activities: [activity]).rejection(at: 0) == .stale)
+    }
+
+    @Test func `Times from September 2022 to 5 minutes ahead are plausible, and schedules to 30 days ahead`() {
+        func isPlausible(_ time: Timestamp, startsAt: Timestamp? = nil) -> Bool {
+            (try? Plausibility.check([("/time", time)], startsAt: startsAt, receivedAt: Story.start)) != nil
+        }
+        let (earliest, latest) = (Timestamp(microseconds: 715_305_600_000_000), Story.minute(5))
+        #expect(isPlausible(earliest) && !isPlausible(earliest - .microseconds(1)))
+        #expect(isPlausible(latest) && !isPlausible(latest + .microseconds(1)))
+        let schedule = Story.minute(30 * 1440)
+        #expect(isPlausible(earliest, startsAt: schedule))
+        #expect(!isPlausible(earliest, startsAt: schedule + .microseconds(1)))
+    }
+}
+
+/// R6 and R11: fields, revisions and events.
+struct ChangeTests {
+    struct Change: CustomTestStringConvertible {
+        let name: String
+        var startedAt: Int?
+        var startsAt: Int?
+        var installation: InstallationHash?
+        var type: AttributesType?
+        let revision: Int
+        var testDescription: String { name }
+    }
+
+    @Test(arguments: [
+        Change(name: "an earlier start", startedAt: 5, revision: 2),
+        Change(name: "a schedule", startsAt: 90, revision: 2),
+        Change(name: "a type", type: AttributesType(stored: "Delivery"), revision: 2),
+        Change(name: "an installation", installation: .phone, revision: 1),
+    ])
+    func `A new fact writes an event, and a new revision if senders see it`(_ change: Change) throws {
+        var story = Story()
+        try story.register(at: 10)
+        try story.register(
+            at: 10,
+            startedAt: change.startedAt,
+            startsAt: change.startsAt,
+            installation: change.installation
+        ) { $0.facts.attributesType = change.type }
+        #expect(story.events == [.registered, .changed])
+        #expect(story.activity()?.revision == change.revision)
+    }
+
+    @Test func `An activity keeps the user and the metadata of its registrations`() throws {
+        var story = Story()
+        for (minute, build) in [(20, 2), (10, 1)] {
+            try story.register(at: minute, claimant: .subject("ana", .phone)) {
+                $0.metadata = try? Metadata(["build": .integer(Int64(build))])
+            }
+        }
+        #expect(story.activity()?.subject == "ana")
+        #expect(try story.activity()?.metadata?.value == Metadata(["build": 2]))
+    }
+
+    @Test func `Without observedAt a refresh states its aliases at its receipt`() throws {
+        var story = Story()
+        try story.register(at: 30, aliases: .order("2"))
+        try story.register(aliases: .order("1"))
+        #expect(story.activity()?.aliases?.value == .order("1"))
+    }
+
+    @Test func `A refresh with the first aliases writes their event, and a rotation does not`() throws {
+        for (token, event) in [(1, .aliasesChanged), (2, .rotated)] as [(UInt8, NewAuditEvent.Kind)] {
+            var story = Story()
+            try story.register(token: 1, at: 10)
+            try story.register(token: token, at: 20, aliases: .order("1"))
+            #expect(story.events == [.registered, event])
+            #expect(story.rows.events.last?.aliases == .order("1"))
+        }
+    }
+
+    @Test(arguments: [Claimant.installation(.tablet), .subject("bob", .phone)])
+    func `An activity without a token belongs to its installation or user`(_ claimant: Claimant) {
+        var activity = Activity(id: "a", startedAt: Story.minute(0), expiresAt: Story.minute(480))
+        #expect(claimant.mayChange(activity))
+        if claimant.subject == nil { activity.installation = .phone } else { activity.subject = "ana" }
+        #expect(!claimant.mayChange(activity))
+    }
+}
+
+/// R9: full states.
+struct DismissalTests {
+    @Test func `Only an observation that undoes a dismissal is reactivated`() throws {
+        var first = Story()
+        try first.register(at: 20, installation: .phone)
+        for (fullState, outcome) in [(10, .refreshed), (20, .refreshed), (21, .reactivated)]
+            as [(Int, RegistrationOutcome)]
+        {
+            let times = InstallationTimes(fullStateAt: Story.minute(fullState))
+            var story = first.later(61, times: [.phone: times])
+            #expect(try story.register(at: 25) == outcome)
+            #expect(story.activity()?.revision == (outcome == .refreshed ? 1 : 2))
+            #expect(story.events == (outcome == .refreshed ? [] : [.reactivated]))
+        }
+    }
+
+    @Test func `A full state dismisses the running activities of its installation seen since the previous one`() throws
+    {
+        var first = Story()
+        let minutes: [(id: ActivityID, minute: Int)] = [
+            ("second", 20), ("first", 10), ("dismissed before", 9), ("later", 30), ("listed", 20), ("ended", 20),
+            ("expired", 20),
+        ]
+        for (index, item) in minutes.enumerated() {
+            try first.register(item.id, token: UInt8(index), at: item.minute, installation: .phone)
+        }
+        try first.register("of the tablet", token: 100, at: 20, installation: .tablet)
+        try first.end("ended", at: 25)
+        var activities = first.rows.activities.values.map(\.value)
+        for index in activities.indices where activities[index].id == "expired" {
+            activities[index].expiresAt = Story.minute(60)
+        }
+        var story = Story(activities: activities)
+        let dismissed = story.rows.dismissUnlisted(
+            of: .phone,
+            at: Story.minute(30),
+            previous: Story.minute(10),
+            listed: ["listed"],
+            actor: "tester"
+        )
+        #expect(dismissed == ["first", "second"])
+        #expect(story.events == [.dismissed, .dismissed])
+        for row in story.rows.activities.values {
+            let revision = try #require(row.original).revision
+            #expect(row.value.revision == revision + (dismissed.contains(row.value.id) ? 1 : 0))
+            #expect(row.isWritten == dismissed.contains(row.value.id))
+        }
+    }
+}
+
+/// R2, R7 and R8: claims on values, and their events.
+struct ClaimTests {
+    @Test func `A superseded token claims its value, and without observedAt it claims nothing`() throws {
+        var story = Story()
+        try story.register(token: 2, at: 64)
+        #expect(throws: Rejection.superseded) { try story.register(token: 1, at: 10) }
+        #expect(throws: Rejection.superseded) { try story.register(token: 3) }
+        #expect(story.rows.values[TokenDigest(1)]?.value.owner?.observedAt == Story.minute(10))
+        #expect(story.rows.values[TokenDigest(3)] == nil)
+    }
+
+    @Test func `A former owner without a row, or with a new one, needs no other lock`() throws {
+        var first = Story()
+        try first.register("a", token: 1, at: 10)
+        var story = Story(values: first.rows.values.values.map(\.value), locked: ["a", "b"])
+        try story.register("b", token: 1, at: 20)
+        #expect(story.rows.missingIDs.isEmpty)
+        try story.register("new", token: 2, at: 10)
+        try story.register("newer", token: 2, at: 20)
+        #expect(story.rows.missingIDs.isEmpty)
+        #expect(story.activity("new")?.withheld == .takenOver)
+    }
+
+    @Test func `A token that belongs to another activity writes an event when it becomes current`() throws {
+        var story = Story()
+        try story.register("b", token: 1, at: 20)
+        for _ in 1...2 {
+            #expect(throws: Rejection.withheld(.takenOver)) {
+                try story.register("a", token: 1, at: 10, installation: .phone)
+            }
+            #expect(story.events == [.registered, .registered, .takenOver])
+        }
+        story = story.later(61, times: [.phone: InstallationTimes(fullStateAt: Story.minute(30))])
+        #expect(try story.register("a", token: nil, at: 40) == .reactivated)
+        #expect(story.events == [.reactivated])
+    }
+
+    @Test func `A dead or purged token writes an event when it becomes current`() throws {
+        var dead = TokenValue(digest: TokenDigest(2))
+        dead.deadAt = Story.minute(30)
+        var purged = TokenValue(digest: TokenDigest(3))
+        (purged.deadAt, purged.purgedAt) = (Story.minute(30), Story.minute(30))
+        var story = Story(values: [dead, purged])
+        try story.register("a", token: 1, at: 10)
+        for _ in 1...2 {
+            #expect(throws: Rejection.withheld(.unregistered)) { try story.register("a", token: 2, at: 20) }
+            #expect(story.events == [.registered, .rotated, .dropped])
+        }
+        #expect(throws: Rejection.withheld(.purged)) { try story.register("b", token: 3, at: 20) }
+        #expect(story.events.suffix(2) == [.registered, .dropped])
+    }
+}

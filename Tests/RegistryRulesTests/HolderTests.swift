@@ -1,0 +1,168 @@
+import RegistryCore
+import RegistryRules
+import Testing
+
+/// R8: the holders of a value, at minute 60.
+struct HolderTests {
+    private func slot(_ kind: String, claimedAt minute: Int) -> InstallationToken {
+        var slot = InstallationToken(
+            id: InstallationToken.ID(installation: .phone, kind: kind, attributesType: "Match"),
+            hasOneOwner: false
+        )
+        slot.token = TokenClaim(
+            digest: TokenDigest(1),
+            token: PushToken(bytes: [1]),
+            observedAt: Story.minute(minute),
+            claimedAt: Story.minute(minute)
+        )
+        return slot
+    }
+
+    @Test func `Of several holders the latest claim counts, and the greatest kind is named`() throws {
+        var first = Story()
+        try first.register(token: 1, at: 40)
+        for (slots, kind) in [(["start"], "update"), (["start", "zone"], "zone")] {
+            var story = Story(
+                activities: first.rows.activities.values.map(\.value),
+                values: first.rows.values.values.map(\.value),
+                installations: InstallationRows(slots: slots.map { slot($0, claimedAt: 10) })
+            )
+            let decision = story.decide(TokenReport(1, 410, at: 20))
+            #expect(decision.action == .keptNewer)
+            #expect(decision.kind == kind)
+        }
+    }
+
+    @Test func `Deaths of start tokens are recorded in the order of the installations`() {
+        let slots: [InstallationToken] = [.start(1, claimedAt: 10, of: .tablet), .start(1, claimedAt: 10)]
+        var story = Story(installations: InstallationRows(slots: slots))
+        #expect(story.report(410) == .dropped)
+        #expect(story.rows.events.map(\.installation) == [.phone, .tablet])
+    }
+
+    @Test func `A value is retired from the expiry of its activity on`() throws {
+        var first = Story()
+        try first.register(token: 1, at: 10)
+        var (running, over) = (first.later(489), first.later(490))
+        #expect(running.report(200) == .delivered)
+        #expect(over.report(200) == .retired)
+    }
+
+    @Test func `A value that only installations claimed is known`() {
+        var (started, owned) = (TokenValue(digest: TokenDigest(1)), TokenValue(digest: TokenDigest(1)))
+        started.startObservedAt = Story.minute(10)
+        owned.installation = .init(hash: .phone, kind: "device", observedAt: Story.minute(10))
+        for (value, action) in [(started, .retired), (owned, .retired), (TokenValue(digest: TokenDigest(1)), .unknown)]
+            as [(TokenValue, FeedbackAction)]
+        {
+            var story = Story(values: [value])
+            #expect(story.report(200) == action)
+            #expect(value.isOfInstallations == (action == .retired))
+        }
+    }
+
+    @Test func `A report writes its activity only for a request`() throws {
+        var story = Story()
+        try story.register(token: 1, at: 10)
+        #expect(story.report(410) == .dropped)
+        #expect(story.rows.activities["a"]?.isWritten == true)
+        story = story.later(61)
+        #expect(story.report(400, "BadDeviceToken") == .quarantined)
+        #expect(story.rows.activities["a"]?.isWritten == false)
+    }
+
+    @Test func `A repeated quarantine writes its value again, and a report without effect does not`() throws {
+        var first = Story()
+        try first.register(token: 1, at: 10)
+        first.report(400, "BadDeviceToken")
+        var (again, kept) = (first.later(61), first.later(61))
+        #expect(again.report(400, "BadDeviceToken") == .quarantined)
+        #expect(again.rows.values[TokenDigest(1)]?.isWritten == true)
+        #expect(kept.report(500) == .kept)
+        #expect(kept.rows.values[TokenDigest(1)]?.isWritten == false)
+    }
+
+    @Test func `A quarantine holds a claim of its time`() throws {
+        var story = Story()
+        try story.register(token: 1, at: 10)
+        #expect(story.report(400, "BadDeviceToken", at: 10) == .quarantined)
+        #expect(story.report(400, "DeviceTokenNotForTopic", at: 30) == .quarantined)
+        #expect(story.activity()?.withheld == .quarantined)
+        #expect(story.value()?.quarantine?.at == Story.minute(10))
+    }
+
+    @Test func `The first reason that applies withholds a token`() {
+        var value = TokenValue(digest: TokenDigest(1))
+        value.owner = .init(activityID: "b", observedAt: Story.minute(10))
+        value.installation = .init(hash: .tablet, kind: "widget", observedAt: Story.minute(10))
+        let slot = InstallationToken.device(1, claimedAt: 10)
+        guard let claim = slot.token else { return }
+        #expect(value.withholdingReason(for: claim, of: "a") == .takenOver)
+        #expect(value.withholdingReason(for: claim, of: "b") == .kindConflict)
+        #expect(value.withholdingReason(for: claim, in: slot) == .kindConflict)
+    }
+}
+
+/// R8: the burst guard, for values in quarantine and other kinds.
+struct GuardedTests {
+    private func story() throws -> Story {
+        var story = Story()
+        for number in 1...5 as ClosedRange<UInt8> {
+            try story.register(ActivityID(stored: "a\(number)"), token: number, at: 10)
+        }
+        return story
+    }
+
+    private func report(_ token: UInt8, at minute: Int? = nil) -> TokenReport {
+        TokenReport(token, 400, "BadDeviceToken", at: minute)
+    }
+
+    @Test func `While the guard is on a quarantine stays, and a newer claim is guarded`() throws {
+        var story = try story()
+        story.report(400, "BadDeviceToken", of: 1)
+        story = story.later(61)
+        var guards = Story.guards()
+        (guards[0].trippedAt, guards[0].reportedAt) = (Story.minute(60), Story.minute(60))
+        let decisions = story.rows.apply([report(1), report(2, at: 9)], guards: &guards, by: "t").decisions
+        #expect(decisions.map(\.action) == [.quarantined, .guarded])
+    }
+
+    @Test func `A burst releases the quarantines of its kind and window, in the order of the values`() throws {
+        var first = try story()
+        first.report(400, "BadDeviceToken", of: 5)
+        first = first.later(61)
+        for token in [2, 1] as [UInt8] { first.report(400, "BadDeviceToken", of: token) }
+        var other = TokenValue(digest: TokenDigest(50))
+        other.quarantine = .init(at: Story.minute(61), kind: "start", reason: "BadDeviceToken")
+        var story = Story(
+            now: 70,
+            activities: first.rows.activities.values.map(\.value),
+            values: first.rows.values.values.map(\.value) + [other],
+            installations: InstallationRows(slots: [.start(50, claimedAt: 10)])
+        )
+        var guards = Story.guards(recent: 3, current: 5)
+        let kinds = story.rows.apply([report(3), report(4)], guards: &guards, by: "t").trippedKinds
+        #expect(kinds == ["update"])
+        #expect(story.rows.events.map(\.tokenDigest) == [TokenDigest(1), TokenDigest(2)])
+        #expect(story.events == [.released, .released])
+        #expect(story.value(50)?.quarantine != nil)
+        #expect(story.value(5)?.quarantine != nil)
+    }
+
+    @Test func `Each action has a sentence of its own`() throws {
+        var story = try story()
+        try story.register("a1", token: 9, at: 20)
+        var guards = Story.guards()
+        (guards[0].trippedAt, guards[0].reportedAt) = (Story.minute(60), Story.minute(60))
+        let reports = [report(1), report(2), TokenReport(3, 404, "BadPath"), TokenReport(4, 410, at: 9)]
+        let decisions = story.rows.apply(reports, guards: &guards, by: "t").decisions
+        let sentences = [
+            "The value was a current token", "The update token is kept: so many",
+            "The update token is kept: the status",
+            "The update token is kept: a client",
+        ]
+        for (decision, sentence) in zip(decisions, sentences) {
+            #expect(decision.result(isKnownIn: nil).detail.hasPrefix(sentence))
+        }
+    }
+}
