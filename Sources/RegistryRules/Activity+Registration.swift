@@ -83,6 +83,7 @@ extension Activity {
     /// Whether a fact changed, apart from token and aliases.
     func hasNewFacts(since before: Activity) -> Bool {
         startedAt != before.startedAt || startsAt != before.startsAt || facts != before.facts
-            || installation != before.installation
+            || installation != before.installation || subject != before.subject
+            || metadata?.value != before.metadata?.value
     }
 }

@@ -173,6 +173,8 @@ struct ChangeTests {
         var startsAt: Int?
         var installation: InstallationHash?
         var type: AttributesType?
+        var subject: UTF8Text?
+        var build: Int64?
         let revision: Int
         var testDescription: String { name }
     }
@@ -182,6 +184,8 @@ struct ChangeTests {
         Change(name: "a schedule", startsAt: 90, revision: 2),
         Change(name: "a type", type: AttributesType(stored: "Delivery"), revision: 2),
         Change(name: "an installation", installation: .phone, revision: 1),
+        Change(name: "a user", subject: "ana", revision: 1),
+        Change(name: "metadata", build: 7, revision: 1),
     ])
     func `A new fact writes an event, and a new revision if senders see it`(_ change: Change) throws {
         var story = Story()
@@ -191,7 +195,11 @@ struct ChangeTests {
             startedAt: change.startedAt,
             startsAt: change.startsAt,
             installation: change.installation
-        ) { $0.facts.attributesType = change.type }
+        ) {
+            $0.facts.attributesType = change.type
+            $0.subject = change.subject
+            $0.metadata = try? change.build.map { try Metadata(["build": .integer($0)]) }
+        }
         #expect(story.events == [.registered, .changed])
         #expect(story.activity()?.revision == change.revision)
     }
