@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import PushTokenRegistryTestSupport
 import RegistryCore
 import Testing
 
@@ -14,13 +15,15 @@ import Testing
         let answer = Response(RegistryCore.Problem(code, "A sentence."), requestID: "r-1")
         var fields: [String: String] = [:]
         answer.forEachField { fields[$0.name.rawName] = $0.value }
-        return ResponseClass(TransportResponse(status: answer.status.code, fields: fields, body: Data(answer.bytes)))
+        return ResponseClass(
+            TransportResponse(status: answer.status.code, fields: fields, body: Data(answer.bytes)).result
+        )
     }
 
     @Test(arguments: RegistryCore.Problem.Code.allCases)
     func `Every code has the consequence listed in the table`(code: RegistryCore.Problem.Code) throws {
         let answered = AnsweredReport(Self.responseClass(on: code), runs: true)
-        #expect(answered.consequence == code.consequence, "\(answered.effects), \(answered.next)")
+        #expect(answered.consequence == code.consequence, "\(answered.events), \(answered.next)")
         if case .refused(_, let problem) = Self.responseClass(on: code) { #expect(problem.code == code.rawValue) }
     }
 
@@ -47,8 +50,9 @@ import Testing
 }
 
 private struct AnsweredReport {
-    let effects: [Outbox.Effect]
+    let events: [LiveActivityRegistry.Event]
     let isKept: Bool
+    let isObservedAgain: Bool
     let next: Outbox.Step
 
     init(_ responseClass: ResponseClass, runs: Bool) {
@@ -57,25 +61,27 @@ private struct AnsweredReport {
         let now = PushTokenRegistry.Timestamp(milliseconds: 1_790_000_000_000)
         _ = outbox.add(.registration(registration), observedAt: now, owner: .user("u-7"), id: 1)
         _ = outbox.next(at: .zero)
-        effects = outbox.settle(
+        let later = now + .seconds(1)
+        events = outbox.settle(
             1,
             responseClass,
-            Outbox.Circumstances(authority: .user("u-7"), uptime: .zero, time: now, jitter: 1, runs: { _ in runs })
+            Outbox.Circumstances(authority: .user("u-7"), uptime: .zero, time: later, jitter: 1, runs: { _ in runs })
         )
         isKept = !outbox.entries.isEmpty
+        isObservedAgain = outbox.entries.first?.observedAt == later
         next = outbox.upcoming(at: .zero)
     }
 
     /// The consequence that matches this record; nil if none does.
     var consequence: ClientConsequence? {
-        switch (effects.first, isKept, next) {
-        case (.emit(.refused(_, _, _, isKept: false)), false, .rest) where effects.count == 1: .dropped
-        case (.emit(.refused(_, _, _, isKept: true)), true, .wait(until: .seconds(3600))) where effects.count == 1:
+        switch (events.first, isKept, next) {
+        case (.refused(_, _, _, isKept: false), false, .rest) where events.count == 1: .dropped
+        case (.refused(_, _, _, isKept: true), true, .wait(until: .seconds(3600))) where events.count == 1:
             .keptForADay
-        case (.renewCredential(.user("u-7")), true, .wait) where effects.count == 2: .waitsForCredential
+        case (.refused(_, _, _, isKept: true), true, .wait(until: .seconds(1))) where events.count == 1:
+            .waitsForCredential
         case (nil, true, .wait(until: .seconds(1))): .repeated
-        case (nil, true, .send): .clockCorrected
-        case (.reobserve, false, .rest) where effects.count == 1: .observedAnew
+        case (nil, true, .send): isObservedAgain ? .observedAnew : .clockCorrected
         default: nil
         }
     }

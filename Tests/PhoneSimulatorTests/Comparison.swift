@@ -29,7 +29,7 @@ struct Comparison {
     private func activityFaults() async throws -> [String] {
         let (orders, signedOut, abandoned) = await (life.orders, life.signedOut, life.abandoned)
         let handed = try await sender.activities(under: orders).filter { !abandoned.contains($0.token) }
-        let running = phone.types.flatMap(\.activities).filter { $0.phase.runs && $0.token != nil }
+        let running = phone.types.flatMap(\.all).filter { $0.phase.runs && $0.token != nil }
         let shown = Dictionary(running.map { ($0.id, PushToken($0.token ?? Data()).hexadecimal) }) { $1 }
         var faults: [String] = []
         for item in handed {
@@ -47,7 +47,7 @@ struct Comparison {
 
     private func tokenFaults(of user: String) async throws -> [String] {
         let isHere = await phone.user == user
-        let start = phone.types.compactMap { type in type.startToken.map { (type.name, PushToken($0).hexadecimal) } }
+        let start = phone.types.compactMap { type in type.startToken().map { (type.name, PushToken($0).hexadecimal) } }
         let isOn = phone.system.areActivitiesEnabled
         let expected: [(String, Set<String>)] = [
             ("start-tokens", isOn ? Set(start.map { "\($0.0) \($0.1)" }) : []),

@@ -100,7 +100,7 @@ actor PhoneLife {
         if end < Timestamp(Date()) { clock.advance(by: seconds) }
     }
 
-    var activities: [FakeActivity] { phone.types.flatMap(\.activities) }
+    var activities: [FakeActivity] { phone.types.flatMap(\.all) }
 
     private func takeActivity(_ step: Step) {
         switch step {
@@ -150,7 +150,7 @@ actor PhoneLife {
 
     private func leaveTheList() {
         for type in phone.types {
-            for activity in type.activities where !activity.phase.runs { type.removeFromList(activity.id) }
+            for activity in type.all where !activity.phase.runs { type.removeFromList(activity.id) }
         }
     }
 

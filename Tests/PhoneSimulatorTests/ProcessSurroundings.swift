@@ -36,7 +36,7 @@ struct ProcessStorage: StateStorage {
     let end: ProcessEnd
     let meter: CostMeter
 
-    func read() -> StoredContent { end.isOver ? .unreadable : storage.read() }
+    func read() -> Stored<Data> { end.isOver ? .locked : storage.read() }
 
     func write(_ bytes: Data) -> Bool {
         guard !end.isOver else { return false }
@@ -59,8 +59,8 @@ struct ProcessSecrets: InstallationIDStore {
     let installationIDs: TestInstallationIDStore
     let end: ProcessEnd
 
-    func read() -> StoredInstallationID { end.isOver ? .locked : installationIDs.read() }
-    func keep(_ secret: String) -> String? { end.isOver ? nil : installationIDs.keep(secret) }
+    func read() -> Stored<String> { end.isOver ? .locked : installationIDs.read() }
+    func keep(_ id: String) { if !end.isOver { installationIDs.keep(id) } }
 }
 
 /// The network until the process ends. Requests under way may still arrive.
@@ -88,9 +88,9 @@ struct ProcessTransport: Sendable {
         let result = await network.send(request)
         network.diary.add(request, result, from: begin, to: clock.now().uptime)
         guard !end.isOver else { return .noResponse }
-        if case .response(let answer) = result {
+        if case .response(let answer, let body) = result {
             meter.isAnswered()
-            conversation.hears(answer, of: request, at: clock.now().uptime)
+            conversation.hears(TransportResponse(answer, body), of: request, at: clock.now().uptime)
         }
         return result
     }

@@ -65,13 +65,13 @@ struct SenderView: Sendable {
         let bytes = try body.map { try JSONSerialization.data(withJSONObject: $0) }
         let request = RecordedRequest(method: method, url: url, fields: fields, body: bytes)
         for _ in 0..<5 {
-            guard case .response(let answer) = await transport.send(request.urlRequest), answer.status < 429 else {
-                continue
+            guard case .response(let answer, let body) = await transport.send(request.urlRequest),
+                answer.statusCode < 429
+            else { continue }
+            guard [200, 201, 404].contains(answer.statusCode) else {
+                throw UnexpectedAnswer("\(method) was answered with \(answer.statusCode)")
             }
-            guard [200, 201, 404].contains(answer.status) else {
-                throw UnexpectedAnswer("\(method) was answered with \(answer.status)")
-            }
-            return try JSONSerialization.jsonObject(with: answer.body) as? [String: Any] ?? [:]
+            return try JSONSerialization.jsonObject(with: body) as? [String: Any] ?? [:]
         }
         throw UnexpectedAnswer("\(method) was not answered")
     }

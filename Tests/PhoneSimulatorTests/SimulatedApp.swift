@@ -19,7 +19,7 @@ final class SimulatedApp: Sendable {
         (configuration.runsInTests, configuration.metadata) = (true, [:])
         configuration.clock = ProcessClock(clock: phone.clock, end: end, meter: meter)
         registry = LiveActivityRegistry(configuration)
-        for type in phone.types { registry.follow(type.followed, on: phone.system) }
+        for type in phone.types { registry.follow(type, on: phone.system) }
     }
 
     var isAlive: Bool { !end.isOver }
@@ -27,16 +27,16 @@ final class SimulatedApp: Sendable {
     /// Whether only the requests that hang in the network are unanswered.
     func isResting(with stuck: Int) async -> Bool {
         await registry.drain()
-        return await registry.outbox.underWay.count <= stuck
+        return await registry.state.outbox.underWay.count <= stuck
     }
 
     func waits(withTokenOf activity: FakeActivity) async -> Bool {
-        await registry.outbox.entries.contains { entry in
+        await registry.state.outbox.entries.contains { entry in
             guard case .registration(let registration) = entry.report else { return false }
             return registration.activityID == activity.id
                 && registration.token == activity.token.map { PushToken($0) }
         }
     }
 
-    func waiting() async -> [LiveActivityRegistry.Subject] { await registry.outbox.entries.map(\.subject) }
+    func waiting() async -> [LiveActivityRegistry.Subject] { await registry.state.outbox.entries.map(\.subject) }
 }

@@ -89,8 +89,8 @@ final class SimulatedNetwork: Sendable {
         // `changing` and `stuck` do not get here.
         case .online, .changing, .stuck: return await deliver(request)
         case .offline: return .notSent
-        case .portal: return .response(Self.portal)
-        case .emptyPortal: return .response(TransportResponse(status: 204, fields: [:], body: Data()))
+        case .portal: return Self.portal.result
+        case .emptyPortal: return TransportResponse(status: 204, fields: [:], body: Data()).result
         case .deaf:
             _ = await deliver(request)
             return .noResponse
@@ -100,8 +100,8 @@ final class SimulatedNetwork: Sendable {
             return .noResponse
         case .failing:
             if luck(percent: 50) { _ = await deliver(request) }
-            return .response(Self.badGateway)
-        case .throttled: return .response(Self.tooMany)
+            return Self.badGateway.result
+        case .throttled: return Self.tooMany.result
         case .astray: return await deliver(Self.astray(request))
         }
     }
@@ -186,11 +186,12 @@ extension SimulatedNetwork {
     private func deliver(_ request: RecordedRequest) async -> TransportResult {
         state.withLock { $0.delivered.append(request) }
         let result = await service.transport.send(WorldTime(now: clock.rightTime).outward(request).urlRequest)
-        guard case .response(let answer) = result else { return result }
+        guard case .response(let response, let body) = result else { return result }
+        let answer = TransportResponse(response, body)
         if answer.status < 403 || [409, 410].contains(answer.status) { state.withLock { $0.sent.append(request) } }
         if answer.status >= 500 { violate("a \(request.method) was answered with \(answer.status)") }
         await look(at: request, answer)
-        return .response(WorldTime(now: clock.rightTime).homeward(answer))
+        return WorldTime(now: clock.rightTime).homeward(answer).result
     }
 
     /// An activity with an answered end must not be returned to senders.

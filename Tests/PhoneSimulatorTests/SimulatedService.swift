@@ -26,7 +26,7 @@ struct SimulatedService: Sendable {
             try Server(registry: database.registry, configuration: configuration, logger: logger, onServing: $0)
         } _: { port in
             let url = URL(string: "http://127.0.0.1:\(port)")!
-            let transport = HTTPTransport.urlSession()
+            let transport = HTTPTransport.urlSession
             let root = SenderView(service: url, key: nil, transport: transport)
             let app: [String: Any] = [
                 "name": "Food", "activityLifetime": lifetime, "tombstoneRetention": "PT200H",

@@ -16,7 +16,7 @@ struct WorldTime: Sendable {
         let shifted = (Timestamp(Date()) + (time - now)).text
         return RecordedRequest(
             method: request.method,
-            url: URL(string: request.url.absoluteString.replacing(Self.encoded(text), with: Self.encoded(shifted)))!,
+            url: URL(string: request.url.absoluteString.replacing(text, with: shifted))!,
             fields: request.fields,
             body: request.body.map { Data(String(decoding: $0, as: UTF8.self).replacing(text, with: shifted).utf8) }
         )
@@ -42,8 +42,6 @@ struct WorldTime: Sendable {
         let items = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems
         return items?.first { $0.name == "observedAt" }?.value
     }
-
-    private static func encoded(_ time: String) -> String { time.replacing(":", with: "%3A") }
 
     /// RFC 9110, section 5.6.7; rounded down to seconds, as servers do.
     static func httpDate(_ time: Timestamp) -> String {

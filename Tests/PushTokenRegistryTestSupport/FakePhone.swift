@@ -23,14 +23,15 @@ package final class FakePhone: ActivitySystem {
     package func enablements() -> AsyncStream<Bool> { switchStreams.subscribe() }
     package func isProtectedDataAvailable() async -> Bool { state.withLock { !$0.isLocked } }
     package func transitions() -> AsyncStream<AppTransition> { transitionStreams.subscribe() }
-    package func isInBackground() async -> Bool { state.withLock { $0.isInBackground } }
     package func widgetToken() async -> Data? { state.withLock { $0.widgetToken } }
 
-    package func beginBackgroundTask() async -> BackgroundTask { newBackgroundTask() }
+    package func beginBackgroundTask() async -> (@Sendable () -> Void)? {
+        state.withLock { $0.isInBackground } ? newBackgroundTask() : nil
+    }
 
-    private func newBackgroundTask() -> BackgroundTask {
+    private func newBackgroundTask() -> @Sendable () -> Void {
         state.withLock { $0.backgroundTasks += 1 }
-        return BackgroundTask { self.state.withLock { $0.endedTasks += 1 } }
+        return { self.state.withLock { $0.endedTasks += 1 } }
     }
 
     package var backgroundTasks: Int { state.withLock { $0.backgroundTasks - $0.endedTasks } }
@@ -67,6 +68,6 @@ package final class FakePhone: ActivitySystem {
 
     package func enterBackground() {
         state.withLock { $0.isInBackground = true }
-        transitionStreams.send(.background(newBackgroundTask()))
+        transitionStreams.send(.background(end: newBackgroundTask()))
     }
 }

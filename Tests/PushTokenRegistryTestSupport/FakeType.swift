@@ -2,7 +2,7 @@ import Foundation
 import PushTokenRegistry
 
 /// A simulated attributes type, which outlives the app.
-package final class FakeType: Sendable {
+package final class FakeType: ActivityTypeAdapter {
     private struct State: Sendable {
         var listed: [FakeActivity] = []
         var startToken: Data?
@@ -12,32 +12,29 @@ package final class FakeType: Sendable {
     }
 
     package let name: String
+    package let endsDuplicates: Bool
+    package let pushType: FollowedPushType
     package let newStreams = TestStreams<any SystemActivity>()
     package let startTokenStreams = TestStreams<Data>()
     private let state = LockedValue(State())
 
-    package init(_ name: String = "Delivery") { self.name = name }
-
-    package var followed: ActivityTypeAdapter {
-        ActivityTypeAdapter(
-            name: name,
-            activities: { self.list() },
-            newActivities: { self.newStreams.subscribe() },
-            startToken: { self.state.withLock { $0.startToken } },
-            startTokens: { self.startTokenStreams.subscribe() }
-        )
+    package init(_ name: String = "Delivery", endsDuplicates: Bool = true, pushType: FollowedPushType = .token) {
+        (self.name, self.endsDuplicates, self.pushType) = (name, endsDuplicates, pushType)
     }
 
     /// All activities, including hidden ones.
-    package var activities: [FakeActivity] { state.withLock { $0.listed } }
-    package var startToken: Data? { state.withLock { $0.startToken } }
+    package var all: [FakeActivity] { state.withLock { $0.listed } }
+
+    package func newActivities() -> AsyncStream<any SystemActivity> { newStreams.subscribe() }
+    package func startToken() -> Data? { state.withLock { $0.startToken } }
+    package func startTokens() -> AsyncStream<Data> { startTokenStreams.subscribe() }
 
     /// Hides the list, because ActivityKit's list is empty for a moment after a launch.
     package func setHidden(_ isHidden: Bool) { state.withLock { $0.isHidden = isHidden } }
 
     package var reads: Int { state.withLock { $0.reads } }
 
-    private func list() -> [any SystemActivity] {
+    package func activities() -> [any SystemActivity] {
         let (listed, whileListing) = state.withLock { state in
             state.reads += 1
             return (state.isHidden ? [] : state.listed, state.whileListing)

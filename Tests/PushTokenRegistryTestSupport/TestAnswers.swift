@@ -1,6 +1,35 @@
 import Foundation
 import PushTokenRegistry
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// An HTTP response as a value.
+package struct TransportResponse: Sendable {
+    package let status: Int
+    package let fields: [String: String]
+    package let body: Data
+
+    package init(status: Int, fields: [String: String], body: Data) {
+        (self.status, self.fields, self.body) = (status, fields, body)
+    }
+
+    package init(_ response: HTTPURLResponse, _ body: Data) {
+        let fields = response.allHeaderFields.map { ("\($0.key)", "\($0.value)") }
+        self.init(status: response.statusCode, fields: Dictionary(fields) { $1 }, body: body)
+    }
+
+    package subscript(name: String) -> String? { fields.first { $0.key.lowercased() == name.lowercased() }?.value }
+
+    /// The response as the client receives it.
+    package var result: TransportResult {
+        let url = URL(fileURLWithPath: "/")
+        let response = HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields)
+        return response.map { .response($0, body) } ?? .noResponse
+    }
+}
+
 extension TransportResponse {
     /// A response of the registry.
     package static func ours(_ status: Int, _ body: String = "", fields: [String: String] = [:]) -> TransportResponse {

@@ -22,16 +22,15 @@ package final class TestInstallationIDStore: InstallationIDStore {
     package func lock() { state.withLock { $0.isLocked = true } }
     package func unlock() { state.withLock { $0.isLocked = false } }
 
-    package func read() -> StoredInstallationID {
-        state.withLock { $0.isLocked ? .locked : $0.secret.map(StoredInstallationID.id) ?? .none }
+    package func read() -> Stored<String> {
+        state.withLock { $0.isLocked ? .locked : $0.secret.map(Stored.value) ?? .none }
     }
 
-    package func keep(_ secret: String) -> String? {
-        guard canKeep else { return nil }
-        return state.withLock { [rival] state in
+    package func keep(_ secret: String) {
+        guard canKeep else { return }
+        state.withLock { [rival] state in
             state.kept += 1
             state.secret = rival ?? state.secret ?? secret
-            return state.secret
         }
     }
 }

@@ -55,7 +55,7 @@ package final class TestTransport: Sendable {
 
         deinit { end(.noResponse) }
 
-        package func answer(_ answer: TransportResponse) { end(.response(answer)) }
+        package func answer(_ answer: TransportResponse) { end(answer.result) }
         package func fail() { end(.noResponse) }
 
         private func end(_ result: TransportResult) {

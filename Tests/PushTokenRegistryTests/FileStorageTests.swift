@@ -13,16 +13,16 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(FileStorage(file: file).read() == .none)
         #expect(FileStorage(file: file).write(Data("one".utf8)))
-        #expect(FileStorage(file: file).read() == .bytes(Data("one".utf8)))
+        #expect(FileStorage(file: file).read() == .value(Data("one".utf8)))
     }
 
     @Test func `An unreadable file does not count as missing`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
-        #expect(FileStorage(file: file).read() == .unreadable)
+        #expect(FileStorage(file: file).read() == .locked)
         let plain = folder.appendingPathComponent("plain")
         try Data().write(to: plain)
-        #expect(FileStorage(file: plain.appendingPathComponent("reports.json")).read() == .unreadable)
+        #expect(FileStorage(file: plain.appendingPathComponent("reports.json")).read() == .locked)
     }
 
     @Test func `Setting a file aside keeps its content under another name`() throws {

@@ -6,17 +6,15 @@ import Testing
 /// C13: each kind of response has one consequence, which affects its own entry only.
 @Suite struct OutboxAnswerTests {
     private static func refused(_ code: String, isKept: Bool, _ name: LiveActivityRegistry.Subject = .activity("a-1"))
-        -> Outbox.Effect
-    {
-        .emit(.refused(name, code: .init(rawValue: code), detail: "Because.", isKept: isKept))
-    }
+        -> LiveActivityRegistry.Event
+    { .refused(name, code: .init(rawValue: code), detail: "Because.", isKept: isKept) }
 
     @Test func `An accepted report leaves the outbox and emits an event`() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(.accepted)
         #expect(played.outbox.entries.isEmpty)
-        #expect(played.effects == [.emit(.registered(.activity("a-1")))])
+        #expect(played.told == [.registered(.activity("a-1"))])
     }
 
     @Test(arguments: [
@@ -28,7 +26,7 @@ import Testing
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(status, code))
         #expect(played.outbox.entries.isEmpty)
-        #expect(played.effects == [Self.refused(code, isKept: false)])
+        #expect(played.told == [Self.refused(code, isKept: false)])
     }
 
     @Test(arguments: [(403, "forbidden"), (404, "unknown-app"), (401, "unauthenticated")])
@@ -45,7 +43,7 @@ import Testing
         }
         #expect(tries == 25)
         #expect(played.outbox.entries.isEmpty)
-        #expect(played.effects == [Self.refused(code, isKept: true), Self.refused(code, isKept: false)])
+        #expect(played.told == [Self.refused(code, isKept: true), Self.refused(code, isKept: false)])
     }
 
     @Test(arguments: [(401, "unauthenticated"), (403, "alias-not-allowed"), (404, "unknown-app"), (409, "superseded")])
@@ -56,32 +54,33 @@ import Testing
         #expect(played.sent().map(\.subject) == (1..<5).map { .activity("a-\($0)") })
     }
 
-    @Test func `401 to the key in place of a signed-out user keeps the report and renews no credential`() throws {
+    @Test func `401 to the key in place of a signed-out user keeps the report`() throws {
         let played = PlayedOutbox()
         played.add(.end(), at: 0, by: .user("u-7"))
         played.answer(try #require(played.send()), .problem(401, "unauthenticated"), authority: .installation)
-        #expect(played.effects == [Self.refused("unauthenticated", isKept: true, .end(ofActivity: "a-1"))])
+        #expect(played.told == [Self.refused("unauthenticated", isKept: true, .end(ofActivity: "a-1"))])
         #expect(played.pause == 3600)
     }
 
-    @Test func `401 requests a new credential and keeps the report`() throws {
+    @Test func `401 to a JWT keeps the report, which pauses longer after each refusal, and emits one event`() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0, by: .user("u-7"))
-        played.answerAll(.problem(401, "unauthenticated"))
-        #expect(played.effects.first == .renewCredential(.user("u-7")))
-        #expect(played.sent().isEmpty)
-        played.outbox.credentialWasRenewed(for: .user("u-7"))
-        #expect(played.sent().count == 1)
+        for pause in [1.0, 2, 4] {
+            played.answerAll(.problem(401, "unauthenticated"))
+            #expect(played.pause == pause)
+            played.now += pause
+        }
+        #expect(played.told == [Self.refused("unauthenticated", isKept: true)])
     }
 
-    @Test func `After a second 401 the report pauses even if the credential is renewed`() {
+    @Test func `An end that the next user's JWT may not report is repeated after a second, then hourly`() {
         let played = PlayedOutbox()
-        played.add(.token("aa"), at: 0, by: .user("u-7"))
-        for _ in 0..<2 {
-            played.answerAll(.problem(401, "unauthenticated"))
-            played.outbox.credentialWasRenewed(for: .user("u-7"))
+        played.add(.end(), at: 0, by: .user("u-7"))
+        for pause in [1.0, 3600, 3600] {
+            played.answerAll(.problem(403, "not-yours"))
+            #expect(played.pause == pause)
+            played.now += pause
         }
-        #expect(played.pause == 2)
     }
 
     @Test func `Without a credential the owner's reports wait, and the others are sent`() throws {
@@ -89,26 +88,24 @@ import Testing
         played.add(.token("aa"), at: 0, by: .user("u-7"))
         played.add(.token("bb", of: "a-2"), at: 1)
         let first = try #require(played.send())
-        played.outbox.credentialIsMissing(for: first.id, of: first.owner)
+        played.outbox.credentialIsMissing(for: first, until: .seconds(30))
         #expect(played.sent().map(\.owner) == [.installation])
+        #expect(played.pause == 30)
         played.outbox.credentialCame(for: .user("u-7"))
         #expect(played.sent().map(\.owner) == [.user("u-7")])
     }
 
-    @Test func `An expired activity that runs here is observed again, once`() {
+    @Test func `An expired activity that runs here is observed again, once`() throws {
         let played = PlayedOutbox()
         played.running = ["a-1"]
         played.add(.token("aa"), at: 1)
+        played.now = 9
         played.answerAll(.problem(410, "activity-expired"))
-        guard case .reobserve(let registration, .installation) = played.effects.first else {
-            Issue.record("it was not observed anew")
-            return
-        }
-        let anew = Report.registration(registration)
-        _ = played.outbox.add(anew, observedAt: .at(9), owner: .installation, id: 77, isReobservation: true)
+        #expect(played.told.isEmpty)
+        #expect(played.outbox.entries.map(\.observedAt) == [.at(9)])
         played.answerAll(.problem(410, "activity-expired"))
         #expect(played.outbox.entries.isEmpty)
-        #expect(played.effects.last == Self.refused("activity-expired", isKept: false), "the second time it is settled")
+        #expect(played.told == [Self.refused("activity-expired", isKept: false)])
     }
 
     @Test func `An ended activity is not observed again, even if it is still listed`() {
@@ -116,7 +113,7 @@ import Testing
         played.running = ["a-1"]
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(410, "activity-ended"))
-        #expect(played.effects.count == 1)
+        #expect(played.told.count == 1)
         #expect(played.outbox.entries.isEmpty)
     }
 
@@ -124,7 +121,7 @@ import Testing
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(422, "clock-skew"))
-        #expect(played.effects.isEmpty)
+        #expect(played.told.isEmpty)
         played.answerAll(.problem(422, "clock-skew"))
         #expect(played.pause == 2)
         for _ in 0..<2 {
@@ -140,7 +137,7 @@ import Testing
         played.isCorrected = true
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(410, "activity-expired"))
-        #expect(played.effects.isEmpty)
+        #expect(played.told.isEmpty)
         #expect(played.sent().count == 1)
     }
 
@@ -161,7 +158,7 @@ import Testing
         played.isCorrected = true
         played.add(.token("aa"), at: 1)
         for _ in 0..<2 { played.answerAll(.problem(410, "activity-expired")) }
-        #expect(played.effects == [Self.refused("activity-expired", isKept: false)])
+        #expect(played.told == [Self.refused("activity-expired", isKept: false)])
         #expect(played.outbox.entries.isEmpty)
     }
 
@@ -173,28 +170,22 @@ import Testing
             played.answerAll(.none)
             played.now += 600
         }
-        played.effects = []
+        played.told = []
         return played
     }
 
     @Test func `After a time offline, 422 clock-skew still repeats the report at once`() {
         let played = Self.silent()
         played.answerAll(.problem(422, "clock-skew"))
-        #expect(played.effects.isEmpty)
+        #expect(played.told.isEmpty)
         #expect(played.sent().count == 1)
     }
 
-    @Test func `A refused credential after silence emits an event, and one renewal ends the pause`() {
+    @Test func `The first pause after a refused credential is short, however long the silence was`() {
         let played = Self.silent(by: .user("u-7"))
         played.answerAll(.problem(401, "unauthenticated"))
-        let refused = Self.refused("unauthenticated", isKept: true)
-        #expect(played.effects == [.renewCredential(.user("u-7")), refused])
-        #expect(played.pause == 1, "the first pause after a refusal, however long the silence was")
-        played.outbox.credentialWasRenewed(for: .user("u-7"))
-        played.answerAll(.problem(401, "unauthenticated"))
-        #expect(played.effects == [.renewCredential(.user("u-7")), refused, .renewCredential(.user("u-7"))])
-        played.outbox.credentialWasRenewed(for: .user("u-7"))
-        #expect(played.pause == 2)
+        #expect(played.told == [Self.refused("unauthenticated", isKept: true)])
+        #expect(played.pause == 1)
     }
 
     @Test func `Refusals of the clock and of the credential are counted separately`() {
@@ -203,8 +194,8 @@ import Testing
         for _ in 0..<2 { played.answerAll(.problem(422, "clock-skew")) }
         played.now += 600
         played.answerAll(.problem(401, "unauthenticated"))
-        #expect(played.effects.count == 2, "it is told")
-        played.outbox.credentialWasRenewed(for: .user("u-7"))
+        #expect(played.told.count == 1)
+        played.now += 600
         played.answerAll(.problem(422, "clock-skew"))
         #expect(played.outbox.entries.count == 1)
     }

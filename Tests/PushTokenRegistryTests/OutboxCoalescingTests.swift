@@ -66,7 +66,7 @@ import Testing
         for index in 1...505 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
         #expect(played.outbox.entries.count == Outbox.limit)
         #expect(played.keys.contains(.end(ofActivity: "ended")))
-        #expect(played.events == (1...6).map { .dropped(.activity("a-\($0)"), .outboxFull) })
+        #expect(played.events == (1...6).map { .dropped(.activity("a-\($0)")) })
     }
 
     @Test func `A log-out replaces a waiting registration with an end that has its own id`() {

@@ -38,7 +38,7 @@ import Testing
         #expect(played.pause == 40)
     }
 
-    @Test func `Retry-After is obeyed, even after a sign-in or a renewed credential`() throws {
+    @Test func `Retry-After is obeyed, even after a sign-in`() throws {
         let user = Owner.user("u-7")
         let played = PlayedOutbox()
         played.add(.start("aa"), at: 1, by: user)
@@ -50,7 +50,6 @@ import Testing
             played.answerAll(responseClass)
             played.now += responseClass == .retryLater(after: .seconds(4000)) ? 0 : played.pause ?? 0
         }
-        played.outbox.credentialWasRenewed(for: user)
         #expect(played.sent() == [])
         played.add(.installation(aliases: [:], metadata: nil), at: 2, by: user)
         played.answerAll(.accepted)
@@ -80,7 +79,7 @@ import Testing
             for entry in sent { played.answer(entry, .none) }
         }
         #expect(keys == [.activity("a-1"), .activity("a-2"), .activity("a-3")])
-        #expect(played.effects == [.emit(.unreachable(since: Timestamp.at(0).date))], "it is told once")
+        #expect(played.told == [.unreachable(since: Timestamp.at(0).date)], "it is told once")
     }
 
     @Test func `The first response ends the pauses of all unanswered entries`() throws {

@@ -6,7 +6,8 @@ import PushTokenRegistryTestSupport
 final class PlayedOutbox {
     var outbox = Outbox()
     var events: [LiveActivityRegistry.Event] = []
-    var effects: [Outbox.Effect] = []
+    /// The events of responses.
+    var told: [LiveActivityRegistry.Event] = []
     var running: Set<String> = []
     var jitter = 1.0
     var isCorrected = false
@@ -44,9 +45,9 @@ final class PlayedOutbox {
             isCorrected: isCorrected,
             isSent: isSent,
             jitter: jitter,
-            runs: { running.contains($0) }
+            runs: { running.contains($0.registration?.activityID ?? "") }
         )
-        effects += outbox.settle(entry.id, responseClass, circumstances)
+        told += outbox.settle(entry.id, responseClass, circumstances)
     }
 
     func answerAll(_ responseClass: ResponseClass) { for entry in sent() { answer(entry, responseClass) } }

@@ -4,22 +4,28 @@ import Testing
 
 @testable import PushTokenRegistry
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 @Suite struct ReportRequestTests {
-    private static func call(_ report: Report, service: String = "https://push.example.com/base/") throws -> (
-        String, String?
-    ) {
-        let request = ReportRequest(report, observedAt: .at(0), installation: "i 1")
-        let service = try #require(URL(string: service))
-        let url = try #require(request.url(service: service, bundleID: "com.example.food", environment: .production))
-        let text = url.absoluteString.replacingOccurrences(
-            of: "\(service)v1/apps/com.example.food/production",
-            with: ""
-        )
-        return ("\(request.method) \(text)", request.bodyBytes.map { String(decoding: $0, as: UTF8.self) })
+    private static func request(_ report: Report, _ service: String) throws -> RecordedRequest {
+        var configuration = LiveActivityRegistry.Configuration(service: try #require(URL(string: service)), key: "k")
+        configuration.bundleID = "com.example.food"
+        let entry = OutboxEntry(id: 1, report: report, observedAt: .at(0), owner: .installation)
+        return RecordedRequest(try #require(URLRequest(entry, "i 1", "k", configuration, .production)))
+    }
+
+    private static func call(_ report: Report) throws -> (String, String?) {
+        let service = "https://push.example.com/base/"
+        let request = try Self.request(report, service)
+        let base = "\(service)v1/apps/com.example.food/production"
+        let path = request.url.absoluteString.replacingOccurrences(of: base, with: "")
+        return ("\(request.method) \(path)", request.body.map { String(decoding: $0, as: UTF8.self) })
     }
 
     private static let time = "2026-09-21T14:13:20.000Z"
-    private static let query = "observedAt=2026-09-21T14%3A13%3A20.000Z"
+    private static let query = "observedAt=2026-09-21T14:13:20.000Z"
 
     @Test func `Ends, removals and log-outs use DELETE with the time in the query`() throws {
         #expect(try Self.call(.end("a")) == ("DELETE /activities/a?\(Self.query)&reason=ended", nil))
@@ -43,7 +49,7 @@ import Testing
                 "PUT /installations/i%201/tokens/device", body
             )
         )
-        #expect(try Self.call(.token("00ff", of: "é/+")) == ("PUT /activities/%C3%A9%2F%2B", body))
+        #expect(try Self.call(.token("00ff", of: "é/+")) == ("PUT /activities/%C3%A9%2F+", body))
     }
 
     @Test func `A registration contains the known facts and omits the others`() throws {
@@ -73,13 +79,8 @@ import Testing
 
     @Test(arguments: ["https://a.example", "https://a.example/x", "https://a.example/x/"])
     func `The service URL can have a path and a final slash`(service: String) throws {
-        let request = ReportRequest(.logOut, observedAt: .at(0), installation: "i")
-        let url = request.url(
-            service: try #require(URL(string: service)),
-            bundleID: "com.example",
-            environment: .sandbox
-        )
+        let url = try Self.request(.logOut, service).url
         let base = service.hasSuffix("/") ? String(service.dropLast()) : service
-        #expect(url?.absoluteString == "\(base)/v1/apps/com.example/sandbox/installations/i?\(Self.query)")
+        #expect(url.absoluteString == "\(base)/v1/apps/com.example.food/production/installations/i%201?\(Self.query)")
     }
 }

@@ -7,7 +7,7 @@ import Testing
 /// C12: only the registry's own response settles a report.
 @Suite struct ResponseClassTests {
     private static func answer(_ status: Int, _ fields: [String: String], _ body: String) -> ResponseClass {
-        ResponseClass(TransportResponse(status: status, fields: fields, body: Data(body.utf8)))
+        ResponseClass(TransportResponse(status: status, fields: fields, body: Data(body.utf8)).result)
     }
 
     @Test(arguments: [
@@ -50,11 +50,12 @@ import Testing
     @Test func `Only the registry's responses give the server time`() throws {
         let date = ["Date": "Sat, 21 Nov 2026 08:30:00 GMT"]
         let time = try #require(Timestamp(text: "2026-11-21T08:30:00Z"))
-        let registered = TransportResponse.ours(204, fields: date)
-        #expect(registered.serverTime(ResponseClass(registered)) == time)
-        let portal = TransportResponse(status: 200, fields: date, body: Data())
-        #expect(portal.serverTime(ResponseClass(portal)) == nil)
-        let skewed = TransportResponse.problem(422, "clock-skew", serverTime: .at(5))
-        #expect(skewed.serverTime(ResponseClass(skewed)) == .at(5))
+        func serverTime(_ response: TransportResponse) -> Timestamp? {
+            guard case .response(let answer, _) = response.result else { return nil }
+            return answer.serverTime(ResponseClass(response.result))
+        }
+        #expect(serverTime(.ours(204, fields: date)) == time)
+        #expect(serverTime(TransportResponse(status: 200, fields: date, body: Data())) == nil)
+        #expect(serverTime(.problem(422, "clock-skew", serverTime: .at(5))) == .at(5))
     }
 }

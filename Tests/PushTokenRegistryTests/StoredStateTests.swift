@@ -20,14 +20,14 @@ import Testing
         }
         _ = outbox.add(.logOut, observedAt: .at(0), owner: .installation, id: 1)
         var state = StoredState()
-        (state.entries, state.user) = (outbox.entries, "u-7")
+        (state.outbox, state.user) = (outbox, "u-7")
         _ = state.clock.observe(.at(7))
         _ = state.clock.notice(.at(7))
         return state
     }
 
     @Test func `The state is read as it was written`() {
-        #expect(Self.state.entries.count == 9)
+        #expect(Self.state.outbox.entries.count == 9)
         #expect(StoredState(Self.state.bytes) == Self.state)
     }
 
@@ -37,10 +37,10 @@ import Testing
         played.add(.token("aa"), at: 1)
         played.answerAll(.problem(403, "forbidden"))
         var state = StoredState()
-        state.entries = played.outbox.entries
+        state.outbox = played.outbox
         let read = try #require(StoredState(state.bytes))
         let relaunched = PlayedOutbox()
-        relaunched.outbox = Outbox(entries: read.entries)
+        relaunched.outbox = read.outbox
         relaunched.now = 86_400
         relaunched.answerAll(.problem(403, "forbidden"))
         #expect(relaunched.outbox.entries.isEmpty, "the day counts from the first refusal, over launches")

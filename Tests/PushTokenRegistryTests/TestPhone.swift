@@ -41,6 +41,6 @@ final class TestPhone: Sendable {
 
     func isQuiet() async -> Bool {
         await registry.drain()
-        return await registry.outbox.underWay.isEmpty
+        return await registry.state.outbox.underWay.isEmpty
     }
 }

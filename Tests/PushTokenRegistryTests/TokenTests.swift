@@ -4,6 +4,10 @@ import Testing
 
 @testable import PushTokenRegistry
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// C20: nothing prints a token.
 @Suite struct TokenTests {
     private static let token = PushToken(Array(0..<80))
@@ -41,7 +45,9 @@ import Testing
             ] {
                 #expect(!shown.contains(secret), "\(secret)")
             }
-            let body = ReportRequest(report, observedAt: .at(1), installation: "i-1").bodyBytes
+            let configuration = LiveActivityRegistry.Configuration.test()
+            let entry = OutboxEntry(id: 1, report: report, observedAt: .at(1), owner: .installation)
+            let body = URLRequest(entry, "i-1", "k", configuration, .sandbox)?.httpBody
             #expect(body.map { String(decoding: $0, as: UTF8.self).contains(Self.hex) } == true, "the control")
         }
     }

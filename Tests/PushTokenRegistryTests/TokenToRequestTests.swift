@@ -15,7 +15,7 @@ import Testing
         configuration.transport = HTTPTransport(
             send: { _ in
                 transport.arrive()
-                return .response(.registered)
+                return TransportResponse.registered.result
             },
             submitInBackground: { _ in }
         )

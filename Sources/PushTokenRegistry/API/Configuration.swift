@@ -31,7 +31,7 @@ extension LiveActivityRegistry {
         /// Whether the client writes to the unified log, subsystem `push-token-registry`. Tokens appear as fingerprints only.
         public var isLogging = true
 
-        package var transport = HTTPTransport.urlSession()
+        package var transport = HTTPTransport.urlSession
         package var storage: any StateStorage = FileStorage()
         package var installationIDs: any InstallationIDStore = Keychain()
         package var clock: any ClientClock = SystemClock()

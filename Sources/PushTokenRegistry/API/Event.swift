@@ -13,28 +13,12 @@ extension LiveActivityRegistry {
         case registered(Subject)
         /// The registry refused a report. If `isKept`, the client repeats it for up to a day.
         case refused(Subject, code: ProblemCode, detail: String, isKept: Bool)
-        /// The client gave a report up without a response.
-        case dropped(Subject, DropReason)
-        /// Reports wait, the oldest since `since`.
-        case waiting(count: Int, since: Date)
+        /// The client gave a report up without a response: more than 500 waited, and this one was the oldest.
+        case dropped(Subject)
         /// The registry has not responded since `since`. The reports wait.
         case unreachable(since: Date)
         /// The file of waiting reports was not readable as the client's own. It was renamed, and a new one begun.
         case fileSetAside
-
-        var isConfirmedLogOut: Bool? {
-            switch self {
-            case .registered(.logOut): true
-            case .refused(.logOut, _, _, isKept: false): false
-            default: nil
-            }
-        }
-    }
-
-    /// The reason for dropping a report.
-    public enum DropReason: Sendable, Hashable {
-        /// More than 500 reports waited, and this one was the oldest.
-        case outboxFull
     }
 
     /// The record that a report is about. Of two reports about one record the outbox keeps one (C9).
@@ -122,40 +106,5 @@ extension LiveActivityRegistry {
         case refused(ProblemCode)
         /// The activity has ended.
         case ended
-    }
-}
-
-/// The current state of each activity's registration, with its observers.
-final class RegistrationStates: Sendable {
-    private struct Contents {
-        var current: [String: LiveActivityRegistry.Registration] = [:]
-        var observers: [UInt64: (id: String, stream: AsyncStream<LiveActivityRegistry.Registration>.Continuation)] = [:]
-    }
-
-    private let contents = LockedValue(Contents())
-
-    func stream(of id: String) -> AsyncStream<LiveActivityRegistry.Registration> {
-        AsyncStream { continuation in
-            let key = UInt64.random(in: .min ... .max)
-            continuation.onTermination = { [weak self] _ in self?.contents.withLock { $0.observers[key] = nil } }
-            let hasEnded = contents.withLock { contents in
-                continuation.yield(contents.current[id] ?? .waitingForToken)
-                contents.observers[key] = (id, continuation)
-                return contents.current[id] == .ended
-            }
-            if hasEnded { continuation.finish() }
-        }
-    }
-
-    func set(_ state: LiveActivityRegistry.Registration, of id: String) {
-        let streams = contents.withLock { contents -> [AsyncStream<LiveActivityRegistry.Registration>.Continuation] in
-            guard contents.current[id] != .ended, contents.current[id] != state else { return [] }
-            contents.current[id] = state
-            return contents.observers.values.filter { $0.id == id }.map(\.stream)
-        }
-        for stream in streams {
-            stream.yield(state)
-            if state == .ended { stream.finish() }
-        }
     }
 }

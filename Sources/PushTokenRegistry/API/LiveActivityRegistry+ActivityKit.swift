@@ -1,7 +1,7 @@
 extension LiveActivityRegistry {
     /// Follows a type on a system. The first type creates the watch.
-    package nonisolated func follow(_ type: ActivityTypeAdapter, on system: @autoclosure () -> any ActivitySystem) {
-        let new = ActivityWatch(system: system(), clock: configuration.clock, sink: ReportSink(self))
+    package nonisolated func follow(_ type: any ActivityTypeAdapter, on system: @autoclosure () -> any ActivitySystem) {
+        let new = ActivityWatch(system: system(), clock: configuration.clock, sink: self)
         let (watch, isActive) = attachment.withLock { attachment in
             let watch = attachment.watch ?? new
             attachment.watch = watch
@@ -16,7 +16,7 @@ extension LiveActivityRegistry {
     ///
     /// - Parameter activityID: `Activity.id`.
     public nonisolated func willEnd(activityID: String) async {
-        await attachment.withLock { $0.watch }?.endsHere(activityID)
+        await watch?.endsHere(activityID)
     }
 }
 
@@ -66,9 +66,15 @@ extension LiveActivityRegistry {
             startsAt: @escaping @Sendable (Attributes) -> Date? = { _ in nil },
             aliases: @escaping @Sendable (Attributes) -> [String: String]
         ) {
-            var adapter = ActivityTypeAdapter(type, startsAt: startsAt, aliases: aliases)
-            (adapter.endsDuplicates, adapter.pushType) = (endsDuplicates, pushType)
-            follow(adapter, on: ActivityKitSystem())
+            follow(
+                ActivityKitType(
+                    pushType: pushType,
+                    endsDuplicates: endsDuplicates,
+                    startsAt: startsAt,
+                    aliases: aliases
+                ),
+                on: ActivityKitSystem()
+            )
         }
 
         /// Ends an activity through ActivityKit, as the app's own end and not the user's dismissal.

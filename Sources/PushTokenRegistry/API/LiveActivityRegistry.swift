@@ -27,31 +27,29 @@ public actor LiveActivityRegistry {
     /// By the monotonic clock; nil before `activate()`.
     var activatedAt: Duration?
     var installationID: String?
-    var clock = ObservationClock()
-    var outbox = Outbox()
-    var user: String?
-    var metadata: [String: String]?
-    var hasWidgetToken = false
-    var sources: [String: CredentialSource] = [:]
+    var state = StoredState()
+    /// The content of the file.
+    var written: Data?
+    /// Returns the user's JWTs, once the app has signed them in.
+    var source: CredentialSource?
     /// A sign-in repeats these.
     var tokenReports: [Report] = []
     /// The file has been read.
     var isLoaded = false
-    /// The file lacks a change.
-    var isBehind = false
     /// Mutations that need the file and came before it was readable.
     var deferred: [Mutation] = []
     /// The entries that the system has been given.
     var submitted: [UInt64] = []
-    var credentialRetry: (owner: Owner, task: Task<Void, Never>)?
-    var alarm: Alarm?
-    var publishedWaiting: Event?
+    /// The timer for the next entry that waits.
+    var alarm: (time: Duration, task: Task<Void, Never>)?
 
     /// The watch over ActivityKit, once a type is followed.
     package struct Attachment: Sendable {
         package var watch: ActivityWatch?
         var isActive = false
     }
+
+    package nonisolated var watch: ActivityWatch? { attachment.withLock { $0.watch } }
 
     /// Creates a client for the running app.
     ///
@@ -119,8 +117,8 @@ extension LiveActivityRegistry {
     ///   - credential: returns a valid JWT, or nil without one. It is called before each request, and again after the registry
     ///     refused a JWT. It has to return within seconds, because reports wait for it.
     public nonisolated func signIn(userID: String, credential: @escaping CredentialSource) {
-        let (now, running) = (configuration.clock.now(), runningActivities())
-        mutations.yield(Mutation(needsFile: true) { $0.signIn(userID, credential, ending: running, now) })
+        let (now, running) = (configuration.clock.now(), watch?.runningActivities() ?? [])
+        enqueue(needsFile: true) { $0.signIn(userID, credential, ending: running, now) }
     }
 
     /// Signs the user out: the registry deletes the installation's tokens and names and ends its activities.
@@ -131,11 +129,15 @@ extension LiveActivityRegistry {
     /// - Returns: true if the registry confirmed it within 5 seconds.
     @discardableResult
     public nonisolated func signOut() async -> Bool {
-        let (now, running) = (configuration.clock.now(), runningActivities())
+        let (now, running) = (configuration.clock.now(), watch?.runningActivities() ?? [])
         let events = events
-        mutations.yield(Mutation(needsFile: true) { $0.logOut(ending: running, now) })
+        enqueue(needsFile: true) { $0.logOut(ending: running, now) }
         return await finishes(within: .seconds(5)) {
-            await events.compactMap(\.isConfirmedLogOut).first { _ in true } ?? false
+            for await event in events {
+                if case .registered(.logOut) = event { return true }
+                if case .refused(.logOut, _, _, isKept: false) = event { return false }
+            }
+            return false
         }
     }
 
@@ -183,9 +185,5 @@ extension LiveActivityRegistry {
             defer { group.cancelAll() }
             return await group.next() ?? false
         }
-    }
-
-    nonisolated func runningActivities() -> [any SystemActivity] {
-        attachment.withLock { $0.watch }?.runningActivities() ?? []
     }
 }

@@ -4,163 +4,139 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// The timer for the next entry that waits.
-struct Alarm: Sendable {
-    let time: Duration
-    let task: Task<Void, Never>
-}
-
-/// An entry with its request.
+/// An entry with the source of its request's credential.
 struct Delivery: Sendable {
     let entry: OutboxEntry
-    let request: URLRequest
-    let credential: String
-    /// The source of the credential: the entry's owner, or the installation in place of a user.
+    /// The entry's owner, or the installation in place of a user.
     let authority: Owner
+    let source: CredentialSource
+
+    /// Nil without a valid credential.
+    func request(
+        _ installationID: String,
+        _ configuration: LiveActivityRegistry.Configuration,
+        _ environment: APNSEnvironment
+    ) async -> URLRequest? {
+        do {
+            guard let credential = try await source() else { return nil }
+            return URLRequest(entry, installationID, credential, configuration, environment)
+        } catch {
+            configuration.log(.error, "the credential source failed: \(error)")
+            return nil
+        }
+    }
 }
 
 extension LiveActivityRegistry {
     /// Sends all that may go now. The file has each entry and its time before the request leaves.
     func send() {
         guard activatedAt != nil, isLoaded, let installationID else { return save() }
-        var (entries, uptime) = ([OutboxEntry](), configuration.clock.now().uptime)
-        while case .send(let entry) = outbox.next(at: uptime) {
-            clock.sends(entry.observedAt)
-            isBehind = true
-            entries.append(entry)
-            uptime = configuration.clock.now().uptime
+        var deliveries: [Delivery] = []
+        while case .send(let entry) = state.outbox.next(at: configuration.clock.now().uptime) {
+            guard let delivery = delivery(of: entry) else {
+                credentialIsMissing(entry)
+                continue
+            }
+            state.clock.sends(entry.observedAt)
+            deliveries.append(delivery)
         }
         save()
-        for entry in entries { deliver(entry, installationID) }
-        if !entries.isEmpty { attachment.withLock { $0.watch }?.reportsGoOut() }
+        for delivery in deliveries { send(delivery, installationID) }
+        if !deliveries.isEmpty { watch?.reportsGoOut() }
     }
 
-    private func deliver(_ entry: OutboxEntry, _ installationID: String) {
-        // In this turn, so that a sign-in in the next one finds the missing credential noted.
-        guard let delivery = delivery(of: entry, installationID) else { return credentialIsMissing(entry) }
-        Task { [weak self, configuration] in
-            guard let delivery = await delivery() else {
-                self?.enqueue { $0.credentialIsMissing(entry) }
+    private func send(_ delivery: Delivery, _ installationID: String) {
+        Task { [weak self, configuration, environment] in
+            guard let request = await delivery.request(installationID, configuration, environment) else {
+                self?.enqueue { $0.credentialIsMissing(delivery.entry) }
                 return
             }
             let sent = configuration.clock.now()
-            let result = await configuration.transport.send(delivery.request)
+            let result = await configuration.transport.send(request)
             let now = configuration.clock.now()
             self?.enqueue { $0.settle(delivery, result, sent: sent, now) }
         }
     }
 
-    /// A closure that makes an entry's request with a valid credential (C14). It returns nil while its source has none.
-    /// The closure is nil if no source exists.
-    private func delivery(of entry: OutboxEntry, _ id: String) -> (@Sendable () async -> Delivery?)? {
-        let (configuration, environment) = (configuration, environment)
-        let (source, keyServes) = (source(of: entry.owner), keyServes(entry))
-        guard source != nil || keyServes else { return nil }
-        return {
-            var (credential, authority) = (String?.none, entry.owner)
-            do {
-                credential = try await source?()
-            } catch {
-                configuration.log(.error, "the credential source failed: \(error)")
-            }
-            if credential == nil, keyServes { (credential, authority) = (configuration.key, .installation) }
-            guard let credential, let request = URLRequest(entry, id, credential, configuration, environment)
-            else { return nil }
-            return Delivery(entry: entry, request: request, credential: credential, authority: authority)
+    /// The publishable key reports the ends and the log-out of a user who signed out. It reports the installation's own
+    /// records if iOS woke the app without its session (C14).
+    private func delivery(of entry: OutboxEntry) -> Delivery? {
+        let isWithoutSession = source == nil && configuration.clock.now().uptime >= graceEnd
+        let keyServes =
+            entry.owner == owner
+            ? isWithoutSession && entry.report.isOfInstallation : entry.report.isFinal
+        if entry.owner == .installation || keyServes {
+            return Delivery(entry: entry, authority: .installation) { [key = configuration.key] in key }
         }
-    }
-
-    private func source(of owner: Owner) -> CredentialSource? {
-        switch owner {
-        case .installation: { [key = configuration.key] in key }
-        case .user(let user): sources[user]
-        }
-    }
-
-    /// Whether the publishable key may replace a user's JWT: for ends and log-outs of a user who signed out, and for
-    /// the installation's own records if iOS woke the app without its session.
-    private func keyServes(_ entry: OutboxEntry) -> Bool {
-        guard case .user(let user) = entry.owner else { return false }
-        if entry.owner != owner { return entry.report.isFinal }
-        return sources[user] == nil && entry.report.isOfInstallation && configuration.clock.now().uptime >= graceEnd
+        guard entry.owner == owner, let source else { return nil }
+        return Delivery(entry: entry, authority: owner, source: source)
     }
 
     /// Evaluates a response, or its absence.
     func settle(_ delivery: Delivery, _ result: TransportResult, sent: DeviceTime, _ now: DeviceTime) {
-        let responseClass =
-            if case .response(let response) = result { ResponseClass(response) } else { ResponseClass.none }
-        correctTimes(delivery, result, responseClass, elapsed: now.uptime - sent.uptime, now)
-        let entry = outbox.entries.first { $0.id == delivery.entry.id }
+        let responseClass = ResponseClass(result)
+        correctTimes(delivery.entry, result, responseClass, elapsed: now.uptime - sent.uptime, now)
+        let entry = state.outbox.entries.first { $0.id == delivery.entry.id }
         let isSent = if case .notSent = result { false } else { true }
         let circumstances = Outbox.Circumstances(
             authority: delivery.authority,
             uptime: now.uptime,
-            time: clock.corrected(now),
+            time: state.clock.corrected(now),
             isCorrected: entry?.observedAt != delivery.entry.observedAt,
             isSent: isSent,
             jitter: Double(configuration.random() >> 11) / Double(1 << 53),
-            runs: { [weak self] id in self?.runningActivities().contains { $0.id == id } ?? false }
+            runs: { [watch] report in
+                guard case .registration(let registration) = report else { return false }
+                return watch?.runningActivities().contains { $0.id == registration.activityID } ?? false
+            }
         )
-        isBehind = true
-        for effect in outbox.settle(delivery.entry.id, responseClass, circumstances) { carryOut(effect, delivery, now) }
-        forgetSources()
-        attachment.withLock { $0.watch }?.reportsSettled()
+        let events = state.outbox.settle(delivery.entry.id, responseClass, circumstances)
+        for event in events { emit(event, delivery.entry.report) }
+        watch?.reportsSettled()
     }
 
     /// Corrects the clock, and all times that the registry cannot have accepted (C15, C21).
     private func correctTimes(
-        _ delivery: Delivery,
+        _ entry: OutboxEntry,
         _ result: TransportResult,
         _ responseClass: ResponseClass,
         elapsed: Duration,
         _ now: DeviceTime
     ) {
-        let (id, time) = (delivery.entry.id, delivery.entry.observedAt)
         var (shift, isNotAccepted) = (Duration?.none, false)
         switch result {
-        case .response(let response):
+        case .response(let response, _):
             // The registry's time does not show a jump since the clock was last read.
             notice(now)
-            shift = response.serverTime(responseClass).flatMap { clock.correct(by: $0, at: now, elapsed: elapsed) }
-            if responseClass.tookTheTime { clock.wasAnswered(time) }
+            let serverTime = response.serverTime(responseClass)
+            shift = serverTime.flatMap { state.clock.correct(by: $0, at: now, elapsed: elapsed) }
+            if responseClass.tookTheTime { state.clock.wasAnswered(entry.observedAt) }
             isNotAccepted = responseClass.refusesTheTime
-        case .notSent: isNotAccepted = clock.didNotSend(time)
+        case .notSent: isNotAccepted = state.clock.didNotSend(entry.observedAt)
         case .noResponse: return
         }
         // Another response may have corrected the clock meanwhile.
-        let isLate = isNotAccepted && outbox.entries.contains { $0.id == id && $0.correction != .zero }
+        let isLate = isNotAccepted && state.outbox.entries.contains { $0.id == entry.id && $0.correction != .zero }
         guard shift != nil || isLate else { return }
-        move(by: shift ?? .zero, now, notAccepted: isNotAccepted ? id : nil)
-    }
-
-    private func carryOut(_ effect: Outbox.Effect, _ delivery: Delivery, _ now: DeviceTime) {
-        switch effect {
-        case .emit(let event): emit(event, delivery.entry.report)
-        case .renewCredential(let owner): renewCredential(of: owner, delivery)
-        case .reobserve(let registration, let owner):
-            // After a sign-out the activity has no owner, and the log-out has ended it.
-            if owner == self.owner { add(.registration(registration), now, isReobservation: true) }
-        }
+        move(by: shift ?? .zero, now, notAccepted: isNotAccepted ? entry.id : nil)
     }
 
     /// Schedules the next step that nothing else triggers.
     func setAlarm() {
         var next: Duration?
         if activatedAt != nil, isLoaded, installationID != nil,
-            case .wait(let time) = outbox.upcoming(at: configuration.clock.now().uptime)
+            case .wait(let time) = state.outbox.upcoming(at: configuration.clock.now().uptime)
         {
             next = time
         }
         guard alarm?.time != next else { return }
         alarm?.task.cancel()
         alarm = next.map { time in
-            Alarm(
-                time: time,
-                task: Task { [weak self, clock = configuration.clock] in
-                    await clock.sleep(until: time)
-                    if !Task.isCancelled { self?.enqueue { $0.alarm = nil } }
-                }
-            )
+            let task = Task { [weak self, clock = configuration.clock] in
+                await clock.sleep(until: time)
+                if !Task.isCancelled { self?.enqueue { $0.alarm = nil } }
+            }
+            return (time, task)
         }
     }
 }
@@ -171,8 +147,7 @@ extension LiveActivityRegistry {
     /// Tries all that waits: the app came to the foreground, or the phone was unlocked.
     package nonisolated func retryNow() {
         enqueue {
-            $0.outbox.retryNow()
-            $0.isBehind = true
+            $0.state.outbox.retryNow()
             // From now on the app itself sends.
             $0.submitted = []
             Task { [transport = $0.configuration.transport] in await transport.submitInBackground([]) }
@@ -180,9 +155,10 @@ extension LiveActivityRegistry {
     }
 
     /// Whether nothing is under way, nor due by a time of the monotonic clock.
-    func isIdle(until uptime: Duration) -> Bool {
-        guard outbox.underWay.isEmpty else { return false }
-        switch outbox.upcoming(at: configuration.clock.now().uptime) {
+    package func isIdle(until uptime: Duration) async -> Bool {
+        await drain()
+        guard state.outbox.underWay.isEmpty else { return false }
+        switch state.outbox.upcoming(at: configuration.clock.now().uptime) {
         case .send: return activatedAt == nil
         case .wait(let time): return time > uptime
         case .rest: return true
@@ -195,16 +171,16 @@ extension LiveActivityRegistry {
     /// time.
     package func submitBackgroundUploads() async {
         await drain()
-        let entries = outbox.uploadsInBackground
+        let entries = state.outbox.uploadsInBackground
         guard activatedAt != nil, let installationID, entries.map(\.id) != submitted else { return }
         submitted = entries.map(\.id)
         // The registry may accept these times, even if the clock is corrected later.
-        for entry in entries { clock.sends(entry.observedAt) }
-        isBehind = true
+        for entry in entries { state.clock.sends(entry.observedAt) }
         save()
         var requests: [URLRequest] = []
-        for delivery in entries.compactMap({ delivery(of: $0, installationID) }) {
-            if let delivery = await delivery() { requests.append(delivery.request) }
+        for delivery in entries.compactMap({ delivery(of: $0) }) {
+            let request = await delivery.request(installationID, configuration, environment)
+            requests += request.map { [$0] } ?? []
         }
         await configuration.transport.submitInBackground(requests)
     }

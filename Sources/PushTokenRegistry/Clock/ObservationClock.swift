@@ -33,7 +33,7 @@ package struct ObservationClock: Sendable, Hashable, Codable {
 
     /// The time of an observation, later than all earlier ones.
     package mutating func observe(_ now: DeviceTime) -> Timestamp {
-        latest = max(corrected(now), latest.next)
+        latest = max(corrected(now), latest.next, floor.next)
         return latest
     }
 

@@ -1,34 +1,31 @@
 import Foundation
 
 /// A time in whole milliseconds, the precision of the registry's times.
-package struct Timestamp: Sendable, Hashable, Comparable, RawRepresentable, Codable {
+package struct Timestamp: Sendable, Hashable, Comparable, Codable {
     /// Milliseconds since 1970 in UTC.
-    package let rawValue: Int64
+    package let milliseconds: Int64
 
-    package init(rawValue: Int64) { self.rawValue = rawValue }
-    package init(milliseconds: Int64) { rawValue = milliseconds }
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     /// Rounds down, and clamps to the years 1970 to 9999.
     package init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded(.down)
-        rawValue = Int64(min(max(milliseconds, 0), 253_402_300_799_999))
+        self.milliseconds = Int64(min(max(milliseconds, 0), 253_402_300_799_999))
     }
 
-    package var milliseconds: Int64 { rawValue }
-    package var date: Date { Date(timeIntervalSince1970: Double(rawValue) / 1000) }
-
-    package var next: Timestamp { Timestamp(milliseconds: rawValue + 1) }
+    package var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+    package var next: Timestamp { Timestamp(milliseconds: milliseconds + 1) }
 
     package static let distantPast = Timestamp(milliseconds: 0)
 
-    package static func < (left: Timestamp, right: Timestamp) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
     package static func + (time: Timestamp, duration: Duration) -> Timestamp {
-        Timestamp(milliseconds: time.rawValue + duration.milliseconds)
+        Timestamp(milliseconds: time.milliseconds + duration.milliseconds)
     }
 
     package static func - (left: Timestamp, right: Timestamp) -> Duration {
-        .milliseconds(left.rawValue - right.rawValue)
+        .milliseconds(left.milliseconds - right.milliseconds)
     }
 }
 

@@ -1,13 +1,4 @@
 extension Outbox {
-    /// A consequence of a response, which the caller carries out.
-    package enum Effect: Sendable, Equatable {
-        case emit(LiveActivityRegistry.Event)
-        /// The credential was refused: get a new one (C13).
-        case renewCredential(Owner)
-        /// The registry considers the activity expired, but it runs here: report it as observed now.
-        case reobserve(ActivityRegistration, Owner)
-    }
-
     /// The circumstances of a response.
     package struct Circumstances {
         /// The credential of the request: its owner's, or the installation's in place of a user.
@@ -22,36 +13,33 @@ extension Outbox {
         package var isSent = true
         /// Random, from 0 to 1.
         package var jitter: Double
-        /// Returns whether an activity runs here, or is scheduled.
-        package var runs: (String) -> Bool
+        /// Returns whether a report is the registration of an activity that runs here or is scheduled.
+        package var runs: (Report) -> Bool
     }
 
     /// Evaluates the response to an entry, or its absence.
-    package mutating func settle(_ id: UInt64, _ response: ResponseClass, _ now: Circumstances) -> [Effect] {
+    package mutating func settle(_ id: UInt64, _ response: ResponseClass, _ now: Circumstances) -> [Event] {
         underWay.remove(id)
-        var effects = note(isAnswered: response != .none, now)
+        var events = note(isAnswered: response != .none, now)
         // If it was replaced while it was under way, the replacement is still to be sent.
-        guard let index = entries.firstIndex(where: { $0.id == id }) else { return effects }
+        guard let index = entries.firstIndex(where: { $0.id == id }) else { return events }
         // Before the first contact a sign-in would otherwise lose its precedence over the entries that its response
         // corrects (C21).
         if now.isSent { entries[index].tries.count += 1 }
         entries[index].tries.isAsked = false
-        entries[index].tries.isUnanswered = response == .none
         switch response {
-        case .accepted: effects.append(accept(index))
-        case .refused(let status, let problem): effects += refuse(index, status, problem, now)
+        case .accepted: events.append(accept(index))
+        case .refused(let status, let problem): events += refuse(index, status, problem, now)
         case .retryLater(let pause): postpone(index, pause, now)
-        case .none: postpone(index, nil, now)
+        case .none: break
         }
-        return effects
+        return events
     }
 
     /// Silence concerns the network, so its pause is separate from the entries' pauses.
-    private mutating func note(isAnswered: Bool, _ now: Circumstances) -> [Effect] {
+    private mutating func note(isAnswered: Bool, _ now: Circumstances) -> [Event] {
         guard !isAnswered else {
-            guard silence != nil else { return [] }
             silence = nil
-            endPauses { $0.tries.isUnanswered }
             return []
         }
         let begins = silence == nil
@@ -59,14 +47,14 @@ extension Outbox {
         silence.count += 1
         silence.notBefore = now.uptime + Backoff.pause(after: silence.count, jitter: now.jitter)
         self.silence = silence
-        return begins ? [.emit(.unreachable(since: silence.since.date))] : []
+        return begins ? [.unreachable(since: silence.since.date)] : []
     }
 
-    private mutating func accept(_ index: Int) -> Effect {
+    private mutating func accept(_ index: Int) -> Event {
         let entry = entries.remove(at: index)
         // The installation is the owner's from now on, so entries that were refused as another's may be allowed.
         if case .installation = entry.report { endPauses { $0.owner == entry.owner && $0.refusedSince != nil } }
-        return .emit(.registered(entry.subject))
+        return .registered(entry.subject)
     }
 
     private mutating func postpone(_ index: Int, _ asked: Duration?, _ now: Circumstances) {
@@ -75,7 +63,7 @@ extension Outbox {
         entries[index].tries.isAsked = asked != nil
     }
 
-    private mutating func refuse(_ index: Int, _ status: Int, _ problem: Problem, _ now: Circumstances) -> [Effect] {
+    private mutating func refuse(_ index: Int, _ status: Int, _ problem: Problem, _ now: Circumstances) -> [Event] {
         let count = entries[index].tries.refusals[status, default: 0] + 1
         entries[index].tries.refusals[status] = count
         let entry = entries[index]
@@ -88,42 +76,36 @@ extension Outbox {
             return []
         // This release has no other key.
         case (401, _) where now.authority == .installation: return keep(index, problem, now)
-        case (401, _):
+        // The next request asks the source for another JWT (C13). If the user has signed out, the key reports an end.
+        case (401, _),
+            (403, "not-yours") where entry.report.isFinal && now.authority != .installation && count == 1:
             pause(index, after: count, now)
-            let events: [Effect] = count == 1 ? [.emit(.refused(entry.subject, problem, isKept: true))] : []
-            return [.renewCredential(entry.owner)] + events
-        case (403, "not-yours") where entry.report.isFinal && entry.refusedSince == nil:
-            // The next user took the installation over meanwhile. The installation itself may still report it.
-            return keep(index, problem, now) + [.renewCredential(entry.owner)]
+            return count == 1 ? [.refused(entry.subject, problem, isKept: true)] : []
         case (403, _), (404, _): return keep(index, problem, now)
         // The clock was behind by more than the activity's lifetime, and is right now (C21).
         case (410, "activity-expired") where count == 1 && now.isCorrected: return []
+        // The registry considers the activity expired, but it runs here: it is observed now.
+        case (410, "activity-expired") where count == 1 && now.runs(entry.report):
+            entries[index].observedAt = now.time
+            return []
         case (422, "clock-skew") where count <= 3:
             // The caller corrects the clock and moves the times before it asks for the next entry.
             if count > 1 { pause(index, after: count, now) }
             return []
-        default: return giveUp(index, problem, now)
+        default: return [.refused(entries.remove(at: index).subject, problem, isKept: false)]
         }
     }
 
     /// Repeats a refused entry for a day: a wrong key in one release must not lose all tokens.
-    private mutating func keep(_ index: Int, _ problem: Problem, _ now: Circumstances) -> [Effect] {
+    private mutating func keep(_ index: Int, _ problem: Problem, _ now: Circumstances) -> [Event] {
         let since = entries[index].refusedSince ?? now.time
-        guard now.time - since < Backoff.keptWhenRefused else { return giveUp(index, problem, now) }
+        guard now.time - since < Backoff.keptWhenRefused else {
+            return [.refused(entries.remove(at: index).subject, problem, isKept: false)]
+        }
         let isFirst = entries[index].refusedSince == nil
         entries[index].refusedSince = since
         entries[index].tries.notBefore = now.uptime + Backoff.afterRefusal
-        return isFirst ? [.emit(.refused(entries[index].subject, problem, isKept: true))] : []
-    }
-
-    private mutating func giveUp(_ index: Int, _ problem: Problem, _ now: Circumstances) -> [Effect] {
-        let entry = entries.remove(at: index)
-        if problem.code == "activity-expired", case .registration(let registration) = entry.report,
-            !entry.isReobservation, now.runs(registration.activityID)
-        {
-            return [.reobserve(registration, entry.owner)]
-        }
-        return [.emit(.refused(entry.subject, problem, isKept: false))]
+        return isFirst ? [.refused(entries[index].subject, problem, isKept: true)] : []
     }
 
     private mutating func pause(_ index: Int, after count: Int, _ now: Circumstances) {

@@ -1,22 +1,26 @@
 /// The reports that wait for a response: a value without I/O, clock and randomness (C9).
 ///
 /// An owner has at most one entry per subject. Each method returns the actions and events for its caller.
-package struct Outbox: Sendable {
+package struct Outbox: Sendable, Hashable, Codable {
     /// The most entries. Beyond it the oldest entry, except ends, is dropped, because the next full state repeats it.
     package static let limit = 500
     package static let mostUnderWay = 4
+    package typealias Event = LiveActivityRegistry.Event
 
     package internal(set) var entries: [OutboxEntry] = []
     /// Entries that were handed out and have no response, including entries that were replaced since.
     var underWay: Set<UInt64> = []
-    /// Owners without a credential now.
-    var withoutCredential: Set<Owner> = []
+    /// Owners without a credential, and when their sources are asked again, by the monotonic clock.
+    var withoutCredential: [Owner: Duration] = [:]
     var silence: Silence?
+
+    /// Only the entries are stored, so that all are tried at each launch.
+    private enum CodingKeys: CodingKey { case entries }
 
     package init(entries: [OutboxEntry] = []) { self.entries = entries }
 
     /// The time since which no response has come, and when the next request tries.
-    struct Silence: Sendable {
+    struct Silence: Sendable, Hashable {
         let since: Timestamp
         var count = 0
         var notBefore = Duration.zero
@@ -24,36 +28,29 @@ package struct Outbox: Sendable {
 
     /// Adds a report.
     ///
-    /// - Parameters:
-    ///   - id: a random number.
-    ///   - isReobservation: it repeats a report that got 410 `activity-expired`.
+    /// - Parameter id: a random number.
     /// - Returns: events for entries that were dropped because the outbox is full.
     package mutating func add(
         _ report: Report,
         observedAt: Timestamp,
         owner: Owner,
-        id: UInt64,
-        isReobservation: Bool = false
-    ) -> [LiveActivityRegistry.Event] {
-        var entry = OutboxEntry(id: id, report: report, observedAt: observedAt, owner: owner)
-        entry.isReobservation = isReobservation
+        id: UInt64
+    ) -> [Event] {
         // A new report is tried at once, even during silence.
         silence?.notBefore = .zero
-        return insert(entry)
+        return insert(OutboxEntry(id: id, report: report, observedAt: observedAt, owner: owner))
     }
 
-    private mutating func insert(_ entry: OutboxEntry) -> [LiveActivityRegistry.Event] {
+    private mutating func insert(_ entry: OutboxEntry) -> [Event] {
         guard !entries.contains(where: { $0.absorbs(entry) }) else { return [] }
         let absorbed = entries.filter { entry.absorbs($0) }
         entries.removeAll { entry.absorbs($0) }
         return absorbed.compactMap { $0.end(by: entry) }.flatMap { insert($0) } + place(entry)
     }
 
-    private mutating func place(_ entry: OutboxEntry) -> [LiveActivityRegistry.Event] {
+    private mutating func place(_ entry: OutboxEntry) -> [Event] {
         if let index = entries.firstIndex(where: { $0.subject == entry.subject && $0.owner == entry.owner }) {
-            var merged = entry.merged(with: entries.remove(at: index))
-            merged.isReobservation = entry.isReobservation
-            entries.append(merged)
+            entries.append(entry.merged(with: entries.remove(at: index)))
         } else {
             entries.append(entry)
         }
@@ -61,7 +58,7 @@ package struct Outbox: Sendable {
         let candidates = entries.indices.filter { !entries[$0].report.isFinal }
         let oldest = (candidates.isEmpty ? Array(entries.indices) : candidates)
             .min { entries[$0].observedAt < entries[$1].observedAt }
-        return oldest.map { [.dropped(entries.remove(at: $0).subject, .outboxFull)] } ?? []
+        return oldest.map { [.dropped(entries.remove(at: $0).subject)] } ?? []
     }
 
     /// Moves the times of all entries that cannot have been accepted yet, in their order (C15). The others keep their times and note
@@ -115,16 +112,20 @@ extension Outbox {
     package func upcoming(at uptime: Duration) -> Step {
         guard underWay.count < (silence == nil ? Self.mostUnderWay : 1) else { return .rest }
         let open = openEntries
-        guard let soonest = open.map(\.tries.notBefore).min() else { return .rest }
+        guard let soonest = open.map(pauseEnd).min() else { return .rest }
         let start = max(soonest, silence?.notBefore ?? .zero)
         guard start <= uptime else { return .wait(until: start) }
-        let due = open.filter { $0.tries.notBefore <= uptime }
+        let due = open.filter { pauseEnd($0) <= uptime }
         let entry = due.min { ($0.tries.count, $0.observedAt) < ($1.tries.count, $1.observedAt) }
         return entry.map(Step.send) ?? .rest
     }
 
+    private func pauseEnd(_ entry: OutboxEntry) -> Duration {
+        max(entry.tries.notBefore, withoutCredential[entry.owner] ?? .zero)
+    }
+
     private var openEntries: [OutboxEntry] {
-        let authorized = entries.filter { !withoutCredential.contains($0.owner) && !$0.tries.needsUser }
+        let authorized = entries.filter { !$0.tries.needsUser }
         let first = authorized.filter(\.mayPrecede)
         return authorized.filter { entry in
             !underWay.contains(entry.id) && !first.contains { $0.precedes(entry) }
@@ -134,7 +135,7 @@ extension Outbox {
     /// Ends all pauses except those that the registry asked for (C13).
     package mutating func retryNow() {
         silence?.notBefore = .zero
-        withoutCredential = []
+        withoutCredential = [:]
         endPauses { _ in true }
     }
 
@@ -144,10 +145,10 @@ extension Outbox {
         }
     }
 
-    /// An entry that was handed out has no credential: all entries of its owner wait for one.
-    package mutating func credentialIsMissing(for id: UInt64, of owner: Owner) {
-        underWay.remove(id)
-        withoutCredential.insert(owner)
+    /// An entry that was handed out has no credential: all entries of its owner wait.
+    package mutating func credentialIsMissing(for entry: OutboxEntry, until uptime: Duration) {
+        underWay.remove(entry.id)
+        withoutCredential[entry.owner] = uptime
     }
 
     /// An entry needs its user's JWT, while the key serves others of that user.
@@ -156,15 +157,9 @@ extension Outbox {
         if let index = entries.firstIndex(where: { $0.id == id }) { entries[index].tries.needsUser = true }
     }
 
-    /// The source has another credential than the refused one. Only entries that were refused once are tried now, because a program
-    /// may return another wrong one each time.
-    package mutating func credentialWasRenewed(for owner: Owner) {
-        endPauses { $0.owner == owner && $0.tries.refusals[401] == 1 }
-    }
-
     /// A new credential: all that waited for it is tried now.
     package mutating func credentialCame(for owner: Owner) {
-        withoutCredential.remove(owner)
+        withoutCredential[owner] = nil
         for index in entries.indices where entries[index].owner == owner { entries[index].tries.needsUser = false }
         endPauses { $0.owner == owner }
     }

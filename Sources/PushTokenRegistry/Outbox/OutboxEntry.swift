@@ -15,14 +15,12 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
     /// The registry's clock less the clock of `observedAt`. It became known after the registry may have accepted that time.
     var correction = Duration.zero
     package let owner: Owner
-    /// It repeats a report that got 410 `activity-expired`, and is not repeated again.
-    var isReobservation = false
     /// When the registry first responded 403 or 404, or 401 to the publishable key.
     var refusedSince: Timestamp?
     /// Not stored, so that all entries are tried at each launch.
     var tries = Tries()
 
-    private enum CodingKeys: CodingKey { case id, report, observedAt, correction, owner, isReobservation, refusedSince }
+    private enum CodingKeys: CodingKey { case id, report, observedAt, correction, owner, refusedSince }
 
     package init(id: UInt64, report: Report, observedAt: Timestamp, owner: Owner) {
         (self.id, self.report, self.observedAt, self.owner) = (id, report, observedAt, owner)
@@ -40,8 +38,6 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
         var notBefore = Duration.zero
         /// The registry asked for this pause, so the foreground does not shorten it.
         var isAsked = false
-        /// No response came, so the next sign of the registry ends the pause.
-        var isUnanswered = false
         /// The publishable key may not report it.
         var needsUser = false
     }

@@ -6,18 +6,16 @@ import Foundation
 
 /// Keeps the installation id: 128 random bits in lower-case hex (C17).
 package protocol InstallationIDStore: Sendable {
-    func read() -> StoredInstallationID
-    /// Keeps an id.
-    ///
-    /// - Returns: the id that is kept now, which is an earlier one if there was one; nil if none could be kept.
-    func keep(_ id: String) -> String?
+    func read() -> Stored<String>
+    /// Keeps an id, unless the store has one.
+    func keep(_ id: String)
 }
 
-package enum StoredInstallationID: Sendable, Hashable {
+/// The content of a store. It is locked, for example, before the first unlock of the phone.
+package enum Stored<Value: Sendable & Hashable>: Sendable, Hashable {
     case none
-    /// It cannot be read now, for example before the first unlock of the phone.
     case locked
-    case id(String)
+    case value(Value)
 }
 
 extension InstallationIDStore {
@@ -25,12 +23,11 @@ extension InstallationIDStore {
     /// another installation (C17).
     ///
     /// - Parameter random: returns 64 random bits.
-    package func current(random: () -> UInt64) -> (id: String?, isFormer: Bool) {
-        switch read() {
-        case .id(let id): (id, true)
-        case .locked: (nil, false)
-        case .none: (keep(String(format: "%016llx%016llx", random(), random())), false)
-        }
+    func current(random: () -> UInt64) -> (id: String?, isFormer: Bool) {
+        if case .value(let id) = read() { return (id, true) }
+        if case .none = read() { keep(String(format: "%016llx%016llx", random(), random())) }
+        guard case .value(let id) = read() else { return (nil, false) }
+        return (id, false)
     }
 }
 
@@ -45,32 +42,23 @@ package struct Keychain: InstallationIDStore {
         ]
 
         /// Only a definite "not found" counts as none. Any other failure may be the lock.
-        package func read() -> StoredInstallationID {
+        package func read() -> Stored<String> {
             var result: CFTypeRef?
-            let query = Self.item.merging([kSecReturnData: true, kSecMatchLimit: kSecMatchLimitOne]) { $1 }
-            switch SecItemCopyMatching(query as CFDictionary, &result) {
-            case errSecSuccess:
-                guard let bytes = result as? Data, let text = String(data: bytes, encoding: .utf8) else {
-                    return .locked
-                }
-                return .id(text)
-            case errSecItemNotFound: return .none
-            default: return .locked
-            }
+            let query = Self.item.merging([kSecReturnData: true]) { $1 }
+            let status = SecItemCopyMatching(query as CFDictionary, &result)
+            if let bytes = result as? Data { return .value(String(decoding: bytes, as: UTF8.self)) }
+            return status == errSecItemNotFound ? .none : .locked
         }
 
-        /// The first id that was added stays.
-        package func keep(_ id: String) -> String? {
+        package func keep(_ id: String) {
             let values: [CFString: Any] = [
                 kSecValueData: Data(id.utf8), kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
             ]
             SecItemAdd(Self.item.merging(values) { $1 } as CFDictionary, nil)
-            guard case .id(let kept) = read() else { return nil }
-            return kept
         }
     #else
         // Without a keychain nothing is sent.
-        package func read() -> StoredInstallationID { .locked }
-        package func keep(_ id: String) -> String? { nil }
+        package func read() -> Stored<String> { .locked }
+        package func keep(_ id: String) {}
     #endif
 }

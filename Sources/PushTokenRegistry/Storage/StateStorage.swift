@@ -2,20 +2,13 @@ import Foundation
 
 /// Keeps the reports that wait, so that they outlive the app (C10).
 package protocol StateStorage: Sendable {
-    func read() -> StoredContent
+    func read() -> Stored<Data>
     /// Replaces the content, whole or not at all.
     ///
     /// - Returns: whether it was written.
     func write(_ bytes: Data) -> Bool
     /// Renames the content, so that a person can read it.
     func setAside()
-}
-
-package enum StoredContent: Sendable, Hashable {
-    case none
-    /// It cannot be read now, for example before the first unlock of the phone.
-    case unreadable
-    case bytes(Data)
 }
 
 /// A file that is written atomically. It is readable from the first unlock on, and excluded from backups: a restored phone must not
@@ -25,21 +18,18 @@ package struct FileStorage: StateStorage {
 
     /// - Parameter file: by default a file in the app's Application Support folder.
     package init(file: URL? = nil) {
-        let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
-        self.file =
-            file
-            ?? (folder ?? FileManager.default.temporaryDirectory)
-            .appendingPathComponent("push-token-registry/reports.json")
+        let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)[0]
+        self.file = file ?? folder.appendingPathComponent("push-token-registry/reports.json")
     }
 
-    package func read() -> StoredContent {
-        guard (try? makeFolder()) != nil else { return .unreadable }
+    package func read() -> Stored<Data> {
+        guard (try? makeFolder()) != nil else { return .locked }
         do {
-            return .bytes(try Data(contentsOf: file))
+            return .value(try Data(contentsOf: file))
         } catch CocoaError.fileReadNoSuchFile {
             return .none
         } catch {
-            return .unreadable
+            return .locked
         }
     }
 
@@ -84,7 +74,7 @@ package struct StoredState: Sendable, Hashable, Codable {
     package var metadata: [String: String]?
     /// The registry may have a token of the app's widgets.
     package var hasWidgetToken = false
-    package var entries: [OutboxEntry] = []
+    package var outbox = Outbox()
 
     package init() {}
 

@@ -21,53 +21,39 @@ package struct HTTPTransport: Sendable {
 /// The outcome of sending a request once.
 package enum TransportResult: Sendable {
     /// A response, be it the registry's or a captive portal's.
-    case response(TransportResponse)
+    case response(HTTPURLResponse, Data)
     /// No response came. The registry may have accepted the request.
     case noResponse
     /// No connection was made. The registry cannot have accepted the request, so its time may still be corrected.
     case notSent
 }
 
-/// An HTTP response.
-package struct TransportResponse: Sendable {
-    package let status: Int
-    package let fields: [String: String]
-    package let body: Data
-
-    /// - Parameter fields: header fields by name, in any case.
-    package init(status: Int, fields: [String: String], body: Data) {
-        self.status = status
-        self.fields = Dictionary(fields.map { ($0.key.lowercased(), $0.value) }) { $1 }
-        self.body = body
-    }
-
-    package subscript(name: String) -> String? { fields[name.lowercased()] }
-}
-
 extension HTTPTransport {
     /// `URLSession` without cache, cookies and redirects (C19): `URLCache` has written tokens to disk, and a redirect would take the
     /// credential to another host.
-    package static func urlSession(timeout: TimeInterval = 30) -> HTTPTransport {
-        let session = Session(timeout)
-        return HTTPTransport(
-            send: { await session.send($0) },
-            submitInBackground: { requests in
-                #if os(iOS)
-                    await BackgroundUploads.submit(requests)
-                #endif
+    package static let urlSession = HTTPTransport(
+        send: { request in
+            do {
+                let (body, response) = try await session.data(for: request)
+                return (response as? HTTPURLResponse).map { .response($0, body) } ?? .noResponse
+            } catch {
+                let code = (error as? URLError)?.code
+                return code.map(withoutConnection.contains) ?? false ? .notSent : .noResponse
             }
-        )
-    }
+        },
+        submitInBackground: { requests in
+            #if os(iOS)
+                await BackgroundUploads.submit(requests)
+            #endif
+        }
+    )
 
-    static func configuration(_ timeout: TimeInterval) -> URLSessionConfiguration {
+    private static let session = URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
+
+    static var configuration: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.leaveNoTraces()
-        configuration.timeoutIntervalForRequest = timeout
-        configuration.timeoutIntervalForResource = timeout
-        #if canImport(Darwin)
-            // The outbox waits instead, and knows since when.
-            configuration.waitsForConnectivity = false
-        #endif
+        (configuration.timeoutIntervalForRequest, configuration.timeoutIntervalForResource) = (30, 30)
         return configuration
     }
 
@@ -76,33 +62,6 @@ extension HTTPTransport {
         .notConnectedToInternet, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .internationalRoamingOff,
         .dataNotAllowed, .callIsActive,
     ]
-
-    /// A session that is released with the client.
-    private final class Session: Sendable {
-        private let session: URLSession
-
-        init(_ timeout: TimeInterval) {
-            session = URLSession(
-                configuration: configuration(timeout),
-                delegate: NoRedirects(),
-                delegateQueue: nil
-            )
-        }
-
-        deinit { session.finishTasksAndInvalidate() }
-
-        func send(_ request: URLRequest) async -> TransportResult {
-            do {
-                let (body, response) = try await session.data(for: request)
-                guard let response = response as? HTTPURLResponse else { return .noResponse }
-                let fields = Dictionary(response.allHeaderFields.map { ("\($0.key)", "\($0.value)") }) { $1 }
-                return .response(TransportResponse(status: response.statusCode, fields: fields, body: body))
-            } catch {
-                let code = (error as? URLError)?.code
-                return code.map(withoutConnection.contains) ?? false ? .notSent : .noResponse
-            }
-        }
-    }
 }
 
 extension URLSessionConfiguration {
@@ -143,12 +102,9 @@ private final class NoRedirects: NSObject, URLSessionTaskDelegate {
         }()
         private static let folder = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first?
             .appendingPathComponent("push-token-registry")
-        /// In an extension without a shared container such a session raises an exception.
-        private static let isExtension = Bundle.main.bundlePath.hasSuffix(".appex")
 
         static func submit(_ requests: [URLRequest]) async {
-            guard !isExtension, let folder, !requests.isEmpty || FileManager.default.fileExists(atPath: folder.path)
-            else { return }
+            guard let folder, !requests.isEmpty || FileManager.default.fileExists(atPath: folder.path) else { return }
             // The session calls back one at a time, in order.
             await withCheckedContinuation { continuation in
                 session.getAllTasks { tasks in

@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// The meaning of a response. Only the registry's own response settles a report (C12).
 ///
 /// A captive portal's 200, a proxy's 403 page or a redirect lacks `Request-Id`, the registry's JSON, or a problem with a code.
@@ -11,17 +15,21 @@ package enum ResponseClass: Sendable, Hashable {
     /// No response, or not the registry's.
     case none
 
-    package init(_ response: TransportResponse) {
-        let isOurs = !(response["Request-Id"] ?? "").isEmpty
-        let problem = isOurs ? try? JSONDecoder().decode(Problem.self, from: response.body) : nil
-        switch response.status {
+    init(_ result: TransportResult) {
+        guard case .response(let response, let body) = result else {
+            self = .none
+            return
+        }
+        let isOurs = !(response.value(forHTTPHeaderField: "Request-Id") ?? "").isEmpty
+        let problem = isOurs ? try? JSONDecoder().decode(Problem.self, from: body) : nil
+        switch response.statusCode {
         case 408, 429, 500...599:
-            let pause = Self.pause(response["Retry-After"])
+            let pause = Self.pause(response.value(forHTTPHeaderField: "Retry-After"))
             // A proxy without a service behind it counts as silence.
             self = isOurs || pause != nil ? .retryLater(after: pause) : .none
         case 204 where isOurs: self = .accepted
-        case 200...299 where isOurs: self = Self.isOurs(response.body) ? .accepted : .none
-        case 400...499: self = problem.map { .refused(status: response.status, $0) } ?? .none
+        case 200...299 where isOurs: self = Self.isOurs(body) ? .accepted : .none
+        case 400...499: self = problem.map { .refused(status: response.statusCode, $0) } ?? .none
         default: self = .none
         }
     }
@@ -64,10 +72,10 @@ extension ResponseClass {
     }
 }
 
-extension TransportResponse {
+extension HTTPURLResponse {
     /// The registry's clock: `serverTime` of a problem, otherwise `Date`; nil if the response may be a proxy's.
     func serverTime(_ responseClass: ResponseClass) -> Timestamp? {
-        let date = self["Date"].flatMap(Timestamp.init(httpDate:))
+        let date = value(forHTTPHeaderField: "Date").flatMap(Timestamp.init(httpDate:))
         return switch responseClass {
         case .none, .retryLater: nil
         case .refused(_, let problem): problem.serverTime.flatMap(Timestamp.init(text:)) ?? date

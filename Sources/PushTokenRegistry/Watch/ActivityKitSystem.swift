@@ -6,15 +6,7 @@
 
     /// ActivityKit, UIKit and WidgetKit of this phone.
     @available(iOSApplicationExtension, unavailable)
-    final class ActivityKitSystem: ActivitySystem {
-        /// Foundation does not declare the token Sendable; it is only passed back.
-        private struct Observer: @unchecked Sendable { let token: any NSObjectProtocol }
-        private let observers = LockedValue<[Observer]>([])
-
-        deinit {
-            for observer in observers.withLock({ $0 }) { NotificationCenter.default.removeObserver(observer.token) }
-        }
-
+    struct ActivityKitSystem: ActivitySystem {
         var areActivitiesEnabled: Bool { ActivityAuthorizationInfo().areActivitiesEnabled }
 
         var areFrequentPushesEnabled: Bool? {
@@ -30,50 +22,52 @@
             await MainActor.run { UIApplication.shared.isProtectedDataAvailable }
         }
 
+        /// UIKit posts these notifications on the main thread, and the blocks run there.
         func transitions() -> AsyncStream<AppTransition> {
             let (stream, continuation) = AsyncStream.makeStream(of: AppTransition.self)
-            observe(UIApplication.willEnterForegroundNotification) { continuation.yield(.foreground) }
-            observe(UIApplication.didBecomeActiveNotification) { continuation.yield(.active) }
-            observe(UIApplication.willResignActiveNotification) { continuation.yield(.inactive) }
-            observe(UIApplication.protectedDataDidBecomeAvailableNotification) { continuation.yield(.unlock) }
-            // The background task begins in the notification's block, before the system can suspend the app.
-            observe(UIApplication.didEnterBackgroundNotification) {
-                continuation.yield(.background(MainActor.assumeIsolated { Self.newBackgroundTask() }))
+            let transitions: [(Notification.Name, @Sendable () -> AppTransition)] = [
+                (UIApplication.willEnterForegroundNotification, { .foreground }),
+                (UIApplication.didBecomeActiveNotification, { .active }),
+                (UIApplication.willResignActiveNotification, { .inactive }),
+                (UIApplication.protectedDataDidBecomeAvailableNotification, { .unlock }),
+                // The background task begins in the notification's block, before the system can suspend the app.
+                (
+                    UIApplication.didEnterBackgroundNotification,
+                    { .background(end: MainActor.assumeIsolated { BackgroundTask().ending }) }
+                ),
+            ]
+            let center = NotificationCenter.default
+            // Foundation does not declare the observers Sendable; they are only passed back.
+            nonisolated(unsafe) let observers = transitions.map { name, transition in
+                center.addObserver(forName: name, object: nil, queue: nil) { _ in continuation.yield(transition()) }
             }
+            continuation.onTermination = { _ in for observer in observers { center.removeObserver(observer) } }
             return stream
         }
 
-        /// UIKit posts these notifications on the main thread, and the block runs there.
-        private func observe(_ name: Notification.Name, _ body: @escaping @Sendable () -> Void) {
-            let token = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in body() }
-            let observer = Observer(token: token)
-            observers.withLock { $0.append(observer) }
-        }
-
-        func isInBackground() async -> Bool {
-            await MainActor.run { UIApplication.shared.applicationState == .background }
-        }
-
-        func beginBackgroundTask() async -> BackgroundTask { await Self.newBackgroundTask() }
-
-        @MainActor private static func newBackgroundTask() -> BackgroundTask {
-            let identifier = LockedValue(UIBackgroundTaskIdentifier.invalid)
-            let end: @MainActor @Sendable () -> Void = {
-                let begun = identifier.withLock { identifier in
-                    defer { identifier = .invalid }
-                    return identifier
-                }
-                if begun != .invalid { UIApplication.shared.endBackgroundTask(begun) }
+        func beginBackgroundTask() async -> (@Sendable () -> Void)? {
+            await MainActor.run {
+                UIApplication.shared.applicationState == .background ? BackgroundTask().ending : nil
             }
-            // iOS kills the app if the expiration handler returns before the task has ended.
-            let begun = UIApplication.shared.beginBackgroundTask { end() }
-            identifier.withLock { $0 = begun }
-            return BackgroundTask { Task { @MainActor in end() } }
         }
 
         func widgetToken() async -> Data? {
             guard #available(iOS 26.0, *) else { return nil }
             return await WidgetCenter.shared.currentPushInfo?.token
+        }
+    }
+
+    @MainActor private final class BackgroundTask {
+        private var identifier = UIBackgroundTaskIdentifier.invalid
+
+        // iOS kills the app if the expiration handler returns before the task has ended.
+        init() { identifier = UIApplication.shared.beginBackgroundTask { self.end() } }
+
+        var ending: @Sendable () -> Void { { Task { @MainActor in self.end() } } }
+
+        private func end() {
+            if identifier != .invalid { UIApplication.shared.endBackgroundTask(identifier) }
+            identifier = .invalid
         }
     }
 
@@ -117,28 +111,33 @@
         }
     }
 
-    extension ActivityTypeAdapter {
-        init<Attributes: ActivityAttributes & SendableMetatype>(
-            _ type: Attributes.Type,
-            startsAt: @escaping @Sendable (Attributes) -> Date?,
-            aliases: @escaping @Sendable (Attributes) -> [String: String]
-        ) {
-            let wrapped: @Sendable (Activity<Attributes>) -> any SystemActivity = { activity in
-                ActivityKitActivity(activity, aliases(activity.attributes), startsAt(activity.attributes))
-            }
-            self.init(
-                name: "\(type)",
-                activities: { Activity<Attributes>.activities.map(wrapped) },
-                newActivities: { .subscribed(to: Activity<Attributes>.activityUpdates, wrapped) },
-                startToken: {
-                    guard #available(iOS 17.2, *) else { return nil }
-                    return Activity<Attributes>.pushToStartToken
-                },
-                startTokens: {
-                    guard #available(iOS 17.2, *) else { return AsyncStream { $0.finish() } }
-                    return .subscribed(to: Activity<Attributes>.pushToStartTokenUpdates) { $0 }
-                }
-            )
+    /// A type of attributes of ActivityKit.
+    struct ActivityKitType<Attributes: ActivityAttributes & SendableMetatype>: ActivityTypeAdapter {
+        let pushType: FollowedPushType
+        let endsDuplicates: Bool
+        let startsAt: @Sendable (Attributes) -> Date?
+        let aliases: @Sendable (Attributes) -> [String: String]
+
+        var name: String { "\(Attributes.self)" }
+
+        func activities() -> [any SystemActivity] { Activity<Attributes>.activities.map { wrapped($0) } }
+
+        func newActivities() -> AsyncStream<any SystemActivity> {
+            .subscribed(to: Activity<Attributes>.activityUpdates) { wrapped($0) }
+        }
+
+        func startToken() -> Data? {
+            guard #available(iOS 17.2, *) else { return nil }
+            return Activity<Attributes>.pushToStartToken
+        }
+
+        func startTokens() -> AsyncStream<Data> {
+            guard #available(iOS 17.2, *) else { return AsyncStream { $0.finish() } }
+            return .subscribed(to: Activity<Attributes>.pushToStartTokenUpdates) { $0 }
+        }
+
+        private func wrapped(_ activity: Activity<Attributes>) -> any SystemActivity {
+            ActivityKitActivity(activity, aliases(activity.attributes), startsAt(activity.attributes))
         }
     }
 

@@ -10,25 +10,16 @@ package struct ActivityLedger: Sendable {
 
     private struct Line {
         /// The generation in which it appeared on the screen. Of two activities of one generation neither is known to be older.
-        var generation: Int
-        let liveactivityID: String?
-        let needsToken: Bool
-        let seenAt: Duration
+        var generation = 0
+        var liveactivityID: String?
+        var needsToken = false
+        var seenAt = Duration.zero
         var phase: ActivityPhase
         var token: Data?
     }
 
-    /// The result of seeing an activity.
-    package enum Sight: Sendable, Hashable {
-        /// It runs and was not seen before: follow it.
-        case isNew
-        /// It is over and was not seen before: report its end, and never register it (C5).
-        case isOver
-        /// It was seen before: the list and the stream contain the same activity (C2).
-        case isKnown
-    }
-
     package func knows(_ id: String) -> Bool { lines[id] != nil }
+    package func runs(_ id: String) -> Bool { lines[id]?.phase.runs == true }
 
     /// Begins a generation: all activities that it finds have the same age. The first second is one generation, because ActivityKit may
     /// list activities one by one after a launch.
@@ -37,7 +28,7 @@ package struct ActivityLedger: Sendable {
         return lastGeneration
     }
 
-    /// ActivityKit listed an activity, or delivered it in the stream.
+    /// ActivityKit listed an activity, or delivered it in the stream, for the first time.
     package mutating func see(
         _ id: String,
         liveactivityID: String?,
@@ -45,8 +36,7 @@ package struct ActivityLedger: Sendable {
         phase: ActivityPhase,
         generation: Int,
         at uptime: Duration = .zero
-    ) -> Sight {
-        guard lines[id] == nil else { return .isKnown }
+    ) {
         lines[id] = Line(
             generation: generation,
             liveactivityID: liveactivityID,
@@ -54,7 +44,6 @@ package struct ActivityLedger: Sendable {
             seenAt: uptime,
             phase: phase
         )
-        return phase.runs ? .isNew : .isOver
     }
 
     /// Whether to report a token: it was not reported yet, and its activity is not over (C2, C5).
@@ -73,16 +62,7 @@ package struct ActivityLedger: Sendable {
     package mutating func endsHere(_ id: String) { ownEnds.insert(id) }
 
     /// The log-out has reported an activity's end already.
-    package mutating func close(_ id: String, at uptime: Duration) {
-        let (generation, line) = (lastGeneration, lines[id])
-        lines[id] = Line(
-            generation: line?.generation ?? generation,
-            liveactivityID: line?.liveactivityID,
-            needsToken: false,
-            seenAt: line?.seenAt ?? uptime,
-            phase: .dismissed
-        )
-    }
+    mutating func close(_ id: String) { lines[id] = Line(phase: .dismissed) }
 
     /// ActivityKit's longest time from an activity's start to its end.
     package static let longestLife = Duration.seconds(8 * 3600)

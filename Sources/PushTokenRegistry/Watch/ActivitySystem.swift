@@ -13,8 +13,11 @@ package protocol ActivitySystem: Sendable {
     /// False before the first unlock of the phone, when ActivityKit lists nothing.
     func isProtectedDataAvailable() async -> Bool
     func transitions() -> AsyncStream<AppTransition>
-    func isInBackground() async -> Bool
-    func beginBackgroundTask() async -> BackgroundTask
+    /// Begins a background task, if the app is in the background. iOS kills an app that exceeds its time of about 30 s, so the task
+    /// also ends at its expiration.
+    ///
+    /// - Returns: a function that ends the task.
+    func beginBackgroundTask() async -> (@Sendable () -> Void)?
     /// The push token of the app's widgets (iOS 26).
     func widgetToken() async -> Data?
 }
@@ -26,23 +29,8 @@ package enum AppTransition: Sendable {
     case active
     case inactive
     case unlock
-    /// The app may be suspended within seconds, unless the background task runs.
-    case background(BackgroundTask)
-}
-
-/// Time in the background, about 30 s. iOS kills an app that exceeds it, so the task also ends at its expiration.
-package final class BackgroundTask: Sendable {
-    private let ending: LockedValue<(@Sendable () -> Void)?>
-
-    package init(_ end: @escaping @Sendable () -> Void) { ending = LockedValue(end) }
-
-    package func end() {
-        let end = ending.withLock { ending in
-            defer { ending = nil }
-            return ending
-        }
-        end?()
-    }
+    /// The app may be suspended within seconds, unless a background task runs.
+    case background(end: @Sendable () -> Void)
 }
 
 /// An activity of ActivityKit, or of a simulated phone.
@@ -90,27 +78,15 @@ public enum FollowedPushType: String, Sendable, Hashable, Codable {
 }
 
 /// One type of attributes: its activities and its start token.
-package struct ActivityTypeAdapter: Sendable {
+package protocol ActivityTypeAdapter: Sendable {
     /// The name, as in `attributes-type` of a start push.
-    package let name: String
+    var name: String { get }
     /// Of two shown activities with one `liveactivityId` the older one is ended (C8).
-    package var endsDuplicates = true
-    package var pushType = FollowedPushType.token
+    var endsDuplicates: Bool { get }
+    var pushType: FollowedPushType { get }
     /// All that ActivityKit lists now, ended activities too.
-    package let activities: @Sendable () -> [any SystemActivity]
-    package let newActivities: @Sendable () -> AsyncStream<any SystemActivity>
-    package let startToken: @Sendable () -> Data?
-    package let startTokens: @Sendable () -> AsyncStream<Data>
-
-    package init(
-        name: String,
-        activities: @escaping @Sendable () -> [any SystemActivity],
-        newActivities: @escaping @Sendable () -> AsyncStream<any SystemActivity>,
-        startToken: @escaping @Sendable () -> Data?,
-        startTokens: @escaping @Sendable () -> AsyncStream<Data>
-    ) {
-        self.name = name
-        (self.activities, self.newActivities) = (activities, newActivities)
-        (self.startToken, self.startTokens) = (startToken, startTokens)
-    }
+    func activities() -> [any SystemActivity]
+    func newActivities() -> AsyncStream<any SystemActivity>
+    func startToken() -> Data?
+    func startTokens() -> AsyncStream<Data>
 }

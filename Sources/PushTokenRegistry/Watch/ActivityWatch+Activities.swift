@@ -1,50 +1,47 @@
 import Foundation
 
-/// An activity with its streams, subscribed to when it was observed, so that no element is missed.
-struct ObservedActivity: Sendable {
-    let type: ActivityTypeAdapter
+/// An activity that is followed until it is over.
+struct FollowedActivity: Sendable {
+    let type: any ActivityTypeAdapter
     let activity: any SystemActivity
+    /// Subscribed to when the activity was observed, so that no element is missed.
     let tokens: AsyncStream<Data>
     let phases: AsyncStream<ActivityPhase>
+    var tasks: [Task<Void, Never>] = []
 
-    init(_ activity: any SystemActivity, of type: ActivityTypeAdapter) {
+    init(_ activity: any SystemActivity, of type: any ActivityTypeAdapter) {
         (self.type, self.activity) = (type, activity)
         (tokens, phases) = (activity.tokens(), activity.phases())
     }
 }
 
-/// An activity that is followed until it is over.
-struct FollowedActivity: Sendable {
-    let type: ActivityTypeAdapter
-    let activity: any SystemActivity
-    let tasks: [Task<Void, Never>]
-}
-
 extension ActivityWatch {
     /// ActivityKit listed activities, or delivered one in the stream.
-    func see(_ activities: [ObservedActivity]) {
+    func see(_ activities: [FollowedActivity]) {
         let isLaunch = settled.map { clock.now().uptime < $0 } ?? true
         let generation = ledger.beginGeneration(isLaunch: isLaunch)
         for activity in activities { see(activity, generation) }
         endDuplicates()
-        if ledger.isWaitingForToken { stayAwakeInBackground() }
+        if ledger.isWaitingForToken { Task { [weak self] in await self?.stayAwakeInBackground() } }
     }
 
-    private func see(_ observed: ObservedActivity, _ generation: Int) {
+    private func see(_ observed: FollowedActivity, _ generation: Int) {
         let (activity, type) = (observed.activity, observed.type)
-        let sight = ledger.see(
-            activity.id,
-            liveactivityID: type.endsDuplicates ? activity.aliases["liveactivityId"] : nil,
-            needsToken: type.pushType == .token,
-            phase: activity.phase,
-            generation: generation,
-            at: clock.now().uptime
-        )
-        switch sight {
-        case .isNew: follow(observed)
-        // It ended while the app did not run, so the reason is unknown.
-        case .isOver: report(.end, of: activity.id)
-        case .isKnown: break
+        if !ledger.knows(activity.id) {
+            ledger.see(
+                activity.id,
+                liveactivityID: type.endsDuplicates ? activity.aliases["liveactivityId"] : nil,
+                needsToken: type.pushType == .token,
+                phase: activity.phase,
+                generation: generation,
+                at: clock.now().uptime
+            )
+            if ledger.runs(activity.id) {
+                follow(observed)
+            } else {
+                // It ended while the app did not run, so the reason is unknown.
+                report(.end, of: activity.id)
+            }
         }
         read(activity)
     }
@@ -55,25 +52,26 @@ extension ActivityWatch {
         if let token = activity.token { found(token, ofActivity: activity.id) }
     }
 
-    private func follow(_ observed: ObservedActivity) {
+    private func follow(_ observed: FollowedActivity) {
         let id = observed.activity.id
-        let tasks = [
+        var followed = observed
+        followed.tasks = [
             listen(to: observed.tokens) { await $0.found($1, ofActivity: id) },
             listen(to: observed.phases) { await $0.changed(to: $1, id) },
         ]
-        followed[id] = FollowedActivity(type: observed.type, activity: observed.activity, tasks: tasks)
+        self.followed[id] = followed
     }
 
     private func found(_ token: Data, ofActivity id: String) {
         guard let followed = followed[id], ledger.takes(token, of: id) else { return }
-        sink.report(.registration(registration(of: followed.activity, followed.type, token)), clock.now())
+        sink?.report(.registration(registration(of: followed.activity, followed.type, token)), at: clock.now())
         endDuplicates()
         checkWake()
     }
 
     private func registration(
         of activity: any SystemActivity,
-        _ type: ActivityTypeAdapter,
+        _ type: any ActivityTypeAdapter,
         _ token: Data?
     ) -> ActivityRegistration {
         var registration = ActivityRegistration(activityID: activity.id, token: token.map { PushToken($0) })
@@ -104,8 +102,7 @@ extension ActivityWatch {
     }
 
     private func report(_ end: ActivityEnd, of id: String) {
-        sink.registrations(.ended, id)
-        sink.report(.end(activityID: id, isDismissal: end == .dismissal), clock.now())
+        sink?.report(.end(activityID: id, isDismissal: end == .dismissal), at: clock.now())
     }
 
     /// The app is about to end an activity, so its dismissal is not the user's.
@@ -114,17 +111,14 @@ extension ActivityWatch {
     /// Ends activities on the screen after a log-out, which has reported their ends.
     nonisolated func end(_ activities: [any SystemActivity]) {
         Task {
-            await close(activities.map(\.id))
+            for activity in activities { await close(activity.id) }
             for activity in activities { await activity.end() }
         }
     }
 
-    private func close(_ ids: [String]) {
-        for id in ids {
-            ledger.close(id, at: clock.now().uptime)
-            sink.registrations(.ended, id)
-            unfollow(id)
-        }
+    private func close(_ id: String) {
+        ledger.close(id)
+        unfollow(id)
     }
 
     private func endDuplicates() {
@@ -146,8 +140,8 @@ extension ActivityWatch {
         let unlisted = followed.values.filter { !ids.contains($0.activity.id) }
         let all = listed + unlisted.map { (activity: $0.activity, type: $0.type) }
         let running = all.filter(\.activity.phase.runs).sorted { $0.activity.id < $1.activity.id }
-        sink.report(.fullState(running.map { registration(of: $0.activity, $0.type, nil) }), time)
-        see(listed.filter { !ledger.knows($0.activity.id) }.map { ObservedActivity($0.activity, of: $0.type) })
+        sink?.report(.fullState(running.map { registration(of: $0.activity, $0.type, nil) }), at: time)
+        see(listed.filter { !ledger.knows($0.activity.id) }.map { FollowedActivity($0.activity, of: $0.type) })
         for followed in followed.values { read(followed.activity) }
     }
 }

@@ -1,10 +1,9 @@
-/// The background tasks that keep the app awake.
+/// The background task that keeps the app awake.
 struct Wake: Sendable {
-    var tasks: [BackgroundTask] = []
-    var isBeginning = false
+    let end: @Sendable () -> Void
     /// By the monotonic clock.
-    var deadline = Duration.zero
-    var timer: Task<Void, Never>?
+    let deadline: Duration
+    let timer: Task<Void, Never>
 }
 
 extension ActivityWatch {
@@ -15,15 +14,15 @@ extension ActivityWatch {
     func changed(to transition: AppTransition) async {
         switch transition {
         case .foreground, .unlock:
-            sink.retryNow()
+            sink?.retryNow()
             readStartTokens()
             await reportFullState()
             await readWidgetToken()
         case .active: activeSince = clock.now().uptime
         case .inactive: activeSince = nil
-        case .background(let task):
+        case .background(let end):
             activeSince = nil
-            hold(task)
+            hold(end)
         }
     }
 
@@ -38,36 +37,29 @@ extension ActivityWatch {
     package nonisolated func reportsSettled() { Task { [weak self] in await self?.checkWake() } }
 
     /// iOS woke the app and suspends it within seconds: an activity's first token may still come, and reports wait for responses.
-    func stayAwakeInBackground() {
-        guard wake.tasks.isEmpty, !wake.isBeginning else { return }
-        wake.isBeginning = true
-        Task { [weak self, system] in
-            let task = await system.isInBackground() ? await system.beginBackgroundTask() : nil
-            await self?.begins(task)
-        }
+    func stayAwakeInBackground() async {
+        if wake == nil, let end = await system.beginBackgroundTask() { hold(end) }
     }
 
-    private func begins(_ task: BackgroundTask?) {
-        wake.isBeginning = false
-        if let task { hold(task) }
-    }
-
-    /// Holds a background task until all followed activities have their tokens and the outbox is idle, for at most 25 s.
-    private func hold(_ task: BackgroundTask) {
-        wake.tasks.append(task)
-        wake.deadline = clock.now().uptime + Self.longestWake
-        wake.timer?.cancel()
-        wake.timer = Task { [weak self, clock, deadline = wake.deadline] in
+    /// Holds a background task, in place of an earlier one, until all followed activities have their tokens and the outbox is idle,
+    /// for at most 25 s.
+    private func hold(_ end: @escaping @Sendable () -> Void) {
+        wake?.timer.cancel()
+        wake?.end()
+        let deadline = clock.now().uptime + Self.longestWake
+        let timer = Task { [weak self, clock] in
             await clock.sleep(until: deadline)
-            if !Task.isCancelled { await self?.endWake() }
+            // A task of its own, because the end cancels this one, and the credential source would notice.
+            if !Task.isCancelled { Task { await self?.endWake() } }
         }
+        wake = Wake(end: end, deadline: deadline, timer: timer)
         checkWake()
     }
 
     func checkWake() {
-        guard !wake.tasks.isEmpty, !ledger.isWaitingForToken else { return }
-        Task { [weak self, sink, deadline = wake.deadline] in
-            if await sink.isIdle(deadline) { await self?.endIdleWake() }
+        guard let wake, !ledger.isWaitingForToken else { return }
+        Task { [weak self, sink] in
+            if await sink?.isIdle(until: wake.deadline) ?? true { await self?.endIdleWake() }
         }
     }
 
@@ -76,11 +68,10 @@ extension ActivityWatch {
 
     /// Gives the rest to the system, and lets it suspend the app (C19).
     private func endWake() async {
-        guard !wake.tasks.isEmpty else { return }
-        let tasks = wake.tasks
-        wake.timer?.cancel()
-        wake = Wake()
-        await sink.submitBackgroundUploads()
-        for task in tasks { task.end() }
+        guard let ending = wake else { return }
+        ending.timer.cancel()
+        wake = nil
+        await sink?.submitBackgroundUploads()
+        ending.end()
     }
 }

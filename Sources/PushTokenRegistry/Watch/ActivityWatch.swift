@@ -1,38 +1,15 @@
 import Foundation
 
-/// Receives the watch's observations: the client, which may be gone.
-package struct ReportSink: Sendable {
-    package let report: @Sendable (Report, DeviceTime) -> Void
-    package let retryNow: @Sendable () -> Void
+/// Receives the watch's observations.
+package protocol ReportSink: AnyObject, Sendable {
+    func report(_ report: Report, at time: DeviceTime?)
+    func retryNow()
     /// Whether nothing is under way, nor due by a time of the monotonic clock.
-    package let isIdle: @Sendable (Duration) async -> Bool
-    package let submitBackgroundUploads: @Sendable () async -> Void
-    package let registrations: @Sendable (LiveActivityRegistry.Registration, String) -> Void
-
-    package init(
-        report: @escaping @Sendable (Report, DeviceTime) -> Void,
-        retryNow: @escaping @Sendable () -> Void,
-        isIdle: @escaping @Sendable (Duration) async -> Bool,
-        submitBackgroundUploads: @escaping @Sendable () async -> Void,
-        registrations: @escaping @Sendable (LiveActivityRegistry.Registration, String) -> Void = { _, _ in }
-    ) {
-        (self.report, self.retryNow, self.isIdle) = (report, retryNow, isIdle)
-        (self.submitBackgroundUploads, self.registrations) = (submitBackgroundUploads, registrations)
-    }
-
-    init(_ registry: LiveActivityRegistry) {
-        self.init(
-            report: { [weak registry] in registry?.report($0, at: $1) },
-            retryNow: { [weak registry] in registry?.retryNow() },
-            isIdle: { [weak registry] time in
-                await registry?.drain()
-                return await registry?.isIdle(until: time) ?? true
-            },
-            submitBackgroundUploads: { [weak registry] in await registry?.submitBackgroundUploads() },
-            registrations: { [weak registry] in registry?.registrations.set($0, of: $1) }
-        )
-    }
+    func isIdle(until uptime: Duration) async -> Bool
+    func submitBackgroundUploads() async
 }
+
+extension LiveActivityRegistry: ReportSink {}
 
 /// Watches a phone: subscribes to all streams of the followed types and reports the results.
 ///
@@ -40,7 +17,8 @@ package struct ReportSink: Sendable {
 package actor ActivityWatch {
     let system: any ActivitySystem
     let clock: any ClientClock
-    let sink: ReportSink
+    /// The client, which owns the watch.
+    private(set) weak var sink: (any ReportSink)?
     private let subscriptions = LockedValue(Subscriptions())
 
     var ledger = ActivityLedger()
@@ -50,19 +28,23 @@ package actor ActivityWatch {
     var followed: [String: FollowedActivity] = [:]
     /// Since when the app is active, by the monotonic clock.
     var activeSince: Duration?
-    var wake = Wake()
+    var wake: Wake?
 
-    package init(system: any ActivitySystem, clock: any ClientClock, sink: ReportSink) {
+    package init(system: any ActivitySystem, clock: any ClientClock, sink: any ReportSink) {
         (self.system, self.clock, self.sink) = (system, clock, sink)
     }
 
+    deinit { subscriptions.withLock { $0.transitions?.cancel() } }
+
     private struct Subscriptions: Sendable {
-        var types: [ActivityTypeAdapter] = []
+        /// Ends with the watch, because a notification begins a background task.
+        var transitions: Task<Void, Never>?
+        var types: [any ActivityTypeAdapter] = []
         /// By the monotonic clock; nil before the start.
         var latest: Duration?
     }
 
-    package nonisolated var types: [ActivityTypeAdapter] { subscriptions.withLock { $0.types } }
+    package nonisolated var types: [any ActivityTypeAdapter] { subscriptions.withLock { $0.types } }
 
     /// ActivityKit lists nothing for a moment after a launch.
     private static let settling = Duration.seconds(1)
@@ -71,7 +53,7 @@ package actor ActivityWatch {
     nonisolated var settled: Duration? { subscriptions.withLock { $0.latest }.map { $0 + Self.settling } }
 
     /// Follows one more type. A type that is followed already stays as it is.
-    package nonisolated func follow(_ type: ActivityTypeAdapter) {
+    package nonisolated func follow(_ type: any ActivityTypeAdapter) {
         let uptime = clock.now().uptime
         let (isNew, isStarted) = subscriptions.withLock { subscriptions in
             guard !subscriptions.types.contains(where: { $0.name == type.name }) else { return (false, false) }
@@ -86,14 +68,15 @@ package actor ActivityWatch {
     /// Begins to watch. It subscribes before it returns, and waits for nothing (C1).
     package nonisolated func start() {
         let uptime = clock.now().uptime
-        let types = subscriptions.withLock { subscriptions -> [ActivityTypeAdapter]? in
+        let types = subscriptions.withLock { subscriptions -> [any ActivityTypeAdapter]? in
             guard subscriptions.latest == nil else { return nil }
             subscriptions.latest = uptime
             return subscriptions.types
         }
         guard let types else { return }
-        listen(to: system.enablements()) { await $0.switched(on: $1) }
-        listen(to: system.transitions()) { await $0.changed(to: $1) }
+        listen(to: system.enablements()) { watch, _ in await watch.readStartTokens() }
+        let transitions = listen(to: system.transitions()) { await $0.changed(to: $1) }
+        subscriptions.withLock { $0.transitions = transitions }
         subscribe(to: types)
         confirmStartTokens()
     }
@@ -108,12 +91,12 @@ package actor ActivityWatch {
 
 extension ActivityWatch {
     /// Streams before lists: an activity that begins in between is in both, and none is in neither.
-    private nonisolated func subscribe(to types: [ActivityTypeAdapter]) {
+    private nonisolated func subscribe(to types: [any ActivityTypeAdapter]) {
         for type in types {
-            listen(to: type.newActivities()) { await $0.see([ObservedActivity($1, of: type)]) }
+            listen(to: type.newActivities()) { await $0.see([FollowedActivity($1, of: type)]) }
             listen(to: type.startTokens()) { await $0.found($1, of: type) }
         }
-        let activities = types.flatMap { type in type.activities().map { ObservedActivity($0, of: type) } }
+        let activities = types.flatMap { type in type.activities().map { FollowedActivity($0, of: type) } }
         Task { [weak self] in
             await self?.see(activities)
             await self?.readStartTokens()
@@ -162,25 +145,17 @@ extension ActivityWatch {
 extension ActivityWatch {
     /// Reads the switch and all start tokens: the stream does not deliver a token that went stale (C3).
     func readStartTokens() {
-        turned(on: system.areActivitiesEnabled)
+        // Removes the start tokens of a user who has switched Live Activities off (C4).
+        if startTokens.isSwitched(on: system.areActivitiesEnabled) {
+            for type in types { sink?.report(.startToken(attributesType: type.name, nil), at: clock.now()) }
+        }
         for type in types { if let token = type.startToken() { found(token, of: type) } }
     }
 
-    private func found(_ token: Data, of type: ActivityTypeAdapter) {
+    private func found(_ token: Data, of type: any ActivityTypeAdapter) {
         let now = clock.now()
         guard startTokens.takes(token, of: type.name, at: now.uptime) else { return }
-        sink.report(.startToken(attributesType: type.name, PushToken(token)), now)
-    }
-
-    private func switched(on: Bool) {
-        turned(on: on)
-        if on { readStartTokens() }
-    }
-
-    /// Removes the start tokens of a user who has switched Live Activities off (C4).
-    private func turned(on: Bool) {
-        guard startTokens.isSwitched(on: on) else { return }
-        for type in types { sink.report(.startToken(attributesType: type.name, nil), clock.now()) }
+        sink?.report(.startToken(attributesType: type.name, PushToken(token)), at: now)
     }
 
     /// Reports the widgets' token if it changed. Without one the client removes the token that an earlier launch reported.
@@ -188,6 +163,6 @@ extension ActivityWatch {
         let token = await system.widgetToken()
         guard widgetToken != .some(token) else { return }
         widgetToken = .some(token)
-        sink.report(.installationToken(.widget, token.map { PushToken($0) }), clock.now())
+        sink?.report(.installationToken(.widget, token.map { PushToken($0) }), at: clock.now())
     }
 }

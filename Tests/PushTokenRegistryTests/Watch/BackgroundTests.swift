@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct BackgroundTests {
     private func released(_ watched: WatchedPhone) async {
         while watched.phone.backgroundTasks > 0 { await pause() }
-        #expect(watched.uploads.withLock { $0 } >= 1)
+        #expect(watched.sink.uploads.withLock { $0 } >= 1)
     }
 
     /// Leaves the task enough time to end.
@@ -36,10 +36,10 @@ import Testing
 
     @Test func `The background task lasts until the outbox is idle`() async {
         let watched = await WatchedPhone.settled()
-        watched.isIdle.withLock { $0 = false }
+        watched.sink.isIdle.withLock { $0 = false }
         watched.phone.enterBackground()
         await expectHeld(watched)
-        watched.isIdle.withLock { $0 = true }
+        watched.sink.isIdle.withLock { $0 = true }
         watched.watch.reportsSettled()
         await released(watched)
     }
@@ -72,10 +72,8 @@ import Testing
 
     @Test func `Activities without a token by design do not extend the background task`() async {
         let watched = await WatchedPhone.settled()
-        let match = FakeType("Match")
-        var type = match.followed
-        type.pushType = .channel
-        watched.watch.follow(type)
+        let match = FakeType("Match", pushType: .channel)
+        watched.watch.follow(match)
         match.begin(FakeActivity("m-1"))
         watched.phone.enterBackground()
         await released(watched)

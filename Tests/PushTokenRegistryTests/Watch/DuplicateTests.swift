@@ -27,11 +27,9 @@ import Testing
     }
 
     @Test func `C8: the app can turn off the end of duplicates`() async {
-        let type = FakeType()
+        let type = FakeType(endsDuplicates: false)
         let watched = WatchedPhone(type: FakeType("Other"))
-        var followed = type.followed
-        followed.endsDuplicates = false
-        watched.watch.follow(followed)
+        watched.watch.follow(type)
         watched.watch.start()
         watched.clock.advance(by: 10)
         while !(await watched.next().report.isFullState) {}

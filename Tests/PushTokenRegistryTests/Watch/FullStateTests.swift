@@ -56,11 +56,9 @@ import Testing
 
     @Test func `The list marks activities that have no token by design`() async {
         let watched = await WatchedPhone.settled()
-        let match = FakeType("Match")
+        let match = FakeType("Match", pushType: .channel)
         match.addToList(FakeActivity("m-1"))
-        var type = match.followed
-        type.pushType = .channel
-        watched.watch.follow(type)
+        watched.watch.follow(match)
         watched.clock.advance(by: 1)
         guard case .fullState(let activities) = await watched.next().report else {
             Issue.record("no full state")
@@ -85,7 +83,7 @@ import Testing
         let match = FakeType("Match")
         match.addToList(FakeActivity("m-1"))
         watched.type.addToList(FakeActivity("a-1"))
-        watched.watch.follow(match.followed)
+        watched.watch.follow(match)
         watched.clock.advance(by: 1)
         #expect(await watched.next().report.listed == ["a-1", "m-1"])
     }

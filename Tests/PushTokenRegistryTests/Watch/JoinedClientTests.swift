@@ -116,7 +116,7 @@ import Testing
         }
 
         func start() {
-            registry.follow(type.followed, on: phone)
+            registry.follow(type, on: phone)
             registry.activate()
         }
 

@@ -30,7 +30,7 @@ import Testing
     @Test func `C1: following a type after the start subscribes at once`() async {
         let watched = WatchedPhone.launched()
         let match = FakeType("Match")
-        watched.watch.follow(match.followed)
+        watched.watch.follow(match)
         #expect(match.newStreams.listeners == 1)
         match.begin(FakeActivity("m-1", token: "aa"))
         #expect(await watched.next().report.registered == "m-1 aa")

@@ -7,41 +7,12 @@ final class WatchedPhone: Sendable {
     let type: FakeType
     let clock: TestClock
     let watch: ActivityWatch
-    let uploads = LockedValue(0)
-    let isIdle = LockedValue(true)
-    private let reports = AsyncStream.makeStream(of: TimedReport.self)
-    private let iterator: ReportIterator
-
-    /// A report with the time of its observation, in seconds since the test began.
-    struct TimedReport: Sendable, Equatable {
-        let report: Report
-        let seconds: Double
-    }
+    let sink = TestSink()
 
     init(phone: FakePhone = FakePhone(), type: FakeType = FakeType(), clock: TestClock = TestClock()) {
         (self.phone, self.type, self.clock) = (phone, type, clock)
-        let continuation = reports.continuation
-        let hasWidgetToken = LockedValue(false)
-        let sink = ReportSink(
-            report: { report, time in
-                if case .installationToken(.widget, let token) = report {
-                    // A phone without widgets reports that at each launch, and the client drops it.
-                    let isNews = hasWidgetToken.withLock { hasToken in
-                        defer { hasToken = token != nil }
-                        return hasToken || token != nil
-                    }
-                    guard isNews else { return }
-                }
-                let seconds = Double((time.wall - .at(0)).milliseconds) / 1000
-                continuation.yield(TimedReport(report: report, seconds: seconds))
-            },
-            retryNow: {},
-            isIdle: { [isIdle] _ in isIdle.withLock { $0 } },
-            submitBackgroundUploads: { [uploads] in uploads.withLock { $0 += 1 } }
-        )
         watch = ActivityWatch(system: phone, clock: clock, sink: sink)
-        watch.follow(type.followed)
-        iterator = ReportIterator(reports.stream)
+        watch.follow(type)
     }
 
     static func launched(_ type: FakeType = FakeType(), phone: FakePhone = FakePhone()) -> WatchedPhone {
@@ -75,16 +46,41 @@ final class WatchedPhone: Sendable {
         while !(await next().report.isFullState) {}
     }
 
-    func next() async -> TimedReport { await iterator.next() }
+    func next() async -> TimedReport { await sink.next() }
 }
 
-private actor ReportIterator {
-    private let stream: AsyncStream<WatchedPhone.TimedReport>
+/// A report with the time of its observation, in seconds since the test began.
+struct TimedReport: Sendable, Equatable {
+    let report: Report
+    let seconds: Double
+}
 
-    init(_ stream: AsyncStream<WatchedPhone.TimedReport>) { self.stream = stream }
+/// The client of a watch.
+actor TestSink: ReportSink {
+    nonisolated let uploads = LockedValue(0)
+    nonisolated let isIdle = LockedValue(true)
+    private nonisolated let hasWidgetToken = LockedValue(false)
+    private let reports = AsyncStream.makeStream(of: TimedReport.self)
 
-    func next() async -> WatchedPhone.TimedReport {
-        for await report in stream { return report }
+    nonisolated func report(_ report: Report, at time: DeviceTime?) {
+        if case .installationToken(.widget, let token) = report {
+            // A phone without widgets reports that at each launch, and the client drops it.
+            let isNews = hasWidgetToken.withLock { hasToken in
+                defer { hasToken = token != nil }
+                return hasToken || token != nil
+            }
+            guard isNews else { return }
+        }
+        let seconds = time.map { Double(($0.wall - .at(0)).milliseconds) / 1000 } ?? 0
+        reports.continuation.yield(TimedReport(report: report, seconds: seconds))
+    }
+
+    nonisolated func retryNow() {}
+    func isIdle(until uptime: Duration) async -> Bool { isIdle.withLock { $0 } }
+    func submitBackgroundUploads() async { uploads.withLock { $0 += 1 } }
+
+    func next() async -> TimedReport {
+        for await report in reports.stream { return report }
         fatalError("waited in vain")
     }
 }
