@@ -108,6 +108,22 @@ import Testing
         }
     }
 
+    @Test func `The activity that a renewal replaces ends without a dismissal, and the plan updates the new one`()
+        async throws
+    {
+        try await Story.tell(headStart: .seconds(7 * 3600 + 2400), lifetime: "PT8H") { story in
+            for type in 0..<2 { await story.play(.startToken(type: type, isSilent: false)) }
+            let older = await story.beginActivity(order: "order-8")
+            try await story.plans("renew", for: older)
+            await story.play(.time(seconds: 3 * 3600))
+            let newer = await story.beginActivity(order: "order-8")
+            await story.play(.time(seconds: 3))
+            #expect(older.phase == .dismissed)
+            #expect(story.life.network.reasons(ofEnd: older.id) == ["ended"])
+            try await story.plans("update", for: newer)
+        }
+    }
+
     @Test func `A scheduled activity is observed again if its report waited longer than a lifetime`() async throws {
         try await Story.tell(headStart: .seconds(12 * 3600), lifetime: "PT8H") { story in
             await story.play(.network(.offline))

@@ -13,7 +13,7 @@ final class Diary: Sendable {
     func add(_ request: RecordedRequest, _ result: TransportResult, from begin: Duration, to end: Duration) {
         let outcome =
             switch result {
-            case .response(let answer, _): "\(answer.statusCode)"
+            case .response: "\(result.answer?.status ?? 0)"
             case .noResponse: "no response"
             case .notSent: "not sent"
             }

@@ -88,9 +88,9 @@ struct ProcessTransport: Sendable {
         let result = await network.send(request)
         network.diary.add(request, result, from: begin, to: clock.now().uptime)
         guard !end.isOver else { return .noResponse }
-        if case .response(let answer, let body) = result {
+        if let answer = result.answer {
             meter.isAnswered()
-            conversation.hears(TransportResponse(answer, body), of: request, at: clock.now().uptime)
+            conversation.hears(answer, of: request, at: clock.now().uptime)
         }
         return result
     }

@@ -35,6 +35,16 @@ struct SenderView: Sendable {
         Self.handed(try await call("GET", "\(base)/aliases/userId/\(user)/\(list)", nil)["tokens"])
     }
 
+    /// The actions for an order's activities, which are renewed an hour before their end.
+    func plan(_ alias: String, attributesType: String) async throws -> [String] {
+        let body: [String: Any] = [
+            "alias": ["kind": "liveactivityId", "value": alias], "attributesType": attributesType,
+            "renewBefore": "PT1H",
+        ]
+        let installations = try await call("POST", "\(base)/plan", body)["installations"] as? [[String: Any]]
+        return installations?.compactMap { $0["action"] as? String } ?? []
+    }
+
     func token(ofActivity id: String) async throws -> String? {
         try await call("GET", "\(base)/activities/\(id)", nil)["token"] as? String
     }
@@ -65,13 +75,11 @@ struct SenderView: Sendable {
         let bytes = try body.map { try JSONSerialization.data(withJSONObject: $0) }
         let request = RecordedRequest(method: method, url: url, fields: fields, body: bytes)
         for _ in 0..<5 {
-            guard case .response(let answer, let body) = await transport.send(request.urlRequest),
-                answer.statusCode < 429
-            else { continue }
-            guard [200, 201, 404].contains(answer.statusCode) else {
-                throw UnexpectedAnswer("\(method) was answered with \(answer.statusCode)")
+            guard let answer = await transport.send(request.urlRequest).answer, answer.status < 429 else { continue }
+            guard [200, 201, 404].contains(answer.status) else {
+                throw UnexpectedAnswer("\(method) was answered with \(answer.status)")
             }
-            return try JSONSerialization.jsonObject(with: body) as? [String: Any] ?? [:]
+            return try JSONSerialization.jsonObject(with: answer.body) as? [String: Any] ?? [:]
         }
         throw UnexpectedAnswer("\(method) was not answered")
     }

@@ -186,8 +186,7 @@ extension SimulatedNetwork {
     private func deliver(_ request: RecordedRequest) async -> TransportResult {
         state.withLock { $0.delivered.append(request) }
         let result = await service.transport.send(WorldTime(now: clock.rightTime).outward(request).urlRequest)
-        guard case .response(let response, let body) = result else { return result }
-        let answer = TransportResponse(response, body)
+        guard let answer = result.answer else { return result }
         if answer.status < 403 || [409, 410].contains(answer.status) { state.withLock { $0.sent.append(request) } }
         if answer.status >= 500 { violate("a \(request.method) was answered with \(answer.status)") }
         await look(at: request, answer)

@@ -69,6 +69,18 @@ struct Story: Sendable {
         #expect(state == expected, "\(life.network.diary.text)", sourceLocation: location)
     }
 
+    /// A sender's plan for the activity's order, an hour before its end, is one step.
+    func plans(
+        _ action: String,
+        for activity: FakeActivity,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let type = await phone.types.first { type in type.all.contains { $0.id == activity.id } }
+        let alias = activity.aliases["liveactivityId"] ?? ""
+        let actions = try await life.service.sender.plan(alias, attributesType: type?.name ?? "")
+        #expect(actions == [action], "\(life.network.diary.text)", sourceLocation: location)
+    }
+
     /// The registry has a time of the activity by the correct clock.
     func knows(
         _ activity: FakeActivity,

@@ -15,11 +15,6 @@ package struct TransportResponse: Sendable {
         (self.status, self.fields, self.body) = (status, fields, body)
     }
 
-    package init(_ response: HTTPURLResponse, _ body: Data) {
-        let fields = response.allHeaderFields.map { ("\($0.key)", "\($0.value)") }
-        self.init(status: response.statusCode, fields: Dictionary(fields) { $1 }, body: body)
-    }
-
     package subscript(name: String) -> String? { fields.first { $0.key.lowercased() == name.lowercased() }?.value }
 
     /// The response as the client receives it.
@@ -27,6 +22,14 @@ package struct TransportResponse: Sendable {
         let url = URL(fileURLWithPath: "/")
         let response = HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields)
         return response.map { .response($0, body) } ?? .noResponse
+    }
+}
+
+extension TransportResult {
+    package var answer: TransportResponse? {
+        guard case .response(let response, let body) = self else { return nil }
+        let fields = response.allHeaderFields.map { ("\($0.key)", "\($0.value)") }
+        return TransportResponse(status: response.statusCode, fields: Dictionary(fields) { $1 }, body: body)
     }
 }
 

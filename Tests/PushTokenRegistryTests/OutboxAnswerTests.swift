@@ -143,11 +143,10 @@ import Testing
 
     @Test func `C21: a sign-in precedes other reports, even after a long time offline`() {
         let played = PlayedOutbox()
-        played.isSent = false
         played.add(.installation(aliases: [:], metadata: nil), at: 1, by: .user("u-7"))
         played.add(.token("aa"), at: 2, by: .user("u-7"))
         for _ in 0..<5 {
-            played.answerAll(.none)
+            played.answerAll(.notSent)
             played.now += 600
         }
         #expect(played.sent().map(\.subject) == [.installation])

@@ -11,7 +11,6 @@ final class PlayedOutbox {
     var running: Set<String> = []
     var jitter = 1.0
     var isCorrected = false
-    var isSent = true
     private var lastID: UInt64 = 0
     /// Seconds since the test began.
     var now = 0.0
@@ -43,7 +42,6 @@ final class PlayedOutbox {
             uptime: uptime,
             time: .at(now),
             isCorrected: isCorrected,
-            isSent: isSent,
             jitter: jitter,
             runs: { running.contains($0.registration?.activityID ?? "") }
         )

@@ -1,14 +1,13 @@
 extension LiveActivityRegistry {
     /// Follows a type on a system. The first type creates the watch.
-    package nonisolated func follow(_ type: any ActivityTypeAdapter, on system: @autoclosure () -> any ActivitySystem) {
-        let new = ActivityWatch(system: system(), clock: configuration.clock, sink: self)
-        let (watch, isActive) = attachment.withLock { attachment in
-            let watch = attachment.watch ?? new
-            attachment.watch = watch
-            return (watch, attachment.isActive)
+    package nonisolated func follow(_ type: any ActivityTypeAdapter, on system: any ActivitySystem) {
+        let attachment = attachment.withLock { attachment in
+            attachment.watch =
+                attachment.watch ?? ActivityWatch(system: system, clock: configuration.clock, sink: self)
+            return attachment
         }
-        watch.follow(type)
-        if isActive { watch.start() }
+        attachment.watch?.follow(type)
+        if attachment.isActive { attachment.watch?.start() }
     }
 
     /// Announces that the app is about to end an activity through ActivityKit with `.immediate`, so that the dismissal is not reported

@@ -77,13 +77,11 @@ extension LiveActivityRegistry {
         let responseClass = ResponseClass(result)
         correctTimes(delivery.entry, result, responseClass, elapsed: now.uptime - sent.uptime, now)
         let entry = state.outbox.entries.first { $0.id == delivery.entry.id }
-        let isSent = if case .notSent = result { false } else { true }
         let circumstances = Outbox.Circumstances(
             authority: delivery.authority,
             uptime: now.uptime,
             time: state.clock.corrected(now),
             isCorrected: entry?.observedAt != delivery.entry.observedAt,
-            isSent: isSent,
             jitter: Double(configuration.random() >> 11) / Double(1 << 53),
             runs: { [watch] report in
                 guard case .registration(let registration) = report else { return false }

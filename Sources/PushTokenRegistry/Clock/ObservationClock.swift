@@ -9,8 +9,6 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     package private(set) var isConfirmed = false
     /// The greatest time of an observation.
     package private(set) var latest = Timestamp.distantPast
-    /// The greatest time that the registry may have accepted.
-    package private(set) var floor = Timestamp.distantPast
     /// The greatest time that the registry has responded to.
     private var answered = Timestamp.distantPast
     /// Later times that were sent, in order. Each may have been accepted, or is refused because the clock was ahead.
@@ -20,7 +18,7 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     /// The device's clocks when they were last read.
     private var last: DeviceTime?
 
-    private enum CodingKeys: CodingKey { case offset, isConfirmed, latest, floor, answered, sent, last }
+    private enum CodingKeys: CodingKey { case offset, isConfirmed, latest, answered, sent, last }
 
     /// Slow responses and the whole seconds of `Date` make no difference.
     static let tolerance = Duration.seconds(5)
@@ -30,6 +28,9 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     private static let mostSent = Outbox.limit
 
     package init() {}
+
+    /// The greatest time that the registry may have accepted.
+    var floor: Timestamp { max(answered, sent.last ?? .distantPast) }
 
     /// The time of an observation, later than all earlier ones.
     package mutating func observe(_ now: DeviceTime) -> Timestamp {
@@ -64,10 +65,8 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     package mutating func correct(by serverTime: Timestamp, at now: DeviceTime, elapsed: Duration) -> Duration? {
         isConfirmed = true
         let latestAccepted = serverTime + Self.mostAhead
-        if floor > latestAccepted {
-            sent = sent.filter { $0 <= latestAccepted }
-            floor = max(min(answered, latestAccepted), sent.last ?? .distantPast)
-        }
+        sent.removeAll { $0 > latestAccepted }
+        answered = min(answered, latestAccepted)
         let ours = corrected(now)
         let (earliest, last) = (ours + (.zero - elapsed - Self.tolerance), ours + Self.tolerance)
         guard serverTime < earliest || serverTime > last else {
@@ -81,9 +80,12 @@ package struct ObservationClock: Sendable, Hashable, Codable {
 
     /// A report with this time is sent: later observations must have later times, even if the clock is corrected.
     package mutating func sends(_ time: Timestamp) {
-        if time > answered, !sent.contains(time) { triedOnce.insert(time) } else { triedOnce.remove(time) }
-        floor = max(floor, time)
-        keep([time])
+        if time > answered, !sent.contains(time) {
+            triedOnce.insert(time)
+            sent = (sent + [time]).sorted().suffix(Self.mostSent)
+        } else {
+            triedOnce.remove(time)
+        }
     }
 
     /// A request with this time did not leave the phone.
@@ -92,18 +94,13 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     package mutating func didNotSend(_ time: Timestamp) -> Bool {
         guard triedOnce.remove(time) != nil else { return false }
         sent.removeAll { $0 == time }
-        if floor == time { floor = max(answered, sent.last ?? .distantPast) }
         return true
     }
 
     /// The registry accepted a report with this time, or refused it for a reason other than its time.
     package mutating func wasAnswered(_ time: Timestamp) {
         answered = max(answered, time)
-        keep([])
-    }
-
-    private mutating func keep(_ times: [Timestamp]) {
-        sent = Set(sent + times).filter { $0 > answered }.sorted().suffix(Self.mostSent)
+        sent.removeAll { $0 <= answered }
     }
 
     /// Reports that were not sent were moved to times up to this one.

@@ -9,8 +9,6 @@ extension Outbox {
         package var time: Timestamp
         /// The entry got another time since it was sent, because the clock was wrong (C21).
         package var isCorrected = false
-        /// The request may have left the phone.
-        package var isSent = true
         /// Random, from 0 to 1.
         package var jitter: Double
         /// Returns whether a report is the registration of an activity that runs here or is scheduled.
@@ -20,18 +18,18 @@ extension Outbox {
     /// Evaluates the response to an entry, or its absence.
     package mutating func settle(_ id: UInt64, _ response: ResponseClass, _ now: Circumstances) -> [Event] {
         underWay.remove(id)
-        var events = note(isAnswered: response != .none, now)
+        var events = note(isAnswered: response != .none && response != .notSent, now)
         // If it was replaced while it was under way, the replacement is still to be sent.
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return events }
         // Before the first contact a sign-in would otherwise lose its precedence over the entries that its response
         // corrects (C21).
-        if now.isSent { entries[index].tries.count += 1 }
+        if response != .notSent { entries[index].tries.count += 1 }
         entries[index].tries.isAsked = false
         switch response {
         case .accepted: events.append(accept(index))
         case .refused(let status, let problem): events += refuse(index, status, problem, now)
         case .retryLater(let pause): postpone(index, pause, now)
-        case .none: break
+        case .none, .notSent: break
         }
         return events
     }

@@ -14,10 +14,12 @@ package enum ResponseClass: Sendable, Hashable {
     case retryLater(after: Duration?)
     /// No response, or not the registry's.
     case none
+    /// No connection was made.
+    case notSent
 
     init(_ result: TransportResult) {
         guard case .response(let response, let body) = result else {
-            self = .none
+            self = if case .notSent = result { .notSent } else { .none }
             return
         }
         let isOurs = !(response.value(forHTTPHeaderField: "Request-Id") ?? "").isEmpty
@@ -60,7 +62,7 @@ extension ResponseClass {
         switch self {
         case .accepted: true
         case .refused(let status, _): status == 409 || status == 410
-        case .retryLater, .none: false
+        case .retryLater, .none, .notSent: false
         }
     }
 
@@ -77,7 +79,7 @@ extension HTTPURLResponse {
     func serverTime(_ responseClass: ResponseClass) -> Timestamp? {
         let date = value(forHTTPHeaderField: "Date").flatMap(Timestamp.init(httpDate:))
         return switch responseClass {
-        case .none, .retryLater: nil
+        case .none, .notSent, .retryLater: nil
         case .refused(_, let problem): problem.serverTime.flatMap(Timestamp.init(text:)) ?? date
         case .accepted: date
         }

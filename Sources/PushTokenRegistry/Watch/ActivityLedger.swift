@@ -30,19 +30,17 @@ package struct ActivityLedger: Sendable {
 
     /// ActivityKit listed an activity, or delivered it in the stream, for the first time.
     package mutating func see(
-        _ id: String,
-        liveactivityID: String?,
-        needsToken: Bool = true,
-        phase: ActivityPhase,
+        _ activity: any SystemActivity,
+        of type: any ActivityTypeAdapter,
         generation: Int,
-        at uptime: Duration = .zero
+        at uptime: Duration
     ) {
-        lines[id] = Line(
+        lines[activity.id] = Line(
             generation: generation,
-            liveactivityID: liveactivityID,
-            needsToken: needsToken,
+            liveactivityID: type.endsDuplicates ? activity.aliases["liveactivityId"] : nil,
+            needsToken: type.pushType == .token,
             seenAt: uptime,
-            phase: phase
+            phase: activity.phase
         )
     }
 
@@ -77,7 +75,7 @@ package struct ActivityLedger: Sendable {
         of id: String,
         isOnScreen: Bool = false,
         at uptime: Duration = .zero
-    ) -> ActivityEnd? {
+    ) -> Report? {
         guard let line = lines[id], line.phase.runs else { return nil }
         lines[id]?.phase = phase
         if line.phase == .pending, phase.isShown {
@@ -86,7 +84,7 @@ package struct ActivityLedger: Sendable {
         }
         guard !phase.runs else { return nil }
         let isOther = ownEnds.contains(id) || isOnScreen || uptime - line.seenAt >= Self.longestLife
-        return phase == .dismissed && !isOther ? .dismissal : .end
+        return .end(activityID: id, isDismissal: phase == .dismissed && !isOther)
     }
 
     /// Shown activities with the `liveactivityId` of a newer activity with a token (C8). Without a token the newer one
@@ -103,12 +101,4 @@ package struct ActivityLedger: Sendable {
         }
         return older.sorted()
     }
-}
-
-/// How an activity ended.
-package enum ActivityEnd: Sendable, Hashable {
-    /// By the app, by a push, or by its age.
-    case end
-    /// By the user's swipe.
-    case dismissal
 }

@@ -26,21 +26,14 @@ extension ActivityWatch {
     }
 
     private func see(_ observed: FollowedActivity, _ generation: Int) {
-        let (activity, type) = (observed.activity, observed.type)
+        let activity = observed.activity
         if !ledger.knows(activity.id) {
-            ledger.see(
-                activity.id,
-                liveactivityID: type.endsDuplicates ? activity.aliases["liveactivityId"] : nil,
-                needsToken: type.pushType == .token,
-                phase: activity.phase,
-                generation: generation,
-                at: clock.now().uptime
-            )
+            ledger.see(activity, of: observed.type, generation: generation, at: clock.now().uptime)
             if ledger.runs(activity.id) {
                 follow(observed)
             } else {
                 // It ended while the app did not run, so the reason is unknown.
-                report(.end, of: activity.id)
+                sink?.report(.end(activityID: activity.id, isDismissal: false), at: clock.now())
             }
         }
         read(activity)
@@ -90,7 +83,7 @@ extension ActivityWatch {
         let uptime = clock.now().uptime
         let isOnScreen = activeSince.map { uptime - $0 >= Self.timeOnScreen } ?? false
         if let end = ledger.end(by: phase, of: id, isOnScreen: isOnScreen, at: uptime) {
-            report(end, of: id)
+            sink?.report(end, at: clock.now())
             unfollow(id)
             checkWake()
         }
@@ -99,10 +92,6 @@ extension ActivityWatch {
 
     private func unfollow(_ id: String) {
         for task in followed.removeValue(forKey: id)?.tasks ?? [] { task.cancel() }
-    }
-
-    private func report(_ end: ActivityEnd, of id: String) {
-        sink?.report(.end(activityID: id, isDismissal: end == .dismissal), at: clock.now())
     }
 
     /// The app is about to end an activity, so its dismissal is not the user's.

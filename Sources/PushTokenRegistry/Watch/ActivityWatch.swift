@@ -55,14 +55,14 @@ package actor ActivityWatch {
     /// Follows one more type. A type that is followed already stays as it is.
     package nonisolated func follow(_ type: any ActivityTypeAdapter) {
         let uptime = clock.now().uptime
-        let (isNew, isStarted) = subscriptions.withLock { subscriptions in
-            guard !subscriptions.types.contains(where: { $0.name == type.name }) else { return (false, false) }
+        let isStarted = subscriptions.withLock { subscriptions in
+            guard !subscriptions.types.contains(where: { $0.name == type.name }) else { return false }
             subscriptions.types.append(type)
-            guard subscriptions.latest != nil else { return (true, false) }
+            guard subscriptions.latest != nil else { return false }
             subscriptions.latest = uptime
-            return (true, true)
+            return true
         }
-        if isNew, isStarted { subscribe(to: [type]) }
+        if isStarted { subscribe(to: [type]) }
     }
 
     /// Begins to watch. It subscribes before it returns, and waits for nothing (C1).

@@ -1,5 +1,6 @@
 import Foundation
 import PushTokenRegistry
+import PushTokenRegistryTestSupport
 import Testing
 
 /// C2, C5, C6, C8: decisions about activities.
@@ -8,7 +9,7 @@ import Testing
 
     private static func ledger(_ phase: ActivityPhase = .active) -> PlayedLedger {
         let ledger = PlayedLedger()
-        ledger.see("a-1", liveactivityID: "order-1", phase: phase, generation: 1)
+        ledger.see("a-1", phase)
         return ledger
     }
 
@@ -23,7 +24,7 @@ import Testing
 
     @Test func `C5: an activity that is over reports no token and no second end`() {
         let ledger = PlayedLedger()
-        ledger.see("a-1", liveactivityID: nil, phase: .ended, generation: 1)
+        ledger.see("a-1", .ended)
         #expect(!ledger.takes(Self.token, of: "a-1"))
         #expect(ledger.end(by: .dismissed, of: "a-1") == nil)
         #expect(ledger.end(by: .active, of: "a-1") == nil)
@@ -33,22 +34,22 @@ import Testing
     @Test func `C6: the first final state decides, and nothing follows it`() {
         let ledger = Self.ledger()
         #expect(ledger.end(by: .stale, of: "a-1") == nil)
-        #expect(ledger.end(by: .ended, of: "a-1") == .end)
+        #expect(ledger.end(by: .ended, of: "a-1") == .end(activityID: "a-1", isDismissal: false))
         #expect(ledger.end(by: .dismissed, of: "a-1") == nil)
         #expect(!ledger.takes(Self.token, of: "a-1"))
     }
 
     @Test func `C6: a dismissal counts as the user's unless the app announced the end`() {
         let (ledger, other) = (Self.ledger(), Self.ledger())
-        #expect(ledger.end(by: .dismissed, of: "a-1") == .dismissal)
+        #expect(ledger.end(by: .dismissed, of: "a-1") == .end(activityID: "a-1", isDismissal: true))
         other.endsHere("a-1")
-        #expect(other.end(by: .dismissed, of: "a-1") == .end)
+        #expect(other.end(by: .dismissed, of: "a-1") == .end(activityID: "a-1", isDismissal: false))
     }
 
     @Test func `C8: the newest of three stays, and an activity that the app ends is not ended again`() {
         let ledger = Self.ledger()
         for number in 2...3 {
-            ledger.see("a-\(number)", liveactivityID: "order-1", phase: .stale, generation: number)
+            ledger.see("a-\(number)", .stale, generation: number)
         }
         #expect(ledger.duplicates().isEmpty, "the newest has no token yet")
         #expect(ledger.takes(Self.token, of: "a-3"))
@@ -64,12 +65,12 @@ import Testing
 private final class PlayedLedger {
     private var ledger = ActivityLedger()
 
-    func see(_ id: String, liveactivityID: String?, phase: ActivityPhase, generation: Int) {
-        ledger.see(id, liveactivityID: liveactivityID, phase: phase, generation: generation)
+    func see(_ id: String, _ phase: ActivityPhase, generation: Int = 1) {
+        ledger.see(FakeActivity(id, "order-1", phase: phase), of: FakeType(), generation: generation, at: .zero)
     }
 
     func takes(_ token: Data, of id: String) -> Bool { ledger.takes(token, of: id) }
-    func end(by phase: ActivityPhase, of id: String) -> ActivityEnd? { ledger.end(by: phase, of: id) }
+    func end(by phase: ActivityPhase, of id: String) -> Report? { ledger.end(by: phase, of: id) }
     func endsHere(_ id: String) { ledger.endsHere(id) }
     func duplicates() -> [String] { ledger.duplicates() }
 }
