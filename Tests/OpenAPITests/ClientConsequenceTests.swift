@@ -60,10 +60,9 @@ private struct AnsweredReport {
         let registration = PushTokenRegistry.ActivityRegistration(activityID: "a-1", token: PushToken([1]))
         let now = PushTokenRegistry.Timestamp(milliseconds: 1_790_000_000_000)
         _ = outbox.add(.registration(registration), observedAt: now, owner: .user("u-7"), id: 1)
-        _ = outbox.next(at: .zero)
         let later = now + .seconds(1)
         events = outbox.settle(
-            1,
+            outbox.entries[0],
             responseClass,
             Outbox.Circumstances(authority: .user("u-7"), uptime: .zero, time: later, jitter: 1, runs: { _ in runs })
         )

@@ -45,14 +45,6 @@ import Testing
         }
     }
 
-    @Test func `Every truncated profile is read without a crash`() {
-        let profile = Self.profile("development")
-        for length in stride(from: 0, to: profile.count, by: 7) {
-            let cut = APNSEnvironment.detected(chosen: nil, isSimulator: false, profile: profile.prefix(length))
-            #expect(cut == .production || cut == .sandbox)
-        }
-    }
-
     @Test func `A missing profile means production, as from the App Store and TestFlight`() {
         #expect(APNSEnvironment.detected(chosen: nil, isSimulator: false, profile: nil) == .production)
         #expect(APNSEnvironment.ofThisApp(chosen: nil) == .production)

@@ -41,11 +41,12 @@ final class PlayedOutbox {
             authority: authority ?? entry.owner,
             uptime: uptime,
             time: .at(now),
-            isCorrected: isCorrected,
             jitter: jitter,
             runs: { running.contains($0.registration?.activityID ?? "") }
         )
-        told += outbox.settle(entry.id, responseClass, circumstances)
+        var entry = entry
+        if isCorrected { entry.observedAt = .distantPast }
+        told += outbox.settle(entry, responseClass, circumstances)
     }
 
     func answerAll(_ responseClass: ResponseClass) { for entry in sent() { answer(entry, responseClass) } }

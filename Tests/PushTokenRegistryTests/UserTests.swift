@@ -14,6 +14,16 @@ import Testing
         await phone.quietly()
     }
 
+    /// An app that waits for its user's session with a token to report.
+    private static func woken() async -> TestPhone {
+        let phone = TestPhone()
+        await signedIn(phone)
+        let woken = phone.relaunched()
+        woken.registry.report(.token("aa"))
+        await woken.until(.seconds(1003))
+        return woken
+    }
+
     @Test func `A sign-in registers the installation for the user, and later reports use the user's JWT`() async {
         let phone = TestPhone()
         phone.registry.signIn(userID: "u-7") { "jwt of u-7" }
@@ -150,11 +160,7 @@ import Testing
     }
 
     @Test func `After 3 seconds without a session, the publishable key reports the installation's records`() async {
-        let phone = TestPhone()
-        await Self.signedIn(phone)
-        let woken = phone.relaunched()
-        woken.registry.report(.token("aa"))
-        await woken.until(.seconds(1003))
+        let woken = await Self.woken()
         #expect(await woken.isQuiet(), "the app may still sign the user in")
         woken.clock.advance(by: 3)
         let call = await woken.answer()
@@ -168,11 +174,7 @@ import Testing
         status: Int,
         code: String
     ) async {
-        let phone = TestPhone()
-        await Self.signedIn(phone)
-        let woken = phone.relaunched()
-        woken.registry.report(.token("aa"))
-        await woken.until(.seconds(1003))
+        let woken = await Self.woken()
         woken.clock.advance(by: 3)
         await woken.answer(.problem(status, code))
         woken.registry.report(.token("bb", of: "a-2"))

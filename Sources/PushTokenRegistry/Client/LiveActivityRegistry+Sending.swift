@@ -76,19 +76,17 @@ extension LiveActivityRegistry {
     func settle(_ delivery: Delivery, _ result: TransportResult, sent: DeviceTime, _ now: DeviceTime) {
         let responseClass = ResponseClass(result)
         correctTimes(delivery.entry, result, responseClass, elapsed: now.uptime - sent.uptime, now)
-        let entry = state.outbox.entries.first { $0.id == delivery.entry.id }
         let circumstances = Outbox.Circumstances(
             authority: delivery.authority,
             uptime: now.uptime,
             time: state.clock.corrected(now),
-            isCorrected: entry?.observedAt != delivery.entry.observedAt,
             jitter: Double(configuration.random() >> 11) / Double(1 << 53),
             runs: { [watch] report in
                 guard case .registration(let registration) = report else { return false }
                 return watch?.runningActivities().contains { $0.id == registration.activityID } ?? false
             }
         )
-        let events = state.outbox.settle(delivery.entry.id, responseClass, circumstances)
+        let events = state.outbox.settle(delivery.entry, responseClass, circumstances)
         for event in events { emit(event, delivery.entry.report) }
         watch?.reportsSettled()
     }

@@ -7,8 +7,6 @@ extension Outbox {
         package var uptime: Duration
         /// By the registry's clock.
         package var time: Timestamp
-        /// The entry got another time since it was sent, because the clock was wrong (C21).
-        package var isCorrected = false
         /// Random, from 0 to 1.
         package var jitter: Double
         /// Returns whether a report is the registration of an activity that runs here or is scheduled.
@@ -16,18 +14,18 @@ extension Outbox {
     }
 
     /// Evaluates the response to an entry, or its absence.
-    package mutating func settle(_ id: UInt64, _ response: ResponseClass, _ now: Circumstances) -> [Event] {
-        underWay.remove(id)
+    package mutating func settle(_ sent: OutboxEntry, _ response: ResponseClass, _ now: Circumstances) -> [Event] {
+        underWay.remove(sent.id)
         var events = note(isAnswered: response != .none && response != .notSent, now)
         // If it was replaced while it was under way, the replacement is still to be sent.
-        guard let index = entries.firstIndex(where: { $0.id == id }) else { return events }
+        guard let index = entries.firstIndex(where: { $0.id == sent.id }) else { return events }
         // Before the first contact a sign-in would otherwise lose its precedence over the entries that its response
         // corrects (C21).
         if response != .notSent { entries[index].tries.count += 1 }
         entries[index].tries.isAsked = false
         switch response {
         case .accepted: events.append(accept(index))
-        case .refused(let status, let problem): events += refuse(index, status, problem, now)
+        case .refused(let status, let problem): events += refuse(index, sent, status, problem, now)
         case .retryLater(let pause): postpone(index, pause, now)
         case .none, .notSent: break
         }
@@ -61,7 +59,13 @@ extension Outbox {
         entries[index].tries.isAsked = asked != nil
     }
 
-    private mutating func refuse(_ index: Int, _ status: Int, _ problem: Problem, _ now: Circumstances) -> [Event] {
+    private mutating func refuse(
+        _ index: Int,
+        _ sent: OutboxEntry,
+        _ status: Int,
+        _ problem: Problem,
+        _ now: Circumstances
+    ) -> [Event] {
         let count = entries[index].tries.refusals[status, default: 0] + 1
         entries[index].tries.refusals[status] = count
         let entry = entries[index]
@@ -81,7 +85,7 @@ extension Outbox {
             return count == 1 ? [.refused(entry.subject, problem, isKept: true)] : []
         case (403, _), (404, _): return keep(index, problem, now)
         // The clock was behind by more than the activity's lifetime, and is right now (C21).
-        case (410, "activity-expired") where count == 1 && now.isCorrected: return []
+        case (410, "activity-expired") where count == 1 && entry.observedAt != sent.observedAt: return []
         // The registry considers the activity expired, but it runs here: it is observed now.
         case (410, "activity-expired") where count == 1 && now.runs(entry.report):
             entries[index].observedAt = now.time
