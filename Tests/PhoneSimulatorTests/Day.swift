@@ -17,7 +17,7 @@ enum Day: String, Sendable, CaseIterable {
     var limits: DayLimits {
         switch self {
         case .idle: DayLimits(requests: 5...5, wakeUps: 3...3, writes: 10...10, kilobytes: 4.2)
-        case .opened: DayLimits(requests: 15...15, wakeUps: 3...3, writes: 40...40, kilobytes: 11.7)
+        case .opened: DayLimits(requests: 15...15, wakeUps: 3...3, writes: 30...30, kilobytes: 11.7)
         case .delivery: DayLimits(requests: 13...13, wakeUps: 3...3, writes: 26...26, kilobytes: 12.0)
         case .wrongClock: DayLimits(requests: 14...14, wakeUps: 3...3, writes: 27...27, kilobytes: 12.8)
         case .offline: DayLimits(requests: 80...130, wakeUps: 70...120, writes: 160...260, kilobytes: 110)

@@ -58,7 +58,7 @@ import Testing
                 try await story.knows(activity, as: "ended")
             }
             let users = await story.life.users
-            #expect(story.life.network.authorities(of: unknown.id) == [users[0]])
+            #expect(story.life.network.authorities(of: unknown.id) == [users[0], "key"])
             try await story.finds(0, "device-tokens", of: 0)
             try await story.finds(0, "start-tokens", of: 0)
             try await story.finds(1, "device-tokens", of: 1)
