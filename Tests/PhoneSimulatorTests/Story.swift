@@ -26,6 +26,7 @@ struct Story: Sendable {
 
     /// Begins an activity with a token, with or without a running app.
     func beginActivity(order: String? = nil) async -> FakeActivity {
+        await life.goOn(0.01)
         let activity = await life.begin(order: order)
         await phone.rest()
         await life.tokenComes(to: activity)

@@ -4,16 +4,14 @@ import Foundation
 package struct ActivityLedger: Sendable {
     private var lines: [String: Line] = [:]
     private var ownEnds: Set<String> = []
-    private var lastGeneration = 0
 
     package init() {}
 
     private struct Line {
-        /// The generation in which it appeared on the screen. Of two activities of one generation neither is known to be older.
-        var generation = 0
+        /// When it appeared on the screen. Of two activities with one time neither is known to be older.
+        var shownAt = Duration.zero
         var liveactivityID: String?
         var needsToken = false
-        var seenAt = Duration.zero
         var phase: ActivityPhase
         var token: Data?
     }
@@ -21,25 +19,18 @@ package struct ActivityLedger: Sendable {
     package func knows(_ id: String) -> Bool { lines[id] != nil }
     package func runs(_ id: String) -> Bool { lines[id]?.phase.runs == true }
 
-    /// Begins a generation: all activities that it finds have the same age. The first second is one generation, because ActivityKit may
-    /// list activities one by one after a launch.
-    package mutating func beginGeneration(isLaunch: Bool) -> Int {
-        if !isLaunch { lastGeneration += 1 }
-        return lastGeneration
-    }
-
     /// ActivityKit listed an activity, or delivered it in the stream, for the first time.
+    ///
+    /// - Parameter uptime: one time for all activities of a launch, because ActivityKit may list them one by one.
     package mutating func see(
         _ activity: any SystemActivity,
         of type: any ActivityTypeAdapter,
-        generation: Int,
         at uptime: Duration
     ) {
         lines[activity.id] = Line(
-            generation: generation,
+            shownAt: uptime,
             liveactivityID: type.endsDuplicates ? activity.aliases["liveactivityId"] : nil,
             needsToken: type.pushType == .token,
-            seenAt: uptime,
             phase: activity.phase
         )
     }
@@ -78,12 +69,9 @@ package struct ActivityLedger: Sendable {
     ) -> Report? {
         guard let line = lines[id], line.phase.runs else { return nil }
         lines[id]?.phase = phase
-        if line.phase == .pending, phase.isShown {
-            let generation = beginGeneration(isLaunch: false)
-            lines[id]?.generation = generation
-        }
+        if line.phase == .pending, phase.isShown { lines[id]?.shownAt = uptime }
         guard !phase.runs else { return nil }
-        let isOther = ownEnds.contains(id) || isOnScreen || uptime - line.seenAt >= Self.longestLife
+        let isOther = ownEnds.contains(id) || isOnScreen || uptime - line.shownAt >= Self.longestLife
         return .end(activityID: id, isDismissal: phase == .dismissed && !isOther)
     }
 
@@ -96,8 +84,8 @@ package struct ActivityLedger: Sendable {
         let groups = Dictionary(grouping: shown) { $0.value.liveactivityID }
         let older = groups.values.flatMap { group in
             let ready = group.filter { $0.value.token != nil || !$0.value.needsToken }
-            let newest = ready.map(\.value.generation).max() ?? 0
-            return group.filter { $0.value.generation < newest }.map(\.key)
+            let newest = ready.map(\.value.shownAt).max() ?? .zero
+            return group.filter { $0.value.shownAt < newest }.map(\.key)
         }
         return older.sorted()
     }

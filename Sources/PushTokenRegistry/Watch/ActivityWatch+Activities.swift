@@ -18,17 +18,17 @@ struct FollowedActivity: Sendable {
 extension ActivityWatch {
     /// ActivityKit listed activities, or delivered one in the stream.
     func see(_ activities: [FollowedActivity]) {
-        let isLaunch = settled.map { clock.now().uptime < $0 } ?? true
-        let generation = ledger.beginGeneration(isLaunch: isLaunch)
-        for activity in activities { see(activity, generation) }
+        let uptime = clock.now().uptime
+        // All activities of a launch have one time, the end of its first second.
+        for activity in activities { see(activity, at: max(uptime, settled ?? uptime)) }
         endDuplicates()
         if ledger.isWaitingForToken { Task { [weak self] in await self?.stayAwakeInBackground() } }
     }
 
-    private func see(_ observed: FollowedActivity, _ generation: Int) {
+    private func see(_ observed: FollowedActivity, at uptime: Duration) {
         let activity = observed.activity
         if !ledger.knows(activity.id) {
-            ledger.see(activity, of: observed.type, generation: generation, at: clock.now().uptime)
+            ledger.see(activity, of: observed.type, at: uptime)
             if ledger.runs(activity.id) {
                 follow(observed)
             } else {

@@ -49,7 +49,7 @@ import Testing
     @Test func `C8: the newest of three stays, and an activity that the app ends is not ended again`() {
         let ledger = Self.ledger()
         for number in 2...3 {
-            ledger.see("a-\(number)", .stale, generation: number)
+            ledger.see("a-\(number)", .stale, at: number)
         }
         #expect(ledger.duplicates().isEmpty, "the newest has no token yet")
         #expect(ledger.takes(Self.token, of: "a-3"))
@@ -65,8 +65,8 @@ import Testing
 private final class PlayedLedger {
     private var ledger = ActivityLedger()
 
-    func see(_ id: String, _ phase: ActivityPhase, generation: Int = 1) {
-        ledger.see(FakeActivity(id, "order-1", phase: phase), of: FakeType(), generation: generation, at: .zero)
+    func see(_ id: String, _ phase: ActivityPhase, at seconds: Int = 1) {
+        ledger.see(FakeActivity(id, "order-1", phase: phase), of: FakeType(), at: .seconds(seconds))
     }
 
     func takes(_ token: Data, of id: String) -> Bool { ledger.takes(token, of: id) }

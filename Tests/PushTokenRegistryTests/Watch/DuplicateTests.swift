@@ -8,6 +8,7 @@ import Testing
         let watched = await WatchedPhone.settled()
         let (older, newer) = (FakeActivity("a-1", "order-1"), FakeActivity("a-2", "order-1"))
         watched.type.begin(older)
+        await Self.laterOn(watched)
         watched.type.begin(newer)
         await Self.expectShown(older, in: watched)
         newer.deliverToken("bb")
@@ -21,6 +22,7 @@ import Testing
         let watched = await WatchedPhone.settled()
         let older = FakeActivity("a-1", "order-1")
         watched.type.begin(older)
+        await Self.laterOn(watched)
         watched.type.begin(FakeActivity("a-2", "order-2", token: "bb"))
         #expect(await watched.next().report.registered == "a-2 bb")
         await Self.expectShown(older, in: watched)
@@ -35,6 +37,7 @@ import Testing
         while !(await watched.next().report.isFullState) {}
         let older = FakeActivity("a-1", "order-1")
         type.begin(older)
+        await Self.laterOn(watched)
         type.begin(FakeActivity("a-2", "order-1", token: "bb"))
         #expect(await watched.next().report.registered == "a-2 bb")
         await Self.expectShown(older, in: watched)
@@ -60,11 +63,18 @@ import Testing
         watched.type.begin(later)
         while later.phaseStreams.listeners == 0 { await pause() }
         await Self.expectShown(running, in: watched)
+        await Self.laterOn(watched)
         later.change(to: .active)
         later.deliverToken("cc")
         #expect(await watched.next().report.registered == "a-1 cc")
         #expect(await watched.next().report == .end(activityID: "a-2", isDismissal: false))
         #expect(later.phase == .active)
+    }
+
+    /// Returns a second after the watch has seen all listed activities.
+    private static func laterOn(_ watched: WatchedPhone) async {
+        await watched.settleTransitions()
+        watched.clock.advance(by: 1)
     }
 
     /// Leaves the activity enough time to end.
