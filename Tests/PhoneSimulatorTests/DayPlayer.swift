@@ -37,7 +37,7 @@ struct DayPlayer: Sendable {
     private func launch() async throws {
         try await awaitRequests(3) { await story.play(.launch(listIsLate: false)) }
         for wakeUps in 1...2 {
-            try await until { clock.sleepers == 2 }
+            try await until { clock.sleepers == 1 }
             clock.advance(by: 1.001)
             try await until { await costs.wakeUps == wakeUps }
             try await until { await costs.requests.count >= 4 }

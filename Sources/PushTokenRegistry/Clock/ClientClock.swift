@@ -9,8 +9,6 @@ package protocol ClientClock: Sendable {
 
 /// The clocks of this device.
 package struct SystemClock: ClientClock {
-    package init() {}
-
     package func now() -> DeviceTime {
         DeviceTime(wall: Timestamp(Date()), uptime: Self.uptime, boot: Self.boot)
     }

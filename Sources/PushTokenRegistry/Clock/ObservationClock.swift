@@ -27,8 +27,6 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     /// Equal to the limit of the outbox.
     private static let mostSent = Outbox.limit
 
-    package init() {}
-
     /// The greatest time that the registry may have accepted.
     var floor: Timestamp { max(answered, sent.last ?? .distantPast) }
 

@@ -17,8 +17,6 @@ package struct Outbox: Sendable, Hashable, Codable {
     /// Only the entries are stored, so that all are tried at each launch.
     private enum CodingKeys: CodingKey { case entries }
 
-    package init(entries: [OutboxEntry] = []) { self.entries = entries }
-
     /// The time since which no response has come, and when the next request tries.
     struct Silence: Sendable, Hashable {
         let since: Timestamp

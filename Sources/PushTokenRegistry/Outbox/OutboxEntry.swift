@@ -22,10 +22,6 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
 
     private enum CodingKeys: CodingKey { case id, report, observedAt, correction, owner, refusedSince }
 
-    package init(id: UInt64, report: Report, observedAt: Timestamp, owner: Owner) {
-        (self.id, self.report, self.observedAt, self.owner) = (id, report, observedAt, owner)
-    }
-
     var subject: LiveActivityRegistry.Subject { report.subject }
 
     /// The requests for an entry in this launch.

@@ -94,11 +94,6 @@ package struct ActivityRegistration: Sendable, Hashable, Codable {
     /// Set for an activity that gets no token.
     package var pushType: FollowedPushType?
 
-    package init(activityID: String, token: PushToken?) {
-        self.activityID = activityID
-        self.token = token
-    }
-
     /// This registration after an earlier one that was not sent (R6).
     ///
     /// Aliases: the last given. Facts: the first given. The start: the least, where an activity without one counts as started when it

@@ -33,8 +33,6 @@ extension InstallationIDStore {
 
 /// The keychain of this device only: a backup must not take the id to another phone.
 package struct Keychain: InstallationIDStore {
-    package init() {}
-
     #if canImport(Security)
         private static let item: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrService: "push-token-registry",

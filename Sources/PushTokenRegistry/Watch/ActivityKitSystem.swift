@@ -74,13 +74,9 @@
     /// An activity of ActivityKit.
     struct ActivityKitActivity<Attributes: ActivityAttributes & SendableMetatype>: SystemActivity {
         // ActivityKit does not declare the class Sendable, but returns its objects to any thread, and nothing used here can be set.
-        private nonisolated(unsafe) let activity: Activity<Attributes>
+        nonisolated(unsafe) let activity: Activity<Attributes>
         let aliases: [String: String]
         let startsAt: Date?
-
-        init(_ activity: Activity<Attributes>, _ aliases: [String: String], _ startsAt: Date?) {
-            (self.activity, self.aliases, self.startsAt) = (activity, aliases, startsAt)
-        }
 
         var id: String { activity.id }
         var phase: ActivityPhase { ActivityPhase(activity.activityState) }
@@ -137,7 +133,8 @@
         }
 
         private func wrapped(_ activity: Activity<Attributes>) -> any SystemActivity {
-            ActivityKitActivity(activity, aliases(activity.attributes), startsAt(activity.attributes))
+            let attributes = activity.attributes
+            return ActivityKitActivity(activity: activity, aliases: aliases(attributes), startsAt: startsAt(attributes))
         }
     }
 

@@ -5,8 +5,6 @@ package struct ActivityLedger: Sendable {
     private var lines: [String: Line] = [:]
     private var ownEnds: Set<String> = []
 
-    package init() {}
-
     private struct Line {
         /// When it appeared on the screen. Of two activities with one time neither is known to be older.
         var shownAt = Duration.zero

@@ -78,7 +78,6 @@ package actor ActivityWatch {
         let transitions = listen(to: system.transitions()) { await $0.changed(to: $1) }
         subscriptions.withLock { $0.transitions = transitions }
         subscribe(to: types)
-        confirmStartTokens()
     }
 
     /// The activities that the phone shows or has scheduled.
@@ -105,22 +104,18 @@ extension ActivityWatch {
         lookAgain()
     }
 
-    /// Reads the list once ActivityKit has settled, and the start tokens a second later, because they can be late (C3, C7).
+    /// Reads the list once ActivityKit has settled, and the start tokens a second later, because they can be late, and then daily
+    /// (C3, C7).
     private nonisolated func lookAgain() {
         guard let settled else { return }
         Task { [weak self, clock] in
             await clock.sleep(until: settled)
             await self?.reportFullState()
-            await clock.sleep(until: settled + .seconds(1))
-            await self?.readStartTokens()
-        }
-    }
-
-    private nonisolated func confirmStartTokens() {
-        Task { [weak self, clock] in
-            while let time = await self?.startTokens.nextConfirmation(after: clock.now().uptime) {
+            var next: Duration? = settled + .seconds(1)
+            while let time = next {
                 await clock.sleep(until: time)
                 await self?.readStartTokens()
+                next = await self?.startTokens.nextConfirmation(after: clock.now().uptime)
             }
         }
     }

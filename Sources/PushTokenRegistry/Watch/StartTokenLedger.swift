@@ -8,8 +8,6 @@ package struct StartTokenLedger: Sendable {
     private var reported: [String: (token: Data, uptime: Duration)] = [:]
     private var isOff = false
 
-    package init() {}
-
     /// Whether to report a token: it is another one than before, or the same after a day.
     package mutating func takes(_ token: Data, of type: String, at uptime: Duration) -> Bool {
         guard !isOff else { return false }

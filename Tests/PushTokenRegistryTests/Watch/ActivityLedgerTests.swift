@@ -1,7 +1,8 @@
 import Foundation
-import PushTokenRegistry
 import PushTokenRegistryTestSupport
 import Testing
+
+@testable import PushTokenRegistry
 
 /// C2, C5, C6, C8: decisions about activities.
 @Suite struct ActivityLedgerTests {
