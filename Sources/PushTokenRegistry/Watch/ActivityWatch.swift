@@ -40,44 +40,41 @@ package actor ActivityWatch {
         /// Ends with the watch, because a notification begins a background task.
         var transitions: Task<Void, Never>?
         var types: [any ActivityTypeAdapter] = []
-        /// By the monotonic clock; nil before the start.
-        var latest: Duration?
+        var settled: Duration?
     }
 
     package nonisolated var types: [any ActivityTypeAdapter] { subscriptions.withLock { $0.types } }
 
-    /// ActivityKit lists nothing for a moment after a launch.
-    private static let settling = Duration.seconds(1)
-
-    /// The earliest time at which ActivityKit's list is reliable (C7); nil before the start.
-    nonisolated var settled: Duration? { subscriptions.withLock { $0.latest }.map { $0 + Self.settling } }
+    /// The earliest time at which ActivityKit's list is reliable (C7); nil before the start. ActivityKit lists nothing for a moment
+    /// after a launch.
+    nonisolated var settled: Duration? { subscriptions.withLock { $0.settled } }
 
     /// Follows one more type. A type that is followed already stays as it is.
     package nonisolated func follow(_ type: any ActivityTypeAdapter) {
-        let uptime = clock.now().uptime
+        let settled = clock.now().uptime + .seconds(1)
         let isStarted = subscriptions.withLock { subscriptions in
             guard !subscriptions.types.contains(where: { $0.name == type.name }) else { return false }
             subscriptions.types.append(type)
-            guard subscriptions.latest != nil else { return false }
-            subscriptions.latest = uptime
+            guard subscriptions.settled != nil else { return false }
+            subscriptions.settled = settled
             return true
         }
-        if isStarted { subscribe(to: [type]) }
+        if isStarted { subscribe(to: [type], settled) }
     }
 
     /// Begins to watch. It subscribes before it returns, and waits for nothing (C1).
     package nonisolated func start() {
-        let uptime = clock.now().uptime
+        let settled = clock.now().uptime + .seconds(1)
         let types = subscriptions.withLock { subscriptions -> [any ActivityTypeAdapter]? in
-            guard subscriptions.latest == nil else { return nil }
-            subscriptions.latest = uptime
+            guard subscriptions.settled == nil else { return nil }
+            subscriptions.settled = settled
             return subscriptions.types
         }
         guard let types else { return }
         listen(to: system.enablements()) { watch, _ in await watch.readStartTokens() }
         let transitions = listen(to: system.transitions()) { await $0.changed(to: $1) }
         subscriptions.withLock { $0.transitions = transitions }
-        subscribe(to: types)
+        subscribe(to: types, settled)
     }
 
     /// The activities that the phone shows or has scheduled.
@@ -90,7 +87,7 @@ package actor ActivityWatch {
 
 extension ActivityWatch {
     /// Streams before lists: an activity that begins in between is in both, and none is in neither.
-    private nonisolated func subscribe(to types: [any ActivityTypeAdapter]) {
+    private nonisolated func subscribe(to types: [any ActivityTypeAdapter], _ settled: Duration) {
         for type in types {
             listen(to: type.newActivities()) { await $0.see([FollowedActivity($1, of: type)]) }
             listen(to: type.startTokens()) { await $0.found($1, of: type) }
@@ -101,16 +98,10 @@ extension ActivityWatch {
             await self?.readStartTokens()
             await self?.readWidgetToken()
         }
-        lookAgain()
-    }
-
-    /// Reads the list once ActivityKit has settled, and the start tokens a second later, because they can be late, and then daily
-    /// (C3, C7).
-    private nonisolated func lookAgain() {
-        guard let settled else { return }
         Task { [weak self, clock] in
             await clock.sleep(until: settled)
             await self?.reportFullState()
+            // A second later, because start tokens can be late, and then daily (C3).
             var next: Duration? = settled + .seconds(1)
             while let time = next {
                 await clock.sleep(until: time)
