@@ -28,14 +28,15 @@ package struct PlanFacts: Sendable, Hashable {
 
     package struct RunningActivity: Sendable, Hashable {
         package let deliverable: ResolvedActivity?
-        package let hasToken: Bool
+        /// Why it is not deliverable.
+        package let reason: TokenAvailability?
         package let createdAt: Timestamp
         /// Greater for one that became known later.
         package let key: Int64
 
-        package init(deliverable: ResolvedActivity?, hasToken: Bool, createdAt: Timestamp, key: Int64 = 0) {
+        package init(deliverable: ResolvedActivity?, reason: TokenAvailability?, createdAt: Timestamp, key: Int64 = 0) {
             self.deliverable = deliverable
-            self.hasToken = hasToken
+            self.reason = reason
             self.createdAt = createdAt
             self.key = key
         }
@@ -99,7 +100,12 @@ extension PlanRequest {
         at now: Timestamp
     ) -> PlanDecision {
         if let running = activity.deliverable { return .update(running, retryAt: renewalTime(of: running)) }
-        if !activity.hasToken, hasChannel { return .none(.channel) }
+        switch activity.reason {
+        case .channel: return .none(.channel)
+        case .noPush: return .none(.noPush)
+        case .noToken where hasChannel: return .none(.channel)
+        default: break
+        }
         let end = activity.createdAt + PlanFacts.RunningActivity.patience
         return end > now ? .wait(.tokenPending, until: end) : .alert(.noUpdateToken, deviceToken)
     }

@@ -28,6 +28,7 @@ enum ClientReports {
             if choice & 4 != 0 { registration.attributesType = "Delivery" }
             if choice & 8 != 0 { registration.aliases = ["liveactivityId": ["order-42"], "team": ["a", "b"]] }
             if choice & 16 != 0 { registration.frequentPushesEnabled = choice & 1 != 0 }
+            if choice & 6 == 6 { registration.pushType = choice & 1 != 0 ? .channel : FollowedPushType.none }
             return registration
         }
     }

@@ -45,10 +45,12 @@ struct PlanDecisionTests {
 
     private static func running(
         since minute: Int = 10,
-        hasToken: Bool = false,
+        reason: TokenAvailability = .noToken,
         isDeliverable: Bool = false
     ) -> PlanFacts.RunningActivity {
-        .init(deliverable: isDeliverable ? activity : nil, hasToken: hasToken, createdAt: Story.minute(minute))
+        isDeliverable
+            ? .init(deliverable: activity, reason: nil, createdAt: Story.minute(minute))
+            : .init(deliverable: nil, reason: reason, createdAt: Story.minute(minute))
     }
 
     static let activity = activity()
@@ -113,6 +115,17 @@ struct PlanDecisionTests {
             decision: .none(.channel)
         ),
         Case(
+            name: "1: no token by design, by a channel that the alias does not have",
+            phone: phone { $0.running = running(reason: .channel) },
+            decision: .none(.channel)
+        ),
+        Case(
+            name: "1: no token by design, although the alias has a channel",
+            phone: phone { $0.running = running(reason: .noPush) },
+            hasChannel: true,
+            decision: .none(.noPush)
+        ),
+        Case(
             name: "1: no token within the first minute",
             phone: phone { ($0.running, $0.wasDismissed) = (running(since: 60), true) },
             lease: lease(),
@@ -126,7 +139,7 @@ struct PlanDecisionTests {
         ),
         Case(
             name: "1: a withheld token, with a channel",
-            phone: phone { $0.running = running(hasToken: true) },
+            phone: phone { $0.running = running(reason: .unregistered) },
             hasChannel: true,
             decision: .alert(.noUpdateToken, device)
         ),

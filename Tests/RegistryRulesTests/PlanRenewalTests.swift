@@ -18,7 +18,7 @@ struct PlanRenewalTests {
     }
 
     private static func running(_ activity: ResolvedActivity?) -> PlanFacts.RunningActivity {
-        .init(deliverable: activity, hasToken: activity != nil, createdAt: Story.minute(10))
+        .init(deliverable: activity, reason: activity == nil ? .noToken : nil, createdAt: Story.minute(10))
     }
 
     private static func decide(

@@ -199,13 +199,18 @@ struct ImplausibleTimeTests {
 struct FieldTests {
     @Test func `Facts keep the first value received`() throws {
         var story = Story()
-        try story.register(at: 20, installation: .phone) { $0.facts.frequentPushesEnabled = false }
+        try story.register(at: 20, installation: .phone) {
+            $0.facts.frequentPushesEnabled = false
+            $0.facts.pushType = .channel
+        }
         try story.register(at: 10, installation: .tablet) {
             $0.facts.frequentPushesEnabled = true
             $0.facts.attributesType = AttributesType(stored: "Delivery")
+            $0.facts.pushType = .appOnly
         }
         let activity = try #require(story.activity())
         #expect(activity.installation == .phone)
+        #expect(activity.facts.pushType == .channel)
         #expect(activity.facts.frequentPushesEnabled == false)
         #expect(activity.facts.attributesType == AttributesType(stored: "Delivery"))
     }

@@ -41,13 +41,14 @@ import Testing
     @Test func `Every fault of a body is reported in one response`() {
         let (_, faults) = registration([
             "observedAt": "yesterday", "startedAt": 5, "attributesType": "", "frequentPushesEnabled": "yes",
+            "pushType": "token",
             "aliases": ["1x": "a", "userId": ["u-7", "", 5], "orderId": ".."],
             "metadata": .object(JSONObject([("a", .string(String(repeating: "x", count: 2048)))])),
         ])
         #expect(
             faults.map(\.pointer) == [
-                "/token", "/observedAt", "/startedAt", "/attributesType", "/frequentPushesEnabled", "/aliases/1x",
-                "/aliases/userId/1", "/aliases/userId/2", "/aliases/orderId", "/metadata",
+                "/token", "/observedAt", "/startedAt", "/attributesType", "/frequentPushesEnabled", "/pushType",
+                "/aliases/1x", "/aliases/userId/1", "/aliases/userId/2", "/aliases/orderId", "/metadata",
             ]
         )
     }

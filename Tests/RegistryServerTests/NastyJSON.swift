@@ -5,7 +5,8 @@ import TestSupport
 enum NastyJSON {
     private static let keys = [
         "token", "observedAt", "startedAt", "installationId", "attributesType", "aliases", "frequentPushesEnabled",
-        "metadata", "alias", "activities", "limitPerAlias", "activityId", "kind", "value", "name", "activityLifetime",
+        "pushType", "metadata", "alias", "activities", "limitPerAlias", "activityId", "kind", "value", "name",
+        "activityLifetime",
         "tombstoneRetention", "eventRetention", "aliasRules", "jwt", "userId", "liveactivityId",
     ]
 

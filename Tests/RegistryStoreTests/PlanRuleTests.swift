@@ -87,6 +87,23 @@ import Testing
         #expect(try await plan.step().updated?.token == .sample(11))
     }
 
+    @Test(arguments: [(ActivityPushType.channel, PlanReason.channel), (.appOnly, .noPush)])
+    func `Rule 1: an activity without a token by design is not waited for`(
+        _ type: ActivityPushType,
+        _ reason: PlanReason
+    ) async throws {
+        let plan = try await TestPlan.make()
+        _ = try await plan.start()
+        var registration = ActivityRegistration.sample(token: nil, installation: plan.phone.hash, aliases: [plan.order])
+        registration.facts.pushType = type
+        try await plan.tellFullState(registration, as: .sample("a-1"), at: .minutesAgo(0))
+        #expect(try await plan.step() == .none(reason))
+        try await plan.database.run("UPDATE activities SET created_at = earlier(created_at, '61 seconds')")
+        #expect(try await plan.step() == .none(reason))
+        try await plan.register(token: 11)
+        #expect(try await plan.step().updated?.token == .sample(11))
+    }
+
     @Test func `Rule 1: an activity with a dead token is not started again`() async throws {
         let plan = try await TestPlan.make()
         try await plan.register(token: 11, at: .minutesAgo(2))

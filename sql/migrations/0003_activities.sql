@@ -24,6 +24,8 @@ CREATE TABLE activities (
     subject text,
     attributes_type text COLLATE "C",
     frequent_pushes_enabled boolean,
+    -- 'channel' or 'none': the activity gets no token by design. Null: it gets one.
+    push_type text COLLATE "C",
     starts_at timestamptz,
     -- Replaced as a whole by the greatest (time, value). Aliases are {"kind": ["value", …]}, sorted.
     metadata jsonb,
@@ -65,6 +67,7 @@ CREATE TYPE activity_write AS (
     subject text,
     attributes_type text,
     frequent_pushes_enabled boolean,
+    push_type text,
     starts_at timestamptz,
     started_at timestamptz,
     expires_at timestamptz,

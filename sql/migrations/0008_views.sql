@@ -35,7 +35,11 @@ SELECT
         WHEN i.removed_at >= a.started_at THEN 'logged-out'
         -- expired, dismissed
         WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN 'no-token'
+        WHEN a.token IS NULL THEN CASE a.push_type
+            WHEN 'channel' THEN 'channel'
+            WHEN 'none' THEN 'no-push'
+            ELSE 'no-token'
+        END
         ELSE a.withheld
     END AS reason
 FROM activities a
@@ -71,6 +75,8 @@ SELECT
         WHEN 'expired' THEN a.expires_at
         WHEN 'dismissed' THEN a.full_state_at
         WHEN 'no-token' THEN NULL
+        WHEN 'channel' THEN NULL
+        WHEN 'no-push' THEN NULL
         WHEN 'taken-over' THEN t.observed_at
         WHEN 'kind-conflict' THEN t.installation_observed_at
         WHEN 'purged' THEN t.purged_at

@@ -5,8 +5,8 @@
 -- name: activities.lock
 -- Locks activities in the order of their ids. Index: activities_pkey.
 SELECT a.ctid AS row_position, a.activity_key, a.activity_id, a.installation_hash, a.subject, a.attributes_type,
-    a.frequent_pushes_enabled, a.starts_at, a.started_at, a.expires_at, a.ended_at, a.end_reason::text,
-    a.expiry_recorded_at, a.last_observed_at,
+    a.frequent_pushes_enabled, a.push_type, a.starts_at, a.started_at, a.expires_at, a.ended_at,
+    a.end_reason::text, a.expiry_recorded_at, a.last_observed_at,
     a.aliases, a.aliases_observed_at, a.metadata, a.metadata_observed_at,
     a.token, a.token_digest, a.token_observed_at, a.token_claimed_at, a.confirmed_at, a.withheld, a.revision
 FROM activities a
@@ -67,13 +67,13 @@ WHERE app.app_id = :app;
 -- Inserts activities, or fails with a unique violation.
 INSERT INTO activities (
     scope_id, activity_id, installation_hash, subject, attributes_type, frequent_pushes_enabled,
-    starts_at, started_at, expires_at, ended_at, end_reason, last_observed_at,
+    push_type, starts_at, started_at, expires_at, ended_at, end_reason, last_observed_at,
     aliases, aliases_observed_at, metadata, metadata_observed_at,
     token, token_digest, token_observed_at, token_claimed_at, withheld, confirmed_at, revision, created_at, touched_at
 )
 SELECT
     :scope, n.activity_id, n.installation_hash, n.subject, n.attributes_type, n.frequent_pushes_enabled,
-    n.starts_at, n.started_at, n.expires_at, n.ended_at, n.end_reason, n.last_observed_at,
+    n.push_type, n.starts_at, n.started_at, n.expires_at, n.ended_at, n.end_reason, n.last_observed_at,
     n.aliases, n.aliases_observed_at, n.metadata, n.metadata_observed_at,
     n.token, n.token_digest, n.token_observed_at, n.token_claimed_at, n.withheld, n.confirmed_at, n.revision, :now, :now
 FROM unnest(:rows::activity_write[]) AS n;
@@ -82,9 +82,9 @@ FROM unnest(:rows::activity_write[]) AS n;
 -- Updates locked rows by ctid, which other sessions cannot change: see Plans in 0001_apps_and_keys.sql.
 UPDATE activities a
 SET installation_hash = n.installation_hash, subject = n.subject, attributes_type = n.attributes_type,
-    frequent_pushes_enabled = n.frequent_pushes_enabled, starts_at = n.starts_at, started_at = n.started_at,
-    expires_at = n.expires_at, ended_at = n.ended_at, end_reason = n.end_reason,
-    expiry_recorded_at = n.expiry_recorded_at, last_observed_at = n.last_observed_at,
+    frequent_pushes_enabled = n.frequent_pushes_enabled, push_type = n.push_type,
+    starts_at = n.starts_at, started_at = n.started_at, expires_at = n.expires_at, ended_at = n.ended_at,
+    end_reason = n.end_reason, expiry_recorded_at = n.expiry_recorded_at, last_observed_at = n.last_observed_at,
     aliases = coalesce(n.aliases, a.aliases), aliases_observed_at = n.aliases_observed_at,
     metadata = coalesce(n.metadata, a.metadata), metadata_observed_at = n.metadata_observed_at,
     token = n.token, token_digest = n.token_digest, token_observed_at = n.token_observed_at,

@@ -39,6 +39,7 @@ struct ExportedActivity: DecodableRow {
         facts.startsAt = try row["starts_at"]
         facts.facts.attributesType = try row["attributes_type"]
         facts.facts.frequentPushesEnabled = try row["frequent_pushes_enabled"]
+        facts.facts.pushType = try row["push_type"]
         aliases = try (row["aliases"] as JSONB?).map {
             Stamped(try AliasSet(stored: $0), observedAt: try row["aliases_observed_at"] ?? .distantPast)
         }

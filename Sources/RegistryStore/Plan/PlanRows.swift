@@ -37,10 +37,10 @@ struct InstallationTokens: DecodableRow {
 
 extension PlanFacts.RunningActivity: DecodableRow {
     package init(row: NamedRow) throws {
-        let reason: String? = try row["reason"]
+        let reason: TokenAvailability? = try row["reason"]
         self.init(
             deliverable: reason == nil ? try ResolvedActivity(row: row) : nil,
-            hasToken: reason != "no-token",
+            reason: reason,
             createdAt: try row["created_at"],
             key: try row["activity_key"]
         )

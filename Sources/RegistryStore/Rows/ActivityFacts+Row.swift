@@ -12,5 +12,6 @@ extension ActivityFacts {
     func encode(into columns: inout CompositeWriter) {
         columns.append(attributesType)
         columns.append(frequentPushesEnabled)
+        columns.append(pushType)
     }
 }

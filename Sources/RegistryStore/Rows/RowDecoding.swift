@@ -13,6 +13,7 @@ extension Activity: DecodableRow {
         installation = try row["installation_hash"]
         subject = try row["subject"]
         facts = try ActivityFacts(row: row)
+        facts.pushType = try row["push_type"]
         startsAt = try row["starts_at"]
         if let endedAt: Timestamp = try row["ended_at"] {
             end = End(at: endedAt, reason: try row["end_reason"])

@@ -97,5 +97,6 @@ extension RawRepresentable {
 extension ActivityState: PostgresDecodable {}
 extension TokenAvailability: PostgresDecodable {}
 extension WithholdingReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
+extension ActivityPushType: PostgresEncodable, PostgresDecodable {}
 extension EndReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
 extension NewAuditEvent.Kind: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}

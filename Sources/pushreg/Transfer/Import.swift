@@ -12,7 +12,7 @@ struct Import: AsyncParsableCommand {
             faulty lines are listed on standard error, the first ten of each kind. The exit code is 1 if a line was \
             faulty. Each line of other NDJSON is \
             {"activityId", "token", "observedAt"}, with "startedAt", "startsAt", "installationId", "attributesType", \
-            "aliases", "frequentPushesEnabled", "metadata" as in the body of a registration, and "subject"; observedAt is required.
+            "aliases", "frequentPushesEnabled", "pushType", "metadata" as in the body of a registration, and "subject"; observedAt is required.
             """
     )
 

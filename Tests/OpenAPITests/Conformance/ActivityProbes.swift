@@ -12,6 +12,13 @@ extension Probe {
         .put("…/installations/\(installation)/activities", ["observedAt": Sample.minutesAgo(2), "activities": []])
     }
 
+    private static func runs(_ id: String, _ type: JSONValue, on installation: String, _ minutes: Double = 2) -> Message
+    {
+        let item: JSONValue = ["activityId": .string(id), "pushType": type]
+        let body: JSONValue = ["observedAt": Sample.minutesAgo(minutes), "activities": [item]]
+        return .put("…/installations/\(installation)/activities", body)
+    }
+
     private static let everything: JSONObject = [
         "startedAt": Sample.minutesAgo(5), "startsAt": Sample.minutesAgo(-5), "installationId": "phone-1",
         "attributesType": "DeliveryAttributes", "aliases": ["liveactivityId": "order-1", "userId": ["u-1", "u-2"]],
@@ -27,7 +34,7 @@ extension Probe {
 
     private static let nulls: JSONObject = [
         "observedAt": .null, "startedAt": .null, "startsAt": .null, "installationId": .null, "attributesType": .null,
-        "aliases": .null, "frequentPushesEnabled": .null, "metadata": .null,
+        "aliases": .null, "frequentPushesEnabled": .null, "pushType": .null, "metadata": .null,
     ]
 
     static let registrations: [Probe] = [
@@ -92,6 +99,19 @@ extension Probe {
         Probe("getActivity", "without a token any more", .get(path + "taken"))
             .after(put("taken", 22, 2), put("taker", 22, 1))
             .gives(200, ["state": "active", "reason": "taken-over"]),
+        Probe("getActivity", "without a token by design", .get(path + "silent"))
+            .after(runs("silent", "none", on: "phone-91"))
+            .gives(200, ["state": "active", "reason": "no-push", "pushType": "liveactivity", "token": .null]),
+        Probe("getActivity", "of a channel", .get(path + "followed"))
+            .after(
+                runs("followed", .null, on: "phone-92", 3),
+                runs("followed", "channel", on: "phone-92"),
+                runs("followed", "none", on: "phone-92", 1)
+            )
+            .gives(200, ["state": "active", "reason": "channel"]),
+        Probe("getActivity", "with a token all the same", .get(path + "silent-2"))
+            .after(runs("silent-2", "none", on: "phone-93"), put("silent-2", 405, 1, ["installationId": "phone-93"]))
+            .gives(200, ["state": "active", "reason": .null, "token": Sample.token(405)]),
         Probe("getActivity", "never seen", .get(path + "never")).fails(.activityNotFound),
         Probe("getActivity", "with a long id", .get(path + Sample.longID)).fails(.invalidRequest),
     ]

@@ -43,6 +43,18 @@ extension Probe {
                 "/results/3/problem/errors/0/pointer": "/activities/3/token",
             ]),
         Probe("getActivity", "listed twice", .get("…/activities/state-8")).gives(200, ["token": Sample.token(420)]),
+        Probe(
+            "putFullState",
+            "of another push type",
+            put("phone-94", 1, [["activityId": "state-10", "pushType": "token"]])
+        )
+        .gives([
+            "/results/0/activityId": "state-10", "/results/0/problem/status": 422,
+            "/results/0/problem/errors/0": [
+                "pointer": "/activities/0/pushType",
+                "detail": "must be \"channel\" or \"none\"; omit it for an activity that gets a token",
+            ],
+        ]),
         Probe("putFullState", "without ids", put("phone-9", 1, [["activityId": "state-5", "token": "xyz"], [:], 7]))
             .gives([
                 "/results/0/activityId": "state-5", "/results/0/problem/code": "invalid-request",

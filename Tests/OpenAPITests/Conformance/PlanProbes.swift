@@ -38,6 +38,10 @@ extension Probe {
     private static let channelPlan: JSONValue = [
         "alias": ["kind": "orderId", "value": "planned-12"], "attributesType": "Order",
     ]
+    private static let silentState: JSONValue = [
+        "observedAt": Sample.minutesAgo(1),
+        "activities": [["activityId": "p-13", "aliases": ["orderId": "p-13"], "pushType": "none"]],
+    ]
     private static let manyUsers = JSONValue.array(.init(repeating: ["kind": "userId", "value": "u-7"], count: 101))
 
     static let plans: [Probe] = [
@@ -148,6 +152,9 @@ extension Probe {
         Probe("makePlan", "for phones without tokens", plan("p-6", to: "planned-3"))
             .after(.put("…/installations/phone-73", ["aliases": ["orderId": "planned-3"]]))
             .gives(200),
+        Probe("makePlan", "for an activity without a token by design", plan("p-13", to: "nobody"))
+            .after(.put("…/installations/phone-95/activities", silentState))
+            .gives(["/installations/0/action": "none", "/installations/0/reason": "no-push"]),
         Probe("makePlan", "of nobody, all else being null", plan("p-7", to: "nobody", ["to": .null, "lease": .null]))
             .gives(200, ["installations": []]),
         Probe("makePlan", "without a type", plan("p-8", to: "nobody", ["attributesType": .null]))

@@ -70,7 +70,7 @@ struct Conversation {
             [
                 #""token":"\#(token)""#, #""observedAt":"\#(observed)""#, #""startedAt":"\#(started)""#,
                 #""attributesType":\#(RandomSpeech.quoted(type))"#, #""frequentPushesEnabled":\#(frequent)"#,
-                #""installationId":\#(RandomSpeech.quoted(speech.name()))"#,
+                #""installationId":\#(RandomSpeech.quoted(speech.name()))"#, #""pushType":"channel""#,
             ] + given
         )
         let path = "…/activities/\(RandomSpeech.escaped(id))"

@@ -40,6 +40,7 @@ import Testing
         var unseen = said
         for line in lines(of: first) {
             let record = try JSONParser.parse(line)
+            if record["frequentPushesEnabled"] != nil { #expect(record["pushType"] == "channel") }
             guard let id = record["activityId"]?.string, let said = unseen.removeValue(forKey: UTF8Text(id)) else {
                 continue
             }

@@ -27,6 +27,7 @@ import Testing
         case .dismissed: keeping == .activity ? "The full state of its installation at" : nil
         case .noToken: keeping == .activity ? "It has no token yet" : nil
         case .channel: keeping == .activity ? "It has no token; the broadcast channel" : nil
+        case .noPush: keeping == .activity ? "It gets no token; its app alone" : nil
         case .loggedOut: "Its installation logged out at"
         // Several installations may share a start token.
         case .takenOver: keeping == .start ? nil : "Another activity or installation registered the token later at"
@@ -157,8 +158,11 @@ private struct Provocation {
         case .dismissed:
             try await register()
             try await life.relaunch(at: 1, running: [:])
-        case .noToken, .channel:
-            let item: JSONValue = ["activityId": "a-1", "aliases": ["liveactivityId": .string(Life.alias)]]
+        case .noToken, .channel, .noPush:
+            let item: JSONValue = [
+                "activityId": "a-1", "aliases": ["liveactivityId": .string(Life.alias)],
+                "pushType": availability == .noPush ? "none" : .null,
+            ]
             let state: JSONValue = ["observedAt": .minutesAgo(1), "activities": [item]]
             _ = try await server.call(.put, "…/installations/phone-1/activities", state)
             let channel: JSONValue = ["channelId": "dHN0LXNyY2gtY2hubA==", "messageStoragePolicy": 0]

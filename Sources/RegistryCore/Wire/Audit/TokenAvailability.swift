@@ -11,8 +11,10 @@ package enum TokenAvailability: String, Sendable, Hashable, CaseIterable {
     case dismissed
     /// The activity never received a token.
     case noToken = "no-token"
-    /// The activity never received a token, and the alias has a broadcast channel.
+    /// The activity never received a token. It follows a broadcast channel, or the alias has one.
     case channel
+    /// The activity gets no token, because its app alone updates it.
+    case noPush = "no-push"
     /// Another activity or installation registered the value later.
     case takenOver = "taken-over"
     case kindConflict = "kind-conflict"
@@ -54,7 +56,8 @@ package struct TokenFacts: Sendable, Hashable {
         case .expired: "The activity's lifetime ended\(at); iOS no longer shows it."
         case .dismissed: "The full state of its installation\(at) did not list it; a later observation brings it back."
         case .noToken: "It has no token yet; senders get it when the app registers one."
-        case .channel: "It has no token; the broadcast channel of the alias reaches it."
+        case .channel: "It has no token; the broadcast channel reaches it."
+        case .noPush: "It gets no token; its app alone updates it."
         case .takenOver:
             "Another activity or installation registered the token later\(at); register the current token."
         case .kindConflict: "The value was registered as a token of another kind\(at), so it is withheld here."

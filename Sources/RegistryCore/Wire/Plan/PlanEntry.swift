@@ -53,8 +53,10 @@ package struct StartLease: Sendable, Hashable {
 package enum PlanReason: String, Sendable, Hashable, CaseIterable {
     /// The activity runs. Its first token can still arrive, within a minute of its first request.
     case tokenPending = "token-pending"
-    /// The activity runs without a token. The alias has a broadcast channel that reaches it.
+    /// The activity runs without a token. A broadcast channel reaches it.
     case channel
+    /// The activity runs without a token, and its app alone updates it.
+    case noPush = "no-push"
     /// The activity runs without a deliverable token.
     case noUpdateToken = "no-update-token"
     case dismissed

@@ -6,7 +6,7 @@ extension TokenAvailability {
     /// `good`, `over` or `bad`.
     var tone: String {
         switch self {
-        case .handedOut, .channel: "good"
+        case .handedOut, .channel, .noPush: "good"
         case .ended, .loggedOut, .expired, .dismissed, .deleted: "over"
         case .noToken, .takenOver, .kindConflict, .unregistered, .quarantined, .purged: "bad"
         }
