@@ -79,14 +79,6 @@ extension Story {
     }
 
     var phone: Installation { rows.installations[.phone] }
-
-    func isRejected(_ rejection: Rejection, _ change: (inout Story) throws(Rejection) -> Void) -> Bool {
-        var copy = self
-        do throws(Rejection) {
-            try change(&copy)
-            return false
-        } catch { return error == rejection }
-    }
 }
 
 /// R6 for installations: profiles, and the user of an installation.
@@ -160,15 +152,9 @@ struct ProfileTests {
     @Test func `Only its user and callers without a user change records of an installation`() throws {
         var story = Story()
         try story.put(at: 10, by: "ana")
-        #expect(
-            story.isRejected(.notYours) { (story) throws(Rejection) in
-                try story.register("device", 1, at: 20, by: "bob")
-            }
-        )
-        #expect(
-            story.isRejected(.notYours) { (story) throws(Rejection) in try story.delete("device", at: 20, by: "bob") }
-        )
-        #expect(story.isRejected(.notYours) { (story) throws(Rejection) in try story.logOut(at: 20, by: "bob") })
+        #expect(throws: Rejection.notYours) { try story.register("device", 1, at: 20, by: "bob") }
+        #expect(throws: Rejection.notYours) { try story.delete("device", at: 20, by: "bob") }
+        #expect(throws: Rejection.notYours) { try story.logOut(at: 20, by: "bob") }
         #expect(try story.register("device", 1, at: 20) == .registered)
         #expect(try story.register("device", 2, at: 30, by: "ana") == .rotated)
     }
@@ -200,11 +186,11 @@ struct ProfileTests {
     }
 
     @Test func `Data observed no later than the erasure of a name is rejected`() throws {
-        let story = Story().later(61, erasedAt: Story.minute(30))
-        #expect(story.isRejected(.erased) { (story) throws(Rejection) in try story.put("1", at: 30) })
-        #expect(story.isRejected(.erased) { (story) throws(Rejection) in try story.register("device", 1, at: 30) })
-        #expect(!story.isRejected(.erased) { (story) throws(Rejection) in try story.put("1", at: 31) })
-        #expect(!story.isRejected(.erased) { (story) throws(Rejection) in try story.put("1") })
+        var story = Story().later(61, erasedAt: Story.minute(30))
+        #expect(throws: Rejection.erased) { try story.put("1", at: 30) }
+        #expect(throws: Rejection.erased) { try story.register("device", 1, at: 30) }
+        #expect(try story.put("1", at: 31) == .stored)
+        #expect(try story.put("1") == .stored)
     }
 }
 
@@ -256,10 +242,10 @@ struct LogOutTests {
 
     @Test func `A log-out without observedAt is later than the records of a fast clock`() throws {
         var story = Story(now: 60)
-        try story.put("1", at: 62)
+        try story.put("1", metadata: 1, at: 62)
         try story.register("device", 1, at: 64)
         #expect(try story.logOut() == Story.minute(64))
-        #expect(story.phone.aliases == nil)
+        #expect(story.phone.aliases == nil && story.phone.metadata == nil)
         #expect(story.slot()?.token?.token == nil)
     }
 }

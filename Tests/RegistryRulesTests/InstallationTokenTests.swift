@@ -43,8 +43,7 @@ struct TokenSlotTests {
         for isFirst in [true, false] {
             var story = Story()
             if isFirst { try story.delete("device", at: 20) }
-            let effect = try story.register("device", 1, at: 20)
-            #expect(effect == (isFirst ? .removed : .registered))
+            #expect(try story.register("device", 1, at: 20) == (isFirst ? .removed : .registered))
             if !isFirst { try story.delete("device", at: 20) }
             #expect(story.slot()?.token?.token == nil)
             #expect(try story.register("device", 2, at: 19) == .removed)
@@ -68,10 +67,7 @@ struct TokenSlotTests {
         for number in 1...InstallationToken.mostAttributesTypes {
             try story.register("start", 1, at: 10, type: UTF8Text("\(number)"))
         }
-        #expect(
-            story.isRejected(.noRoom) { (story) throws(Rejection) in try story.register("start", 1, at: 10, type: "new")
-            }
-        )
+        #expect(throws: Rejection.noRoom) { try story.register("start", 1, at: 10, type: "new") }
         #expect(try story.register("start", 1, at: 11, type: "7") == .refreshed)
         #expect(try story.register("start", 1, at: 10, type: "new", of: .tablet) == .registered)
         #expect(try story.register("device", 2, at: 10) == .registered)

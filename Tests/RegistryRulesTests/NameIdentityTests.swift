@@ -13,13 +13,8 @@ struct NameIdentityTests {
     ) throws(Rejection) -> ActivityID {
         var body = ActivityRegistration(token: PushToken(bytes: [token]))
         body.observedAt = observedAt.map { Story.minute($0).date }
-        return try identity.activity(
-            of: body,
-            digest: TokenDigest(token),
-            claimant: claimant,
-            in: story.rows,
-            newID: "new"
-        )
+        let rows = story.rows
+        return try identity.activity(of: body, digest: TokenDigest(token), claimant: claimant, in: rows, newID: "new")
     }
 
     @Test func `The first registration begins an activity`() throws {
@@ -39,7 +34,7 @@ struct NameIdentityTests {
     @Test func `An observation no later than the last end is rejected, and a later one begins an activity`() throws {
         var story = Story()
         try story.register("a", token: 1, at: 10)
-        _ = try story.rows.end("a", reason: .ended, observedAt: Story.minute(30), claimant: .any, actor: "t")
+        try story.end(at: 30)
         var name = NameIdentity(activityID: "a", endedAt: Story.minute(30))
         #expect(throws: Rejection.ended) { try identity(&name, in: story, token: 2, at: 30) }
         #expect(throws: Rejection.ended) { try identity(&name, in: story, token: 1) }

@@ -90,100 +90,59 @@ struct PlanDecisionTests {
     }
 
     struct Case: CustomTestStringConvertible {
-        let name: String
-        var phone = PlanDecisionTests.phone()
-        var lease: Lease?
-        var hasChannel = false
+        let testDescription: String
+        let phone: PlanFacts
+        let lease: Lease?
+        let hasChannel: Bool
         let decision: PlanDecision
-        var testDescription: String { name }
+
+        init(
+            _ name: String,
+            _ decision: PlanDecision,
+            _ lease: Lease? = nil,
+            hasChannel: Bool = false,
+            _ change: (inout PlanFacts) -> Void = { _ in }
+        ) {
+            (testDescription, self.decision, self.lease) = (name, decision, lease)
+            (self.hasChannel, phone) = (hasChannel, PlanDecisionTests.phone(change))
+        }
     }
 
     /// Each row also meets the conditions of all later rules.
     static let cases = [
-        Case(
-            name: "1: a deliverable activity",
-            phone: phone { ($0.running, $0.wasDismissed) = (running(isDeliverable: true), true) },
-            lease: lease(),
-            hasChannel: true,
-            decision: .update(activity)
-        ),
-        Case(
-            name: "1: no token yet, with a channel",
-            phone: phone { ($0.running, $0.wasDismissed) = (running(), true) },
-            lease: lease(),
-            hasChannel: true,
-            decision: .none(.channel)
-        ),
-        Case(
-            name: "1: no token by design, by a channel that the alias does not have",
-            phone: phone { $0.running = running(reason: .channel) },
-            decision: .none(.channel)
-        ),
-        Case(
-            name: "1: no token by design, although the alias has a channel",
-            phone: phone { $0.running = running(reason: .noPush) },
-            hasChannel: true,
-            decision: .none(.noPush)
-        ),
-        Case(
-            name: "1: no token within the first minute",
-            phone: phone { ($0.running, $0.wasDismissed) = (running(since: 60), true) },
-            lease: lease(),
-            decision: .wait(.tokenPending, until: Story.minute(61))
-        ),
-        Case(
-            name: "1: no token after a minute",
-            phone: phone { ($0.running, $0.wasDismissed) = (running(since: 59), true) },
-            lease: lease(),
-            decision: .alert(.noUpdateToken, device)
-        ),
-        Case(
-            name: "1: a withheld token, with a channel",
-            phone: phone { $0.running = running(reason: .unregistered) },
-            hasChannel: true,
-            decision: .alert(.noUpdateToken, device)
-        ),
-        Case(
-            name: "2: dismissed",
-            phone: phone { $0.wasDismissed = true },
-            lease: lease(),
-            decision: .alert(.dismissed, device)
-        ),
-        Case(
-            name: "3: leased",
-            lease: lease(attempts: [0, 1, 50]),
-            decision: .wait(.leased, until: Story.minute(110))
-        ),
-        Case(
-            name: "4: three attempts",
-            lease: failedLease(attempts: [0, 1, 50], at: 59),
-            decision: .alert(.startFailed, device)
-        ),
-        Case(
-            name: "4: failed just now",
-            lease: failedLease(attempts: [50], at: 60),
-            decision: .wait(.backOff, until: Story.minute(61))
-        ),
-        Case(
-            name: "6: an old start token",
-            phone: phone { $0.startToken = .init(token: start, confirmedAt: Story.minute(60) - .seconds(14 * 86_400)) },
-            decision: .alert(.startUnconfirmed, device)
-        ),
-        Case(
-            name: "6: an old start token alone",
-            phone: phone { ($0.startToken, $0.deviceToken) = (.init(token: start, confirmedAt: nil), nil) },
-            decision: .none(.startUnconfirmed)
-        ),
-        Case(
-            name: "6: a device token alone",
-            phone: phone { $0.startToken = nil },
-            decision: .alert(.noStartToken, device)
-        ),
-        Case(
-            name: "6: no token",
-            phone: phone { ($0.startToken, $0.deviceToken) = (nil, nil) },
-            decision: .none(.noStartToken)
-        ),
+        Case("1: a deliverable activity", .update(activity), lease(), hasChannel: true) {
+            ($0.running, $0.wasDismissed) = (running(isDeliverable: true), true)
+        },
+        Case("1: no token yet, with a channel", .none(.channel), lease(), hasChannel: true) {
+            ($0.running, $0.wasDismissed) = (running(), true)
+        },
+        Case("1: no token by design, by a channel that the alias does not have", .none(.channel)) {
+            $0.running = running(reason: .channel)
+        },
+        Case("1: no token by design, although the alias has a channel", .none(.noPush), hasChannel: true) {
+            $0.running = running(reason: .noPush)
+        },
+        Case("1: no token within the first minute", .wait(.tokenPending, until: Story.minute(61)), lease()) {
+            ($0.running, $0.wasDismissed) = (running(since: 60), true)
+        },
+        Case("1: no token after a minute", .alert(.noUpdateToken, device), lease()) {
+            ($0.running, $0.wasDismissed) = (running(since: 59), true)
+        },
+        Case("1: a withheld token, with a channel", .alert(.noUpdateToken, device), hasChannel: true) {
+            $0.running = running(reason: .unregistered)
+        },
+        Case("2: dismissed", .alert(.dismissed, device), lease()) { $0.wasDismissed = true },
+        Case("3: leased", .wait(.leased, until: Story.minute(110)), lease(attempts: [0, 1, 50])),
+        Case("4: three attempts", .alert(.startFailed, device), failedLease(attempts: [0, 1, 50], at: 59)),
+        Case("4: failed just now", .wait(.backOff, until: Story.minute(61)), failedLease(attempts: [50], at: 60)),
+        Case("6: an old start token", .alert(.startUnconfirmed, device)) {
+            $0.startToken = .init(token: start, confirmedAt: Story.minute(60) - .seconds(14 * 86_400))
+        },
+        Case("6: an old start token alone", .none(.startUnconfirmed)) {
+            ($0.startToken, $0.deviceToken) = (.init(token: start, confirmedAt: nil), nil)
+        },
+        Case("6: a device token alone", .alert(.noStartToken, device)) { $0.startToken = nil },
+        Case("6: no token", .none(.noStartToken)) { ($0.startToken, $0.deviceToken) = (nil, nil) },
     ]
 
     @Test(arguments: cases) func `The first rule that applies decides`(_ test: Case) {
@@ -199,6 +158,7 @@ struct PlanDecisionTests {
         #expect(lease.leasedUntil == Story.minute(120))
         #expect(lease.attempts == [Story.minute(60)])
         #expect(lease.attempt == 1)
+        #expect(Self.decide(Self.phone()) { $0.lease = .seconds(120) }.lease?.leasedUntil == Story.minute(62))
     }
 
     @Test func `A dismissed activity is started again on request`() {

@@ -66,7 +66,7 @@ struct LifetimeTests {
     @Test func `An end is final`() throws {
         var story = Story()
         try story.register(at: 10)
-        #expect(try story.rows.end("a", reason: .ended, observedAt: Story.minute(20), claimant: .any, actor: "t"))
+        #expect(try story.end(at: 20))
         #expect(story.rejection(at: 30) == .ended)
         #expect(story.activity()?.token?.token == nil)
         #expect(story.activity()?.token?.digest == TokenDigest(1))
@@ -74,7 +74,7 @@ struct LifetimeTests {
 
     @Test func `A registration after the end still claims its token and its aliases`() throws {
         var story = Story()
-        _ = try story.rows.end("a", reason: .ended, observedAt: Story.minute(5), claimant: .any, actor: "t")
+        try story.end(at: 5)
         #expect(throws: Rejection.ended) { try story.register(token: 1, at: 30, aliases: .order("7")) }
         #expect(story.activity()?.aliases?.value == .order("7"))
         #expect(story.rows.values[TokenDigest(1)]?.value.owner?.activityID == "a")
@@ -83,7 +83,7 @@ struct LifetimeTests {
     @Test func `The earliest end and its reason stay`() throws {
         var story = Story()
         for (minute, reason) in [(30, EndReason.ended), (20, .dismissed), (20, .ended), (40, .dismissed)] {
-            _ = try story.rows.end("a", reason: reason, observedAt: Story.minute(minute), claimant: .any, actor: "t")
+            try story.end(reason: reason, at: minute)
         }
         #expect(story.activity()?.end == Activity.End(at: Story.minute(20), reason: .ended))
         #expect(story.events == [.ended])
@@ -94,6 +94,8 @@ struct LifetimeTests {
         try story.register(at: 50)
         try story.register(at: 55, startedAt: 0)
         #expect(story.activity()?.expiresAt == Story.minute(480))
+        try story.register("b", token: 2, at: 50, startedAt: 64)
+        #expect(story.activity("b")?.startedAt == Story.minute(60), "a start is never after the first receipt")
         #expect(story.later(479).state() == .active)
         #expect(story.later(480).state() == .expired)
         #expect(story.later(480).rejection(at: 479) == .expired)
@@ -104,14 +106,17 @@ struct LifetimeTests {
         try story.register(at: 10, startsAt: 600)
         try story.register(at: 5, startsAt: 700)
         #expect(story.activity()?.startsAt == Story.minute(600))
+        #expect(story.activity()?.expiresAt == Story.minute(1080))
         #expect(story.later(1079).state() == .active)
         #expect(story.later(1080).state() == .expired)
     }
 
     @Test func `A start before its observation schedules nothing`() throws {
         var story = Story()
-        try story.register(at: 10, startsAt: 9)
-        #expect(story.activity()?.startsAt == nil)
+        for (id, minute) in [("a", 10), ("b", nil)] as [(ActivityID, Int?)] {
+            try story.register(id, token: minute == nil ? 2 : 1, at: minute, startsAt: minute ?? 59)
+            #expect(story.activity(id)?.startsAt == nil)
+        }
     }
 
     @Test func `The lifetime of an activity is the app's at the first receipt`() throws {

@@ -85,6 +85,11 @@ struct Story {
         return try rows.register(registration) { _ in isErased }
     }
 
+    @discardableResult
+    mutating func end(_ id: ActivityID = "a", reason: EndReason = .ended, at minute: Int) throws(Rejection) -> Bool {
+        try rows.end(id, reason: reason, observedAt: Self.minute(minute), claimant: .any, actor: "tester")
+    }
+
     func rejection(
         _ id: ActivityID = "a",
         token: UInt8? = 1,
