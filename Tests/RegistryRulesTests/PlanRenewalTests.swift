@@ -108,7 +108,7 @@ struct PlanRenewalTests {
 
     @Test func `The facts about an older activity contain the newest as a newer one`() {
         func running(_ key: Int64) -> PlanFacts.RunningActivity {
-            .init(deliverable: nil, hasToken: true, createdAt: Story.minute(10), key: key)
+            .init(deliverable: nil, reason: .unregistered, createdAt: Story.minute(10), key: key)
         }
         let phone = PlanDecisionTests.phone { $0.running = running(2) }
         #expect(phone.about(running(1))?.running == running(1))

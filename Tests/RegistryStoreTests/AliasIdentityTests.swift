@@ -6,21 +6,14 @@ import Testing
 
 /// `POST …/activities`: activities known only by their liveactivityId and owner.
 @Suite struct AliasIdentityTests {
-    private let t0 = Date.minutesAgo(60)
+    private static let t0 = Date.minutesAgo(60)
+    private static let start = Date.minutesAgo(9 * 60)
 
-    private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
-
-    @Test func `A new token rotates the running activity`() async throws {
-        let identity = try await TestIdentity.make()
-        let first = try await identity.post(1)
-        let second = try await identity.post(2)
-        #expect(second.outcome == .rotated)
-        #expect(first.activity.activityID == second.activity.activityID)
-        #expect(try await identity.tokens() == [.sample(2)])
-        let problem = await identity.problem { try await identity.post(1) }
-        #expect(problem?.code == .superseded)
-        #expect(try await identity.post(2).outcome == .refreshed)
-    }
+    /// Steps, and the tokens after them in any order. An expiry separates activities like an end.
+    private static let stories: [(steps: [TestIdentity.Step], tokens: [PushToken])] = [
+        ([.post(1, t0 + 60), .end(t0 + 120), .post(2, t0 + 180), .end(t0 + 240)], []),
+        ([.post(1, start), .post(2, start + 7 * 3600), .post(3, start + 8.5 * 3600)], [.sample(3)]),
+    ]
 
     @Test func `After an end a new token begins a new activity`() async throws {
         let identity = try await TestIdentity.make()
@@ -35,58 +28,22 @@ import Testing
         #expect(try await identity.tokens() == [.sample(2)])
     }
 
-    @Test func `A thousand owners may follow one alias`() async throws {
-        let identity = try await TestIdentity.make()
-        for number in 1...20 { _ = try await identity.post(number, owner: .installation(.sample(number))) }
-        #expect(try await identity.tokens().count == 20)
-        try await identity.end(owner: .installation(.sample(3)))
-        #expect(try await identity.tokens().count == 19)
-    }
-
-    @Test func `An end of an unknown name refuses earlier observations`() async throws {
-        let identity = try await TestIdentity.make()
-        try await identity.end(at: after(5))
-        let late = await identity.problem { try await identity.post(1, at: after(4)) }
-        #expect(late?.code == .activityEnded)
-        let equal = await identity.problem { try await identity.post(1, at: after(5)) }
-        #expect(equal?.code == .activityEnded)
-        #expect(try await identity.post(2, at: after(6)).outcome == .registered)
-    }
-
-    @Test func `All orders of ends lead to no activity`() async throws {
-        let steps: [TestIdentity.Step] = [.post(1, after(1)), .end(after(2)), .post(2, after(3)), .end(after(4))]
+    @Test(arguments: stories)
+    func `All orders of tokens and ends lead to one state`(steps: [TestIdentity.Step], tokens: [PushToken]) async throws
+    {
         for order in permutations(of: steps) {
             let identity = try await TestIdentity.make(sharing: "orders")
             for step in order { await identity.play(step) }
-            #expect(try await identity.tokens() == [])
-        }
-    }
-
-    @Test func `An expiry separates activities like an end`() async throws {
-        let start = Date.minutesAgo(9 * 60)
-        let steps: [TestIdentity.Step] = [
-            .post(1, start), .post(2, start.addingTimeInterval(7 * 3600)),
-            .post(3, start.addingTimeInterval(8.5 * 3600)),
-        ]
-        for order in permutations(of: steps) {
-            let identity = try await TestIdentity.make(sharing: "orders")
-            for step in order { await identity.play(step) }
-            #expect(try await identity.tokens() == [.sample(3)])
+            #expect(try await identity.tokens() == tokens)
         }
     }
 
     @Test func `An activity ended by its id begins again under its name`() async throws {
         let identity = try await TestIdentity.make()
-        let first = try await identity.post(1, at: after(1))
-        try await identity.database.registry.end(
-            first.activity.activityID,
-            reason: .ended,
-            observedAt: nil,
-            in: identity.scope,
-            by: "test"
-        )
+        let first = try await identity.post(1, at: .minutesAgo(59))
+        try await identity.activity(first.activity.activityID.rawValue.string).end()
         #expect(try await identity.tokens() == [])
-        let late = await identity.problem { try await identity.post(1, at: after(2)) }
+        let late = await identity.problem { try await identity.post(1, at: .minutesAgo(58)) }
         #expect(late?.code == .activityEnded)
         #expect(try await identity.post(2).outcome == .registered)
     }
@@ -95,12 +52,7 @@ import Testing
         let identity = try await TestIdentity.make()
         _ = try await identity.post(1, aliases: [.sample("userId", "7")])
         _ = try await identity.post(1)
-        let found = try await identity.database.registry.activities(
-            under: .sample("userId", "7"),
-            limit: 9,
-            in: identity.scope
-        )
-        #expect(found.count == 1)
+        #expect(try await identity.found(under: .sample("userId", "7")).count == 1)
         #expect(try await identity.tokens().count == 1)
     }
 }

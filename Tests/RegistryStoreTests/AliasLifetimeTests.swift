@@ -67,16 +67,8 @@ import Testing
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1, at: .minutesAgo(0), startsAt: .minutesAgo(-25 * 24 * 60)).activity
         try await identity.age(by: "20 days")
-        #expect(try await identity.database.registry.sweep(.identities, limit: 100, in: identity.scope) == 0)
-        let second = try await identity.post(2, at: .minutesAgo(1))
-        #expect(second.activity.activityID == first.activityID)
-        let third = try await identity.post(3, at: .minutesAgo(0))
-        #expect(third.activity.activityID == first.activityID)
-    }
-}
-
-extension TestIdentity {
-    fileprivate func age(by interval: String) async throws {
-        try await TestActivity(database: database, scope: scope, id: .sample("any")).age(by: interval)
+        #expect(try await identity.registry.sweep(.identities, limit: 100, in: identity.scope) == 0)
+        #expect(try await identity.post(2, at: .minutesAgo(1)).activity.activityID == first.activityID)
+        #expect(try await identity.post(3, at: .minutesAgo(0)).activity.activityID == first.activityID)
     }
 }

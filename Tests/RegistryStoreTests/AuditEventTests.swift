@@ -12,35 +12,23 @@ import Testing
 
     private static func make() async throws -> TestActivity {
         let root = try await TestActivity.make("a-1")
-        let registry = root.database.registry
         for (number, activity) in [root, root.another("a-2")].enumerated() {
-            let registration = ActivityRegistration.sample(
-                token: .sample(number),
-                observedAt: .minutesAgo(10),
-                aliases: number == 0 ? [alias] : nil
-            )
-            _ = try await registry.register(
-                registration,
-                as: activity.id,
-                in: root.scope,
-                by: "test",
-                claimant: .subject("u-\(number)", phone)
-            )
+            let (aliases, user) = (number == 0 ? [alias] : nil, Claimant.subject("u-\(number)", phone))
+            try await activity.register(number, at: .minutesAgo(10), aliases: aliases, claimant: user)
         }
         try await root.another("a-3").register(9, at: .minutesAgo(10))
         try await root.register(10, at: .minutesAgo(5))
-        _ = try await registry.apply([FeedbackReport(token: .sample(10), status: 410)], in: root.scope, by: "sender")
+        _ = try await root.report(10, 410)
         try await root.end()
         return root
     }
 
-    private static func find(
-        _ root: TestActivity,
-        _ change: (inout EventFilter) -> Void = { _ in }
-    ) async throws -> [AuditEvent] {
+    private static func find(_ root: TestActivity, _ change: (inout EventFilter) -> Void = { _ in }) async throws
+        -> [AuditEvent]
+    {
         var filter = EventFilter()
         change(&filter)
-        return try await root.database.registry.events(filter, limit: 100, in: root.scope).items
+        return try await root.registry.events(filter, limit: 100, in: root.scope).items
     }
 
     @Test func `Every filter finds its events`() async throws {
@@ -67,11 +55,10 @@ import Testing
         #expect(try await Self.find(root) { $0.until = .minutesAgo(1) }.isEmpty)
         #expect(try await Self.find(root) { $0.until = .minutesAgo(-1) }.count == 7)
         let production = Scope(app: root.scope.app, environment: .production)
-        #expect(try await root.database.registry.events(limit: 10, in: production).items.map(\.type) == ["app-created"])
+        #expect(try await root.registry.events(limit: 10, in: production).items.map(\.type) == ["app-created"])
         _ = try await root.database.scope("com.example.taxi")
         let taxi = try await root.database.scope("com.example.taxi")
-        let ofTaxi = try await root.database.registry.events(limit: 10, in: taxi).items
-        #expect(ofTaxi.map(\.type) == ["app-changed", "app-created"])
+        #expect(try await root.registry.events(limit: 10, in: taxi).items.map(\.type) == ["app-changed", "app-created"])
     }
 
     @Test(arguments: [false, true])
@@ -82,7 +69,7 @@ import Testing
         if isIndexed { filter.activityID = root.id }
         var (found, position, pages): ([AuditEvent], Int64?, Int) = ([], nil, 0)
         repeat {
-            let page = try await root.database.registry.events(filter, before: position, limit: 5, in: root.scope)
+            let page = try await root.registry.events(filter, before: position, limit: 5, in: root.scope)
             found += page.items
             position = page.next
             pages += 1
@@ -109,7 +96,7 @@ import Testing
         var filter = EventFilter()
         filter.alias = Self.alias
         repeat {
-            let page = try await root.database.registry.events(filter, before: position, limit: 3, in: root.scope)
+            let page = try await root.registry.events(filter, before: position, limit: 3, in: root.scope)
             found += page.items
             position = page.next
         } while position != nil

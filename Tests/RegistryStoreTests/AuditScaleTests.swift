@@ -41,7 +41,7 @@ import Testing
                 """,
             ])
         }
-        try await database.pool.withSession { try $0.simple("VACUUM ANALYZE activities, token_values, events") }
+        try await database.script("VACUUM ANALYZE activities, token_values, events")
         return (database, scope)
     }
 

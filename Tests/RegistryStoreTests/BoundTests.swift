@@ -27,7 +27,7 @@ import Testing
         #expect(refused?.code == .invalidRequest)
         #expect(refused?.errors.map(\.pointer) == ["/attributesType"])
         #expect(await phone.problem { try await phone.delete(next, at: t0) }?.code == .invalidRequest)
-        #expect(try await phone.column("SELECT count(*)::text FROM installation_tokens") == ["\(most)"])
+        #expect(try await phone.rows(in: "installation_tokens") == most)
         #expect(try await phone.register(7, in: slot(1), at: after(1)).outcome == .rotated)
         #expect(try await phone.register(8, in: slot(most), at: after(1)).outcome == .registered)
         try await phone.register(9, in: TestInstallation.device, at: t0)
@@ -36,25 +36,25 @@ import Testing
 
     @Test func `A log-out ends very many activities in pages`() async throws {
         let phone = try await TestInstallation.make()
-        let registry = phone.database.registry
+        let registry = phone.registry
         try await phone.database.addActivities(2_345, of: phone.hash, at: t0, in: phone.scope)
-        let late = TestActivity(database: phone.database, scope: phone.scope, id: .sample("late"))
+        let late = phone.activity("late")
         try await late.register(1_000_000, at: after(2), installation: phone.hash)
         try await phone.logOut(at: after(1))
-        #expect(try await phone.column("SELECT count(*)::text FROM activities WHERE ended_at IS NULL") == ["1"])
-        #expect(try await phone.column("SELECT count(*)::text FROM events WHERE type = 'ended'") == ["2345"])
+        #expect(try await phone.count("SELECT count(*) FROM activities WHERE ended_at IS NULL") == 1)
+        #expect(try await phone.count("SELECT count(*) FROM events WHERE type = 'ended'") == 2345)
         #expect(try await late.currentToken() == .sample(1_000_000))
         #expect(try await registry.activity(.sample("bulk-2345"), in: phone.scope)?.status.endedAt == after(1))
         try await phone.logOut(at: after(1))
-        #expect(try await phone.column("SELECT count(*)::text FROM events WHERE type = 'ended'") == ["2345"])
+        #expect(try await phone.count("SELECT count(*) FROM events WHERE type = 'ended'") == 2345)
     }
 
     @Test func `An alias with very many activities ends in pages`() async throws {
         let activity = try await TestActivity.make()
-        let (alias, registry) = (Alias.sample("matchId", "7"), activity.database.registry)
+        let (alias, registry) = (Alias.sample("matchId", "7"), activity.registry)
         try await activity.database.addActivities(1...2_345, under: alias, at: t0, in: activity.scope)
         #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 2_345)
-        #expect(try await activity.column("SELECT count(*)::text FROM activities WHERE ended_at IS NULL") == ["0"])
+        #expect(try await activity.count("SELECT count(*) FROM activities WHERE ended_at IS NULL") == 0)
         #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 0)
     }
 
@@ -63,7 +63,7 @@ import Testing
     @Test func `One response has a limited number of activities`() async throws {
         let activity = try await TestActivity.make()
         let (crowd, few) = (Alias.sample("matchId", "7"), Alias.sample("matchId", "8"))
-        let (registry, scope) = (activity.database.registry, activity.scope)
+        let (registry, scope) = (activity.registry, activity.scope)
         try await activity.database.addActivities(1...3000, under: crowd, at: t0, in: scope)
         try await activity.register(1_000_000, at: t0, aliases: [few])
         // Each repetition of an alias counts, although it is looked up once.
@@ -96,7 +96,7 @@ import Testing
 
     @Test func `Tombstones of very many tokens are removed in pages`() async throws {
         let activity = try await TestActivity.make()
-        let (registry, scope) = (activity.database.registry, activity.scope)
+        let (registry, scope) = (activity.registry, activity.scope)
         try await activity.register(1_000_000, at: t0)
         try await activity.end()
         try await activity.database.run(
@@ -106,21 +106,16 @@ import Testing
             FROM activities a CROSS JOIN generate_series(1::bigint, 25000) AS n
             """
         )
-        try await activity.database.run(
-            """
-            UPDATE activities SET started_at = earlier(started_at, '30 days'), touched_at = earlier(touched_at, '30 days'),
-                expires_at = earlier(expires_at, '30 days')
-            """
-        )
-        var left: [String] = []
+        try await activity.age(by: "30 days")
+        var left: [Int] = []
         for _ in 0..<3 {
-            left.append(contentsOf: try await activity.column("SELECT count(*)::text FROM token_values"))
+            left.append(try await activity.rows(in: "token_values"))
             #expect(try await registry.sweep(.tombstones, limit: 100, in: scope) == (left.count < 3 ? 100 : 1))
         }
-        #expect(left == ["25001", "15001", "5001"])
+        #expect(left == [25_001, 15_001, 5001])
         #expect(try await registry.sweep(.tombstones, limit: 100, in: scope) == 0)
         for table in ["activities", "token_values"] {
-            #expect(try await activity.column("SELECT count(*)::text FROM \(unescaped: table)") == ["0"], "\(table)")
+            #expect(try await activity.rows(in: table) == 0, "\(table)")
         }
     }
 }

@@ -28,13 +28,8 @@ import Testing
         #expect(try await registry.channel(of: alias, in: production) == nil)
         for _ in 0..<2 { try await registry.deleteChannel(of: alias, in: scope, by: "test") }
         #expect(try await registry.channel(of: alias, in: scope) == nil)
-        let events = try await database.pool.withSession { session in
-            try session.execute(
-                "SELECT type FROM events WHERE aliases @> '{\"matchId\": [\"7\"]}' ORDER BY event_number"
-            )
-            .decode(String.self)
-        }
-        #expect(events == ["channel-set", "channel-set", "channel-deleted"])
+        let told: SQL = "SELECT type FROM events WHERE aliases @> '{\"matchId\": [\"7\"]}' ORDER BY event_number"
+        #expect(try await database.column(told) == ["channel-set", "channel-set", "channel-deleted"])
     }
 
     @Test func `Distinct channels are counted`() async throws {
@@ -74,12 +69,10 @@ import Testing
             return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
         #expect(taken == 5)
-        #expect(try await database.count("SELECT count(*) FROM channels") == 5)
+        #expect(try await database.rows(in: "channels") == 5)
     }
 
-    @Test(
-        arguments: ["", "=", "abc", "ab=c", "a===", "abc-", "YWJj ", "YWJ\u{E9}", String(repeating: "A", count: 132)]
-    )
+    @Test(arguments: ["", "=", "abc", "ab=c", "a===", "abc-", "YWJj ", "YWJ\u{E9}", String(repeating: "A", count: 132)])
     func `A text that is not Base64 is not a channel`(_ id: String) {
         #expect(throws: JSONFaultReason.self) { try BroadcastChannel(id: id, storagePolicy: .none) }
     }

@@ -29,7 +29,7 @@ struct CostMeter {
             isAlone: true,
             keepsPlans: keepsPlans
         )
-        try await database.pool.withSession { try $0.simple("SET statement_timeout = 0") }
+        try await database.script("SET statement_timeout = 0")
         return CostMeter(database: database, scope: try await database.scope(), count: count)
     }
 
@@ -51,7 +51,7 @@ struct CostMeter {
     func analyze() async throws {
         try await registry.analyzeTables()
         // Dead rows count as pages read, and their number would depend on autovacuum.
-        try await database.pool.withSession { try $0.simple("VACUUM ANALYZE") }
+        try await database.script("VACUUM ANALYZE")
     }
 
     private func reading() async throws -> Cost {

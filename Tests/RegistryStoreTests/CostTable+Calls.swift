@@ -102,9 +102,7 @@ extension CostTable {
     static let addTombstones: Make = { meter in
         try await meter.addActivities(under: alias, 20 * 24 * 60)
         _ = try await meter.registry.sweep(.expiry, limit: meter.count, in: meter.scope)
-        try await meter.database.pool.withSession { session in
-            try session.simple("UPDATE activities SET touched_at = earlier(touched_at, '20 days')")
-        }
+        try await meter.database.script("UPDATE activities SET touched_at = earlier(touched_at, '20 days')")
     }
 }
 

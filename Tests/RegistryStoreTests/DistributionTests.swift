@@ -34,14 +34,14 @@ import Testing
                 try session.pipeline([insertion("1"), insertion("2"), insertion("1")]).count
             }
         }
-        #expect(try await database.count("SELECT count(*) FROM activity_aliases") == 0)
+        #expect(try await database.rows(in: "activity_aliases") == 0)
         // Reads omit BEGIN, so this fails.
         await #expect(throws: PostgresError.self) {
             try await database.pool.withSession(.idempotentRead) { session in
                 try session.pipeline([insertion("1"), insertion("2"), insertion("1")]).count
             }
         }
-        #expect(try await database.count("SELECT count(*) FROM activity_aliases") == 2)
+        #expect(try await database.rows(in: "activity_aliases") == 2)
     }
 
     /// Counting an app takes about fifty milliseconds.
@@ -63,7 +63,7 @@ import Testing
         #expect(try await registry.totals().age < .seconds(600))
         let read = counted.duration(to: .now)
         print("figure: Citus, 60 apps: counted in \(start.duration(to: counted)), read for metrics in \(read)")
-        #expect(try await database.count("SELECT count(*) FROM counts") == 60)
+        #expect(try await database.rows(in: "counts") == 60)
     }
 
     @Test func `Large tables are sampled on the workers, too`() async throws {
@@ -105,19 +105,16 @@ import Testing
             "DROP VIEW explained_activities, explained_installation_tokens", "DROP FUNCTION activity_state",
             "DROP TABLE counts, erasures",
         ]
-        for command in undo {
-            try await database.pool.withSession { try $0.simple(command) }
-        }
+        for command in undo { try await database.script(command) }
         try await database.run("DELETE FROM schema_migrations WHERE version >= 7")
-        let distributed = Recorded()
-        #expect(try await migrator.migrate(onDistributed: { distributed.append($0) }).map(\.version) == [7, 8])
-        #expect(distributed.names == ["erasures", "counts"])
+        let distributed = Mutex<[String]>([])
+        let note: @Sendable (String) -> Void = { name in distributed.withLock { $0.append(name) } }
+        #expect(try await migrator.migrate(onDistributed: note).map(\.version) == [7, 8])
+        #expect(distributed.withLock(\.self) == ["erasures", "counts"])
         let condition = try await database.condition()
-        #expect(condition.isDistributed)
-        #expect(condition.missingTables == [])
-        #expect(condition.misplacedTables == [])
-        #expect(try await migrator.migrate(distributes: true, onDistributed: { distributed.append($0) }) == [])
-        #expect(distributed.names == ["erasures", "counts"])
+        #expect(condition.isDistributed && condition.missingTables == [] && condition.misplacedTables == [])
+        #expect(try await migrator.migrate(distributes: true, onDistributed: note) == [])
+        #expect(distributed.withLock(\.self) == ["erasures", "counts"])
         // The event of changed aliases is written on the activity's worker.
         let scope = try await database.scope()
         let activity = TestActivity(database: database, scope: scope, id: .sample("a"))
@@ -187,7 +184,7 @@ import Testing
         for command in [
             "SELECT undistribute_table('channels')", "SELECT undistribute_table('counts')",
             "SELECT create_reference_table('counts')",
-        ] { _ = try await database.pool.withSession { try $0.execute("\(unescaped: command)").count } }
+        ] { try await database.run("\(unescaped: command)") }
         let condition = try await database.condition()
         #expect(condition.missingTables == ["channels"])
         #expect(condition.misplacedTables == ["counts"])
@@ -205,9 +202,3 @@ extension TestDatabase {
 }
 
 private let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-
-private final class Recorded: Sendable {
-    private let all = Mutex<[String]>([])
-    var names: [String] { all.withLock { $0 } }
-    func append(_ name: String) { all.withLock { $0.append(name) } }
-}

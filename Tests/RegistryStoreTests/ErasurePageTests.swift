@@ -14,30 +14,24 @@ import Testing
         _ count: Int,
         of activity: ActivityID? = nil,
         ofInstallation installation: InstallationHash? = nil,
-        in database: TestDatabase,
-        _ scope: Scope
+        to fixture: some Fixture
     ) async throws {
-        try await database.run(
+        try await fixture.database.run(
             """
             INSERT INTO events (scope_id, drop_on, type, who, activity_id, installation_hash)
-            SELECT \(scope.id), current_date + 90, 'rotated', 'test', \(activity?.rawValue), \(installation?.bytes)
+            SELECT \(fixture.scope.id), current_date + 90, 'rotated', 'test', \(activity?.rawValue), \(installation?.bytes)
             FROM generate_series(1, \(count)) AS n
             """
         )
     }
 
-    /// The greatest number of rows of a table last written by one transaction.
-    private static func mostOfATransaction(
-        _ table: String,
-        where condition: SQL,
-        in database: TestDatabase,
-        _ scope: Scope
-    ) async throws -> Int {
-        try await database.count(
+    /// The greatest number of rotations last written by one transaction.
+    private static func mostOfATransaction(in fixture: some Fixture) async throws -> Int {
+        try await fixture.count(
             """
             SELECT max(pages.count) FROM (
-                SELECT count(*) AS count FROM \(unescaped: table) r
-                WHERE r.scope_id = \(scope.id) AND \(sql: condition) GROUP BY r.xmin::text
+                SELECT count(*) AS count FROM events r
+                WHERE r.scope_id = \(fixture.scope.id) AND r.type = 'rotated' GROUP BY r.xmin::text
             ) AS pages
             """
         )
@@ -47,17 +41,14 @@ import Testing
 
     @Test func `An activity with very many events is erased in pages`() async throws {
         let activity = try await TestActivity.make("erased-activity")
-        let (database, scope) = (activity.database, activity.scope)
         let size = Erasure.eventPageSize
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
-        try await Self.addEvents(2 * size, of: activity.id, in: database, scope)
-        let counts = try await database.registry.erase(.alias(Self.alias), in: scope, by: "admin")
+        try await Self.addEvents(2 * size, of: activity.id, to: activity)
+        let counts = try await activity.erase(.alias(Self.alias))
         // Each row counts once, including the event of the registration.
-        #expect(counts.activities == 1)
-        #expect(counts.events == 2 * size + 1)
+        #expect(counts.activities == 1 && counts.events == 2 * size + 1)
         #expect(try await activity.count("SELECT count(*) FROM events WHERE activity_id IS NOT NULL") == 0)
-        let most = try await Self.mostOfATransaction("events", where: "r.type = 'rotated'", in: database, scope)
-        #expect(most <= size)
+        #expect(try await Self.mostOfATransaction(in: activity) <= size)
         #expect(try await activity.record() == nil)
     }
 
@@ -67,29 +58,24 @@ import Testing
         let (database, scope) = (activity.database, activity.scope)
         let size = Erasure.eventPageSize
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
-        try await Self.addEvents(2 * size, of: activity.id, in: database, scope)
+        try await Self.addEvents(2 * size, of: activity.id, to: activity)
         let last = try await activity.count("SELECT max(event_number) FROM events WHERE type = 'rotated'")
-        try await database.pool.withSession { session in
-            try session.simple(
-                "ALTER TABLE events ADD CONSTRAINT is_kept CHECK (activity_id IS NOT NULL OR event_number <> \(last))"
-            )
-        }
+        try await database.script(
+            "ALTER TABLE events ADD CONSTRAINT is_kept CHECK (activity_id IS NOT NULL OR event_number <> \(last))"
+        )
         let registry = database.anotherRegistry(isSilent: true)
-        let problem = await activity.problem { try await registry.erase(.alias(Self.alias), in: scope, by: "admin") }
-        #expect(problem != nil)
+        #expect(await activity.problem { try await registry.erase(.alias(Self.alias), in: scope, by: "admin") } != nil)
         let left = try await activity.count("SELECT count(*) FROM events WHERE activity_id IS NOT NULL")
-        #expect(left > 0)
-        #expect(left <= size + 1)
+        #expect((1...size + 1).contains(left))
         #expect(try await activity.tokens(Self.alias) == [])
         #expect(try await activity.currentToken() == nil)
         let late = await activity.problem { try await activity.register(2, at: .minutesAgo(1)) }
         #expect(late?.code == .activityEnded)
         // The event for followers of the feed exists.
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'erased'") == 1)
-        try await database.pool.withSession { try $0.simple("ALTER TABLE events DROP CONSTRAINT is_kept") }
+        try await database.script("ALTER TABLE events DROP CONSTRAINT is_kept")
         let counts = try await registry.erase(.alias(Self.alias), in: scope, by: "admin")
-        #expect(counts.activities == 1)
-        #expect(counts.events == left)
+        #expect(counts.activities == 1 && counts.events == left)
         #expect(try await activity.count("SELECT count(*) FROM events WHERE activity_id IS NOT NULL") == 0)
         #expect(try await activity.record() == nil)
     }
@@ -98,15 +84,12 @@ import Testing
 
     @Test func `An installation with very many events is erased in pages`() async throws {
         let phone = try await TestInstallation.make(0xE7)
-        let (database, scope) = (phone.database, phone.scope)
         let size = Erasure.eventPageSize
         try await phone.put([Self.alias], at: .minutesAgo(5))
-        try await Self.addEvents(2 * size, ofInstallation: phone.hash, in: database, scope)
-        let counts = try await database.registry.erase(.alias(Self.alias), in: scope, by: "admin")
-        #expect(counts.events >= 2 * size)
-        #expect(try await database.count("SELECT count(*) FROM events WHERE installation_hash IS NOT NULL") == 0)
-        let most = try await Self.mostOfATransaction("events", where: "r.type = 'rotated'", in: database, scope)
-        #expect(most <= size)
+        try await Self.addEvents(2 * size, ofInstallation: phone.hash, to: phone)
+        #expect(try await phone.erase(.alias(Self.alias)).events >= 2 * size)
+        #expect(try await phone.count("SELECT count(*) FROM events WHERE installation_hash IS NOT NULL") == 0)
+        #expect(try await Self.mostOfATransaction(in: phone) <= size)
         #expect(try await phone.record() == nil)
     }
 
@@ -130,15 +113,14 @@ import Testing
         // The last page waits, because it deletes the rows that lead to the installation.
         let locks: SQL = "SELECT FROM installation_aliases WHERE scope_id = \(scope.id) FOR UPDATE"
         let held = try await HeldTransaction(locks, in: database)
-        async let erased = database.registry.erase(.installation(phone.hash), in: scope, by: "admin")
+        async let erased = phone.erase(.installation(phone.hash))
         try await held.waitUntilSomebodyWaits()
         #expect(try await database.count(named) == count - size)
         #expect(try await phone.token() == nil)
         try await held.release()
-        let counts = try await erased
-        #expect(counts.records >= count)
+        #expect(try await erased.records >= count)
         #expect(try await database.count(named) == 0)
-        #expect(try await database.count("SELECT count(*) FROM token_values") > 0)
+        #expect(try await database.rows(in: "token_values") > 0)
         #expect(try await phone.record() == nil)
     }
 
@@ -160,13 +142,12 @@ import Testing
             WHERE scope_id = \(scope.id) AND alias = \("match-\(count)") FOR UPDATE
             """
         let held = try await HeldTransaction(locks, in: database)
-        async let erased = database.registry.erase(.installation(phone.hash), in: scope, by: "admin")
+        async let erased = phone.erase(.installation(phone.hash))
         try await held.waitUntilSomebodyWaits()
         let left: SQL = "SELECT count(*) FROM alias_identities"
         #expect(try await database.count(left) <= Registry.identityPageSize + 1)
         try await held.release()
-        let counts = try await erased
-        #expect(counts.records == count)
+        #expect(try await erased.records == count)
         #expect(try await database.count(left) == 0)
     }
 }

@@ -27,7 +27,7 @@ import Testing
         try await meter.database.pool.withSession(.never, timeout: .seconds(7200)) { session in
             try session.simple("VACUUM ANALYZE activities, installations, events")
         }
-        try await meter.database.pool.withSession { try $0.simple("SET statement_timeout = '4s'") }
+        try await meter.database.script("SET statement_timeout = '4s'")
         return meter
     }
 
@@ -53,7 +53,7 @@ import Testing
 
     private static func costWhatIsTheirs(among count: Int) async throws {
         let meter = try await Self.make(count)
-        let (registry, scope) = (meter.database.registry, meter.scope)
+        let (registry, scope) = (meter.registry, meter.scope)
         let phone = try await Self.hash(1000, in: meter)
         let other = try await Self.hash(2000, in: meter)
         for subject in [ErasureSubject.installation(phone), .subject("user-900")] {

@@ -19,7 +19,7 @@ import Testing
         + [7002, 7004].map { Hexadecimal.encode(PushToken.sample($0).bytes) }
 
     private static func live(in activity: TestActivity) async throws {
-        let registry = activity.database.registry
+        let registry = activity.registry
         let scope = activity.scope
         for (index, token) in [7001, 7002].enumerated() {
             _ = try await registry.register(registration(token, 10 - index), as: activity.id, in: scope, by: who)
@@ -57,23 +57,20 @@ import Testing
         let other = phone.another(2)
         try await phone.register(1, at: .minutesAgo(5))
         try await other.register(1, at: .minutesAgo(4))
-        _ = try await phone.database.registry.erase(.installation(phone.hash), in: phone.scope, by: "admin")
+        _ = try await phone.registry.erase(.installation(phone.hash), in: phone.scope, by: "admin")
         let report = FeedbackReport(token: .sample(1), status: 400, reason: "BadDeviceToken")
-        let outcome = try await phone.database.registry.apply([report], in: phone.scope, by: "sender")
-        #expect(outcome.actions == [.quarantined])
+        #expect(try await phone.registry.apply([report], in: phone.scope, by: "sender").actions == [.quarantined])
         #expect(try await other.token() == nil)
     }
 
-    @Test(
-        arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)]
-    )
+    @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
     func `A dump contains no erased data`(erased: ErasureSubject) async throws {
         let activity = try await TestActivity.make("erased-activity")
         try await Self.live(in: activity)
         // The control: everything is there at first.
         let before = try await activity.dump()
         for needle in Self.needles { #expect(before.contains(needle), "\(needle)") }
-        let counts = try await activity.database.registry.erase(erased, in: activity.scope, by: "admin")
+        let counts = try await activity.registry.erase(erased, in: activity.scope, by: "admin")
         #expect(counts.activities == 3)
         #expect(counts.events > 0)
         let after = try await activity.dump()
@@ -88,12 +85,10 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'erased'") > 0)
     }
 
-    @Test(
-        arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)]
-    )
+    @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
     func `Old requests bring nothing back`(erased: ErasureSubject) async throws {
         let activity = try await TestActivity.make("erased-activity")
-        let (registry, scope) = (activity.database.registry, activity.scope)
+        let (registry, scope) = (activity.registry, activity.scope)
         try await Self.live(in: activity)
         _ = try await registry.erase(erased, in: scope, by: "admin")
         let before = try await activity.dump()
@@ -125,7 +120,7 @@ import Testing
     @Test func `An old erasure still refuses a phone's old requests`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         try await phone.put([Self.user], at: .minutesAgo(20))
-        let registry = phone.database.registry
+        let registry = phone.registry
         _ = try await registry.erase(.alias(Self.user), in: phone.scope, by: "admin")
         try await phone.database.run("UPDATE erasures SET erased_at = earlier(erased_at, '300 days')")
         let before = Date.minutesAgo(301 * 24 * 60)
@@ -136,12 +131,12 @@ import Testing
 
     @Test func `No row keeps a replaced alias`() async throws {
         let activity = try await TestActivity.make()
-        let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: .sample(1))
+        let phone = activity.installation(1)
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.user])
         try await activity.register(1, at: .minutesAgo(4), aliases: [.sample("orderId", "1")])
         try await phone.put([Self.user], at: .minutesAgo(5))
         try await phone.put([.sample("deviceName", "1")], at: .minutesAgo(4))
-        let identity = TestIdentity(database: activity.database, scope: activity.scope, alias: "match-1")
+        let identity = activity.identity("match-1")
         try await identity.post(2, at: .minutesAgo(5), aliases: [Self.user])
         try await identity.post(3, at: .minutesAgo(4), aliases: [.sample("orderId", "1")])
         let tables = { (dump: String) in
@@ -152,7 +147,7 @@ import Testing
             )
         }
         #expect(try await tables(activity.dump()) == [])
-        _ = try await activity.database.registry.erase(.alias(Self.user), in: activity.scope, by: "admin")
+        _ = try await activity.registry.erase(.alias(Self.user), in: activity.scope, by: "admin")
         #expect(try await activity.dump().lines(with: "erased-person") == [])
         #expect(try await activity.tokens(.sample("orderId", "1")).count == 2)
     }
@@ -160,11 +155,10 @@ import Testing
     @Test func `Earlier activities of an alias are erased, and its current one stays`() async throws {
         let identity = try await TestIdentity.make()
         try await identity.post(1, at: .minutesAgo(5), aliases: [Self.user])
-        let activity = TestActivity(database: identity.database, scope: identity.scope, id: .sample("any"))
+        let activity = identity.activity("any")
         try await activity.age(by: "9 hours")
         try await identity.post(2, at: .minutesAgo(1))
-        let counts = try await identity.database.registry.erase(.alias(Self.user), in: identity.scope, by: "admin")
-        #expect(counts.activities == 1)
+        #expect(try await identity.registry.erase(.alias(Self.user), in: identity.scope, by: "admin").activities == 1)
         #expect(try await activity.dump().lines(with: "erased-person") == [])
         #expect(try await identity.tokens() == [.sample(2)])
     }
@@ -176,7 +170,7 @@ import Testing
         try await phone.another(2).register(1, in: TestInstallation.device, at: .minutesAgo(4))
         let needle = Hexadecimal.encode(phone.hash.bytes)
         #expect(try await activity.dump().lines(with: needle) != [])
-        _ = try await activity.database.registry.erase(.installation(phone.hash), in: activity.scope, by: "admin")
+        _ = try await activity.registry.erase(.installation(phone.hash), in: activity.scope, by: "admin")
         #expect(try await activity.dump().lines(with: needle) == [])
     }
 
@@ -184,11 +178,7 @@ import Testing
     @Test func `The first deletion announces the erasure in its own transaction`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         try await Self.live(in: activity)
-        _ = try await activity.database.registry.erase(
-            .installation(Self.installation),
-            in: activity.scope,
-            by: "admin"
-        )
+        _ = try await activity.registry.erase(.installation(Self.installation), in: activity.scope, by: "admin")
         let together: SQL = """
             SELECT count(*) FROM events e WHERE e.type = 'erased' AND EXISTS (SELECT FROM erasures r WHERE r.scope_id = e.scope_id AND r.xmin = e.xmin)
             """
@@ -207,10 +197,9 @@ import Testing
         try await user.register(7004, in: TestInstallation.device, at: .minutesAgo(9))
         let other = phone.another(3).asUser("someone")
         try await other.register(8001, at: .minutesAgo(9))
-        let dump = TestActivity(database: phone.database, scope: phone.scope, id: .sample("none"))
+        let dump = phone.activity("none")
         for needle in Self.needles { #expect(try await dump.dump().contains(needle), "\(needle)") }
-        let counts = try await phone.database.registry.erase(.subject(Self.subject), in: phone.scope, by: "admin")
-        #expect(counts.records > 4)
+        #expect(try await phone.registry.erase(.subject(Self.subject), in: phone.scope, by: "admin").records > 4)
         for needle in Self.needles { #expect(try await dump.dump().lines(with: needle) == [], "\(needle)") }
         for caller in [user, phone.asClient, phone] {
             let late = await phone.problem { try await caller.register(7002, at: .minutesAgo(9)) }
@@ -227,7 +216,7 @@ import Testing
 
     @Test func `New data after an erasure is accepted`() async throws {
         let activity = try await TestActivity.make("erased-activity")
-        let (registry, scope) = (activity.database.registry, activity.scope)
+        let (registry, scope) = (activity.registry, activity.scope)
         try await Self.live(in: activity)
         _ = try await registry.erase(.alias(Self.user), in: scope, by: "admin")
         #expect(await activity.problem { try await activity.register(7001, at: nil) }?.code == .activityEnded)
@@ -238,7 +227,7 @@ import Testing
 
     @Test func `An erasure wins against running requests`() async throws {
         let activity = try await TestActivity.make("erased-activity")
-        let (registry, scope) = (activity.database.registry, activity.scope)
+        let (registry, scope) = (activity.registry, activity.scope)
         for round in 0..<20 {
             let alias = Alias.sample("userId", "erased-\(round)")
             let observedAt = Date.minutesAgo(1)

@@ -19,15 +19,15 @@ import Testing
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(20), aliases: [Self.alias])
         try await activity.end(reason: .dismissed)
-        let explanation = try await activity.database.registry.explain(Self.alias, limit: 10, in: activity.scope)
+        let explanation = try await activity.explain(Self.alias)
         #expect(explanation.activities.first?.facts.sentence.contains("user dismissed") == true)
     }
 
     @Test func `A swept activity is shown as expired`() async throws {
         let activity = try await TestActivity.make()
         try await Self.expire(activity)
-        _ = try await activity.database.registry.sweep(.expiry, limit: 100, in: activity.scope)
-        let explanation = try await activity.database.registry.explain(Self.alias, limit: 10, in: activity.scope)
+        #expect(try await activity.sweep(.expiry) == 1)
+        let explanation = try await activity.explain(Self.alias)
         #expect(explanation.activities.map(\.facts.availability) == [.expired])
         #expect(explanation.activities.map(\.isClosed) == [true])
     }
@@ -38,20 +38,19 @@ import Testing
         try await Self.expire(activity)
         let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: Self.phone)
         try await phone.logOut(at: .minutesAgo(1))
-        let explanation = try await activity.database.registry.explain(Self.alias, limit: 10, in: activity.scope)
+        let explanation = try await activity.explain(Self.alias)
         #expect(explanation.activities.map(\.facts.availability) == [.loggedOut])
         #expect(explanation.activities.map(\.state) == [.expired])
         #expect(try await activity.record()?.status.state == .expired)
-        let counts = try await activity.database.registry.counts(in: activity.scope)
-        #expect(counts[.activities(.expired)] == 1)
-        #expect(counts[.activities(.ended)] == 0)
+        let counts = try await activity.registry.counts(in: activity.scope)
+        #expect(counts[.activities(.expired)] == 1 && counts[.activities(.ended)] == 0)
     }
 
     // MARK: Notes and pages
 
     @Test func `Notes contain the known facts about the alias`() async throws {
         let activity = try await TestActivity.make()
-        let registry = activity.database.registry
+        let registry = activity.registry
         func notes(_ environment: APNSEnvironment = .sandbox) async throws -> [AliasExplanation.Note] {
             let scope = Scope(app: activity.scope.app, environment: environment)
             return try await registry.explain(Self.alias, limit: 10, in: scope).notes
@@ -60,15 +59,13 @@ import Testing
         try await activity.register(1, at: .minutesAgo(20), aliases: [Self.alias])
         #expect(try await notes() == [])
         #expect(try await notes(.production) == [.knownElsewhere(.sandbox)])
-        _ = try await registry.erase(.alias(Self.alias), in: activity.scope, by: "admin")
-        let codes = try await notes().map(\.code)
-        #expect(codes == ["erased", "unknown"])
+        try await activity.erase(.alias(Self.alias))
+        #expect(try await notes().map(\.code) == ["erased", "unknown"])
     }
 
     @Test func `An alias in another letter case is mentioned, and not resolved`() async throws {
         let activity = try await TestActivity.make()
         let (upper, lower) = ("7C42AB00-0000-4000-8000-0000000000FF", "7c42ab00-0000-4000-8000-0000000000ff")
-        let registry = activity.database.registry
         let pairs = [
             (upper, lower), (lower.replacing("ff", with: "ee"), upper.replacing("FF", with: "EE")),
             ("Order-42", "order-42"), ("ORDER-43", "order-43"), ("OrderNo-44", "orderNo-44"),
@@ -77,15 +74,12 @@ import Testing
         for (number, (registered, asked)) in pairs.enumerated() {
             let minutes = Double(pairs.count - number)
             try await activity.register(1, at: .minutesAgo(minutes), aliases: [.sample("orderId", registered)])
-            let explanation = try await registry.explain(.sample("orderId", asked), limit: 10, in: activity.scope)
+            let explanation = try await activity.explain(.sample("orderId", asked))
             #expect(explanation.notes == [.otherCase(UTF8Text(registered))])
             #expect(explanation.notes.first?.sentence.contains(registered) == true)
             #expect(explanation.activities.isEmpty)
-            #expect(
-                try await registry.explain(.sample("orderId", registered), limit: 10, in: activity.scope).notes.isEmpty
-            )
-            let found = try await registry.activities(under: .sample("orderId", asked), limit: 10, in: activity.scope)
-            #expect(found.isEmpty)
+            #expect(try await activity.explain(.sample("orderId", registered)).notes.isEmpty)
+            #expect(try await activity.found(under: .sample("orderId", asked)).isEmpty)
         }
     }
 
@@ -98,7 +92,7 @@ import Testing
         }
         var (ids, position): ([UTF8Text], ExplainPosition?) = ([], .start)
         while let start = position {
-            let page = try await root.database.registry.explain(Self.alias, after: start, limit: 4, in: root.scope)
+            let page = try await root.explain(Self.alias, after: start, limit: 4)
             ids += page.activities.map(\.activityID.rawValue)
             position = page.activities.last.map { ExplainPosition(isClosed: $0.isClosed, key: $0.key) }
         }

@@ -5,17 +5,12 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct FeedbackRaceTests {
-    @Test(
-        .timeLimit(.minutes(15)),
-        arguments: [
-            "UPDATE activities SET metadata_observed_at = now()", "UPDATE token_values SET delivered_at = now()",
-        ],
-        [410, 400]
-    )
-    func `A report finds a rewritten row`(_ writing: String, _ status: Int) async throws {
+    @Test(arguments: ["activities SET metadata_observed_at", "token_values SET delivered_at"], [410, 400])
+    func `A report finds a rewritten row`(_ column: String, _ status: Int) async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(60))
-        let writer = try await HeldTransaction("\(unescaped: writing)", in: activity.database, commits: true)
+        let writing: SQL = "UPDATE \(unescaped: column) = now()"
+        let writer = try await HeldTransaction(writing, in: activity.database, commits: true)
         async let action = activity.report(1, status, status == 400 ? "BadDeviceToken" : nil)
         try await writer.waitUntilSomebodyWaits()
         try await writer.release()
@@ -28,7 +23,7 @@ import Testing
     @Test func `A death finds a row created meanwhile`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(60))
-        try await activity.database.pool.withSession { _ = try $0.execute("DELETE FROM token_values") }
+        try await activity.database.run("DELETE FROM token_values")
         let registration = try await HeldTransaction(
             """
             INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
@@ -49,18 +44,16 @@ import Testing
     @Test func `Reports of the batch that trips the guard find the released rows`() async throws {
         let activity = try await TestActivity.make()
         for number in 1...5 { try await activity.another("a\(number)").register(number, at: .minutesAgo(60)) }
-        for number in 1...3 { #expect(try await activity.report(number, 400, "BadDeviceToken") == .quarantined) }
+        #expect(try await Set(activity.suspect(1...3)) == [.quarantined])
         let reports = [(1, 400), (2, 410), (3, 200), (4, 400)].map { token, status in
             FeedbackReport(token: .sample(token), status: status, reason: status == 400 ? "BadDeviceToken" : nil)
         }
-        let outcome = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender")
+        let outcome = try await activity.registry.apply(reports, in: activity.scope, by: "sender")
         #expect(outcome.actions == [.guarded, .dropped, .delivered, .guarded])
         #expect(outcome.trippedKinds == ["update"])
         #expect(try await activity.another("a2").currentToken() == nil)
-        let others = try await activity.database.handedOut(in: activity.scope)
-        #expect(others == 4)
-        let events = try await activity.another("a2").events()
-        #expect(events == ["registered", "quarantined", "released", "dropped"])
+        #expect(try await activity.database.handedOut(in: activity.scope) == 4)
+        #expect(try await activity.another("a2").events() == ["registered", "quarantined", "released", "dropped"])
         #expect(try await activity.count("SELECT count(*) FROM token_values WHERE delivered_at IS NOT NULL") == 1)
     }
 
@@ -72,10 +65,8 @@ import Testing
         try await first.register(1, at: .minutesAgo(50))
         try await second.register(1, at: .minutesAgo(40))
         // Simulates an unfinished registration of the second activity.
-        try await database.pool.withSession { session in
-            _ = try session.execute("UPDATE token_values SET activity_id = \(first.id.rawValue)")
-            _ = try session.execute("UPDATE activities SET withheld = NULL")
-        }
+        try await database.run("UPDATE token_values SET activity_id = \(first.id.rawValue)")
+        try await database.run("UPDATE activities SET withheld = NULL")
         let takeover = try await HeldTransaction(
             """
             WITH taken AS (UPDATE token_values SET activity_id = \(second.id.rawValue))
@@ -99,6 +90,6 @@ import Testing
         #expect(try await second.record()?.status.reason == "unregistered")
         #expect(try await second.events().last == "dropped")
         #expect(try await second.count("SELECT count(*) FROM activities WHERE withheld IS NOT NULL") == 1)
-        #expect(try await second.pastTokens() == ["unregistered"])
+        #expect(try await second.retired() == ["unregistered"])
     }
 }

@@ -55,11 +55,8 @@ import Testing
         static func make(_ set: Int, _ order: [Int]) async throws -> Player {
             let name = "\(set) \(order)"
             let phone = try await TestInstallation.make(sharing: "histories", Array("a \(name)".utf8))
-            let other = TestInstallation(
-                database: phone.database,
-                scope: phone.scope,
-                hash: InstallationHash(bytes: Array("b \(name)".utf8))
-            )
+            let hash = InstallationHash(bytes: Array("b \(name)".utf8))
+            let other = TestInstallation(database: phone.database, scope: phone.scope, hash: hash)
             return Player(phone: phone, other: other, name: name)
         }
 
@@ -85,15 +82,7 @@ import Testing
         }
 
         private func register(_ token: PushToken, _ slot: TokenSlot, _ minute: Double, _ phone: TestInstallation) async
-        {
-            _ = try? await phone.database.registry.register(
-                TokenRegistration(token: token, observedAt: time(minute)),
-                in: slot,
-                of: phone.hash,
-                in: phone.scope,
-                by: "test"
-            )
-        }
+        { _ = try? await phone.register(token, in: slot, at: time(minute)) }
 
         private func put(_ alias: String?, _ note: String?, _ minute: Double) async {
             let aliases = alias.map { [Alias.sample("userId", "\($0) \(name)")] }
@@ -102,13 +91,10 @@ import Testing
         }
 
         private func register(_ id: String, _ number: Int, _ minute: Double) async {
-            let registration = ActivityRegistration.sample(
-                token: token(number),
-                observedAt: time(minute),
-                installation: phone.hash
-            )
+            let (token, time, hash) = (token(number), time(minute), phone.hash)
+            let registration = ActivityRegistration.sample(token: token, observedAt: time, installation: hash)
             let id = ActivityID.sample("\(id) \(name)")
-            _ = try? await phone.database.registry.register(registration, as: id, in: phone.scope, by: "test")
+            _ = try? await phone.registry.register(registration, as: id, in: phone.scope, by: "test")
         }
 
         /// All state that affects later requests and senders, without times of receipt and numbers, which R0 does not

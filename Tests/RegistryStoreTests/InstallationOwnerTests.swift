@@ -47,7 +47,7 @@ import Testing
         let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
         try await one.put([alias], at: t0)
         try await one.put(nil, at: after(10))
-        let registry = phone.database.registry
+        let registry = phone.registry
         let position = try await registry.presentChangePosition()
         #expect(await phone.problem { try await two.put(nil, at: after(5)) }?.code == .superseded)
         #expect(try await subject(phone) == "u-1")
@@ -93,14 +93,7 @@ import Testing
         #expect(try await phone.record()?.aliases == Array(#"{"userId": ["u-2"]}"#.utf8))
         #expect(try await phone.record()?.metadata == nil)
         // A full state is accepted without changing the installation's user.
-        let state = FullState(observedAt: after(3), items: [])
-        _ = try await phone.database.registry.apply(
-            state,
-            of: phone.hash,
-            in: phone.scope,
-            by: "test",
-            claimant: one.claimant
-        )
+        try await phone.tellFullState(of: phone.hash, at: after(3), claimant: one.claimant)
         #expect(try await subject(phone) == "u-2")
         // Aliases given with a key count at their time, so older ones replace nothing.
         _ = await phone.problem { try await phone.asClient.put([alias], at: after(3.5)) }
@@ -117,12 +110,8 @@ import Testing
             let phone = try await TestInstallation.make(sharing: "owners", order.map(UInt8.init))
             for index in order {
                 let (user, minute) = steps[index]
-                _ = await phone.problem {
-                    try await phone.asUser(UTF8Text(user)).put(
-                        [.sample("userId", "\(user)-\(minute)")],
-                        at: after(minute)
-                    )
-                }
+                let alias = Alias.sample("userId", "\(user)-\(minute)")
+                _ = await phone.problem { try await phone.asUser(UTF8Text(user)).put([alias], at: after(minute)) }
             }
             let record = try await phone.record()
             states.insert([record?.subject?.string ?? "", String(decoding: record?.aliases ?? [], as: UTF8.self)])
@@ -151,7 +140,7 @@ import Testing
     @Test(arguments: [true, false])
     func `One of many racing users registers the token`(isTimed: Bool) async throws {
         let root = try await TestInstallation.make()
-        let registries = [root.database.registry, root.database.anotherRegistry()]
+        let registries = [root.registry, root.database.anotherRegistry()]
         for round in 0..<(TestScale.isLong ? 400 : 20) {
             let phone = root.another(round + 1)
             let winners = try await withThrowingTaskGroup(of: Int?.self) { group in
@@ -200,10 +189,8 @@ import Testing
             }
             #expect(try await subject(phone) == "u-5")
             #expect(try await phone.record()?.aliases == Array(#"{"userId": ["u-5"]}"#.utf8))
-            let rows = try await phone.column(
-                "SELECT value FROM installation_aliases WHERE installation_hash = \(phone.hash.bytes)"
-            )
-            #expect(rows == ["u-5"])
+            let rows: SQL = "SELECT value FROM installation_aliases WHERE installation_hash = \(phone.hash.bytes)"
+            #expect(try await phone.column(rows) == ["u-5"])
         }
     }
 }

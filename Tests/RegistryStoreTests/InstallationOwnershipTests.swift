@@ -30,17 +30,6 @@ import Testing
         #expect(try await new.events() == ["registered", "taken-over"])
     }
 
-    @Test func `A late claim takes nothing and is reported`() async throws {
-        let owner = try await TestInstallation.make(1)
-        let late = owner.another(2)
-        try await owner.register(7, in: device, at: after(1))
-        let problem = await late.problem { try await late.register(7, in: device, at: t0) }
-        #expect(problem?.token?.reason == "taken-over")
-        #expect(try await owner.token(in: device) == .sample(7))
-        #expect(try await late.events() == ["registered", "taken-over"])
-        #expect(try await owner.events() == ["registered"])
-    }
-
     @Test func `Ownership stays after rotation and deletion`() async throws {
         let owner = try await TestInstallation.make(1)
         let other = owner.another(2)
@@ -48,15 +37,6 @@ import Testing
         try await owner.register(8, in: device, at: after(2))
         #expect(await other.problem { try await other.register(7, in: device, at: t0) }?.code == .superseded)
         #expect(try await other.token(in: device) == nil)
-    }
-
-    @Test func `Start tokens may repeat`() async throws {
-        let phone = try await TestInstallation.make(1)
-        let other = phone.another(2)
-        for type in TestInstallation.types { try await phone.register(5, in: .start(type), at: t0) }
-        try await other.register(5, at: after(1))
-        for type in TestInstallation.types { #expect(try await phone.token(in: .start(type)) == .sample(5)) }
-        #expect(try await other.token() == .sample(5))
     }
 
     @Test func `Environments never mix`() async throws {
@@ -72,7 +52,7 @@ import Testing
 
     @Test func `A device token retires its value in other records`() async throws {
         let activity = try await TestActivity.make()
-        let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: .sample(1))
+        let phone = activity.installation(1)
         try await activity.register(7, at: t0)
         try await phone.another(2).register(7, at: t0)
         #expect(try await phone.register(7, in: device, at: .minutesAgo(90)).outcome == .registered)
@@ -88,17 +68,6 @@ import Testing
         #expect(try await activity.events() == ["registered", "taken-over"])
     }
 
-    @Test(arguments: [true, false])
-    func `A known device token is not a start token`(isEarlier: Bool) async throws {
-        let phone = try await TestInstallation.make()
-        try await phone.register(7, in: device, at: t0)
-        let problem = await phone.problem { try await phone.register(7, at: after(isEarlier ? -1 : 1)) }
-        #expect(problem?.code == .tokenKindConflict)
-        #expect(problem?.token?.reason == "kind-conflict")
-        #expect(try await phone.token() == nil)
-        #expect(try await phone.token(in: device) == .sample(7))
-    }
-
     @Test func `A widget's token is found next to the device token, and no other kind has its value`() async throws {
         let phone = try await TestInstallation.make()
         let alias = Alias.sample("userId", "u-7")
@@ -112,44 +81,16 @@ import Testing
         #expect(try await phone.found(alias, .device) == [.sample(2)])
     }
 
-    /// A kind of token that Apple may add.
-    @Test func `A kind that is not built in has the rules of the others`() async throws {
-        let phone = try await TestInstallation.make()
-        let watch = TokenKind(name: "watch", holder: .installation, topicSuffix: ".watch", pushType: "watch")
-        let slot = TokenSlot.only(watch)
-        let alias = Alias.sample("userId", "u-7")
-        try await phone.put([alias], at: t0)
-        try await phone.register(1, in: device, at: t0)
-        #expect(try await phone.register(2, in: slot, at: t0).outcome == .registered)
-        #expect(try await phone.register(3, in: slot, at: after(1)).outcome == .rotated)
-        let found = try await phone.database.registry.tokens(under: alias, watch, limit: 10, in: phone.scope)
-        #expect(found.map(\.token) == [.sample(3)] && found.map(\.attributesType) == [nil])
-        #expect(found.first?.kind.topic(of: phone.scope.app.bundleID) == "com.example.food.watch")
-        #expect(try await phone.found(alias, .device) == [.sample(1)])
-        try await phone.register(1, in: device, at: after(5))
-        let conflict = await phone.problem { try await phone.register(1, in: slot, at: after(4)) }
-        #expect(conflict?.code == .tokenKindConflict)
-        try await phone.logOut(at: nil)
-        #expect(try await phone.token(in: slot) == nil)
-    }
-
     /// Whether values have one owner is for the kind to say, whatever its place.
     @Test func `Values of a kind may repeat`() async throws {
         let phone = try await TestInstallation.make()
         let other = phone.another(2)
-        let kind = TokenKind(
-            name: "beacon",
-            holder: .installation,
-            hasOneOwner: false,
-            topicSuffix: "",
-            pushType: "background"
-        )
+        let (name, push) = ("beacon", "background")
+        let kind = TokenKind(name: name, holder: .installation, hasOneOwner: false, topicSuffix: "", pushType: push)
         for phone in [phone, other] { try await phone.register(1, in: .only(kind), at: t0) }
         #expect(try await phone.token(in: .only(kind)) == .sample(1))
         #expect(try await other.token(in: .only(kind)) == .sample(1))
-        let report = FeedbackReport(token: .sample(1), status: 410, reason: "Unregistered")
-        let outcome = try await phone.database.registry.apply([report], in: phone.scope, by: "sender")
-        #expect(outcome.actions == [.dropped])
+        #expect(try await phone.report(1, 410, "Unregistered") == .dropped)
         for phone in [phone, other] { #expect(try await phone.token(in: .only(kind)) == nil) }
         #expect(try await other.events() == ["registered", "dropped"])
     }

@@ -19,7 +19,7 @@ import Testing
         #expect(await phone.problem { try await phone.register(1, in: slot, at: .minutesAgo(5)) }?.code == .superseded)
         try await phone.age(by: "8 days")
         #expect(try await phone.sweep(.removals) == 1)
-        #expect(try await phone.count("installation_tokens") == 1)
+        #expect(try await phone.rows(in: "installation_tokens") == 1)
         #expect(try await phone.another(2).token(in: slot) == .sample(2))
     }
 
@@ -31,7 +31,7 @@ import Testing
         try await phone.age(by: "91 days")
         // The current value keeps its APNs feedback, and its next check is due after another retention.
         #expect(try await phone.sweep(.values) == 2)
-        #expect(try await phone.count("token_values") == 1)
+        #expect(try await phone.rows(in: "token_values") == 1)
         #expect(try await phone.sweep(.values) == 0)
         #expect(try await phone.token(in: slot) == .sample(2))
     }
@@ -44,7 +44,7 @@ import Testing
         try await phone.another(2).register(1, in: slot, at: .minutesAgo(4))
         #expect(try await phone.sweep(.values) == 1)
         #expect(try await phone.another(2).token(in: slot) == .sample(1))
-        #expect(try await phone.count("token_values") == 2)
+        #expect(try await phone.rows(in: "token_values") == 2)
     }
 
     /// An installation still held the value at the first sweep.
@@ -56,29 +56,24 @@ import Testing
         try await phone.register(2, in: slot, at: .minutesAgo(5))
         try await phone.age(by: "91 days")
         #expect(try await phone.sweep(.values) == 2)
-        #expect(try await phone.column("SELECT encode(token_digest, 'hex') FROM token_values").count == 1)
+        #expect(try await phone.rows(in: "token_values") == 1)
         #expect(try await phone.token(in: slot) == .sample(2))
     }
 
     @Test func `A value of a removed activity is removed with its installation`() async throws {
         let phone = try await TestInstallation.make()
-        let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("activity"))
+        let activity = phone.activity("activity")
         try await activity.register(1, at: .minutesAgo(9))
         try await phone.register(1, in: TestInstallation.device, at: .minutesAgo(6))
         try await phone.register(2, in: TestInstallation.device, at: .minutesAgo(5))
         try await activity.end(at: .minutesAgo(4))
-        try await phone.database.run(
-            """
-            UPDATE activities SET touched_at = earlier(touched_at, '91 days'), started_at = earlier(started_at, '91 days'),
-                expires_at = earlier(expires_at, '91 days')
-            """
-        )
+        try await phone.age(by: "91 days")
         #expect(try await phone.sweep(.tombstones) == 1)
-        #expect(try await phone.count("token_values") == 2)
+        #expect(try await phone.rows(in: "token_values") == 2)
         #expect(try await phone.column("SELECT activity_id FROM token_values WHERE activity_id IS NOT NULL") == [])
         try await phone.age(by: "91 days")
         #expect(try await phone.sweep(.values) == 2)
-        #expect(try await phone.count("token_values") == 1)
+        #expect(try await phone.rows(in: "token_values") == 1)
     }
 
     @Test func `Empty installations are found among others`() async throws {
@@ -88,10 +83,10 @@ import Testing
         try await phone.age(by: "91 days")
         var count = 0
         try await until {
-            count += try await phone.database.registry.sweep(.installations, limit: 4, in: phone.scope)
+            count += try await phone.registry.sweep(.installations, limit: 4, in: phone.scope)
             return count == 3
         }
-        #expect(try await phone.count("installations") == 10)
+        #expect(try await phone.rows(in: "installations") == 10)
         #expect(try await phone.sweep(.installations) == 0)
     }
 
@@ -105,32 +100,7 @@ import Testing
         try await phone.age(by: "2 days")
         #expect(try await phone.sweep(.installations) == 1)
         #expect(try await phone.record() == nil)
-        #expect(try await phone.count("installation_aliases") == 0)
+        #expect(try await phone.rows(in: "installation_aliases") == 0)
         #expect(try await other.token() == .sample(2))
-    }
-}
-
-extension TestInstallation {
-    fileprivate func sweep(_ task: SweepTask) async throws -> Int {
-        try await database.registry.sweep(task, limit: 100, in: scope)
-    }
-
-    fileprivate func count(_ table: String) async throws -> Int {
-        try await database.pool.withSession { session in
-            try session.execute("SELECT count(*) FROM \(unescaped: table)")[0].decode(Int.self)
-        }
-    }
-
-    /// Makes all stored times older, except the times claimed by clients.
-    fileprivate func age(by interval: String) async throws {
-        try await database.pool.withSession { session in
-            try session.simple(
-                """
-                UPDATE installation_tokens SET touched_at = earlier(touched_at, '\(interval)');
-                UPDATE token_values SET touched_at = earlier(touched_at, '\(interval)');
-                UPDATE installations SET touched_at = earlier(touched_at, '\(interval)')
-                """
-            )
-        }
     }
 }

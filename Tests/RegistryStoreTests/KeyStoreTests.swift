@@ -15,12 +15,8 @@ import Testing
         let (id, expiry) = (APIKey(random: .sender).id, Date(timeIntervalSinceReferenceDate: 9e8))
         let request = APIKeyRequest(role: .sender, name: "Push", expiresAt: expiry)
         let made = try await registry.createKey(id, digest: Self.digest, request, of: app, by: "test")
-        #expect(made.id == id)
-        #expect(made.app == app.bundleID)
-        #expect(made.name == "Push")
-        #expect(made.expiresAt == expiry)
-        #expect(made.revokedAt == nil)
-        #expect(made.lastUsedAt == nil)
+        #expect(made.id == id && made.app == app.bundleID && made.name == "Push")
+        #expect(made.expiresAt == expiry && made.revokedAt == nil && made.lastUsedAt == nil)
         #expect(try await registry.storedKeys(id) == [StoredKey(record: made, digest: Self.digest)])
         #expect(try await registry.keys(of: app) == [made])
         try await registry.noteUse(of: made, at: expiry)
@@ -42,13 +38,8 @@ import Testing
         let database = try await TestDatabase.make()
         let app = try await database.scope().app
         let id = APIKey(random: .root).id
-        let made = try await database.registry.createKey(
-            id,
-            digest: Self.digest,
-            APIKeyRequest(role: .root),
-            of: nil,
-            by: "test"
-        )
+        let (registry, request) = (database.registry, APIKeyRequest(role: .root))
+        let made = try await registry.createKey(id, digest: Self.digest, request, of: nil, by: "test")
         #expect(made.app == nil)
         #expect(made.appID == 0)
         #expect(try await database.registry.keys(of: app).isEmpty)
@@ -64,17 +55,12 @@ import Testing
         let id = APIKey(random: .admin).id
         let request = APIKeyRequest(role: .admin)
         _ = try await database.registry.createKey(id, digest: Self.digest, request, of: app, by: "test")
-        _ = try await database.pool.withSession { try $0.execute("DELETE FROM apps").affectedRows }
+        try await database.run("DELETE FROM apps")
         #expect(try await database.registry.storedKeys(id).isEmpty)
         #expect(try await database.registry.allKeys().isEmpty)
+        let other = APIKey(random: .admin).id
         await #expect(throws: Problem.self) {
-            try await database.registry.createKey(
-                APIKey(random: .admin).id,
-                digest: Self.digest,
-                request,
-                of: app,
-                by: "test"
-            )
+            try await database.registry.createKey(other, digest: Self.digest, request, of: app, by: "test")
         }
     }
 
@@ -115,13 +101,11 @@ import Testing
     }
 
     private func events(_ scope: Int64, _ database: TestDatabase) async throws -> [String] {
-        try await database.pool.withSession { session in
-            try session.execute(
-                """
-                SELECT type || ' ' || key_id FROM events WHERE scope_id = \(scope) AND key_id IS NOT NULL
-                ORDER BY event_number
-                """
-            ).decode(String.self)
-        }
+        try await database.column(
+            """
+            SELECT type || ' ' || key_id FROM events WHERE scope_id = \(scope) AND key_id IS NOT NULL
+            ORDER BY event_number
+            """
+        )
     }
 }

@@ -11,19 +11,13 @@ import Testing
         let plan = try await TestPlan.make()
         let lease = try await plan.start("plan-1")
         let written: SQL = "SELECT touched_at::text FROM start_leases"
-        let before = try await plan.phone.column(written)
+        let before = try await plan.column(written)
         #expect(try await plan.start("plan-1") == lease)
         // R1: the lost response may have been lost with the commit.
-        #expect(try await plan.phone.column(written) != before)
+        #expect(try await plan.column(written) != before)
         #expect(try await plan.step("plan-2").waitReason == .leased)
         #expect(try await plan.step().waitReason == .leased)
         #expect(try await plan.leaseEvents() == ["lease-taken"])
-    }
-
-    @Test func `A repeated plan without a name gets no lease`() async throws {
-        let plan = try await TestPlan.make()
-        _ = try await plan.start()
-        #expect(try await plan.step().waitReason == .leased)
     }
 
     @Test func `A third attempt is returned again to the same plan`() async throws {
@@ -80,8 +74,9 @@ import Testing
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
         try await plan.pass(61)
-        try await plan.database.registry.release(lease.id, in: plan.scope, by: "sender")
-        #expect(try await plan.start().attempt == 2)
+        try await plan.registry.release(lease.id, in: plan.scope, by: "sender")
+        let next = try await plan.start()
+        #expect(next.attempt == 2 && next.id != lease.id && next.collapseID == lease.collapseID)
         #expect(try await plan.leaseEvents() == ["lease-taken", "lease-taken"])
     }
 
@@ -97,12 +92,8 @@ import Testing
     @Test func `A registration under another alias frees nothing`() async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.start()
-        try await plan.activity("b-1").register(
-            12,
-            at: nil,
-            installation: plan.phone.hash,
-            aliases: [.sample("liveactivityId", "order-43")]
-        )
+        let other = Alias.sample("liveactivityId", "order-43")
+        try await plan.activity("b-1").register(12, at: nil, installation: plan.phone.hash, aliases: [other])
         #expect(try await plan.step().waitReason == .leased)
     }
 
@@ -113,8 +104,7 @@ import Testing
         try await plan.report(200, lease)
         #expect(try await plan.step().waitReason == .leased)
         try await plan.report(status, lease, reason: "BadTopic")
-        let failure = try await plan.phone.column("SELECT failure FROM start_leases")
-        #expect(failure == ["\(status) BadTopic"])
+        #expect(try await plan.column("SELECT failure FROM start_leases") == ["\(status) BadTopic"])
         #expect(try await plan.leaseEvents() == ["lease-taken", "start-failed"])
         try await plan.phone.register(3, at: nil)
         try await plan.pass(1)
@@ -126,10 +116,10 @@ import Testing
         let lease = try await plan.start()
         try await plan.report(503, lease)
         let written: SQL = "SELECT touched_at::text FROM start_leases"
-        let before = try await plan.phone.column(written)
+        let before = try await plan.column(written)
         try await plan.report(500, lease)
-        #expect(try await plan.phone.column(written) != before)
-        #expect(try await plan.phone.column("SELECT failure FROM start_leases") == ["503"])
+        #expect(try await plan.column(written) != before)
+        #expect(try await plan.column("SELECT failure FROM start_leases") == ["503"])
         #expect(try await plan.leaseEvents() == ["lease-taken", "start-failed"])
     }
 
@@ -139,27 +129,19 @@ import Testing
         try await plan.pass(61)
         let lease = try await plan.start()
         try await plan.report(503, old)
-        try await plan.database.registry.release(old.id, in: plan.scope, by: "sender")
+        try await plan.registry.release(old.id, in: plan.scope, by: "sender")
         #expect(try await plan.step() == .wait(.leased, retryAt: lease.leasedUntil))
     }
 
     @Test func `A returned lease is free again and is not an attempt`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
-        try await plan.database.registry.release(lease.id, in: plan.scope, by: "sender")
-        try await plan.database.registry.release(lease.id, in: plan.scope, by: "sender")
+        try await plan.registry.release(lease.id, in: plan.scope, by: "sender")
+        try await plan.registry.release(lease.id, in: plan.scope, by: "sender")
         let next = try await plan.start()
         #expect(next.id != lease.id)
         #expect(next.attempt == 1)
         #expect(try await plan.leaseEvents() == ["lease-taken", "lease-released", "lease-taken"])
-    }
-
-    @Test func `Returning a failed lease does not undo the failure`() async throws {
-        let plan = try await TestPlan.make()
-        let lease = try await plan.start()
-        try await plan.report(503, lease)
-        try await plan.database.registry.release(lease.id, in: plan.scope, by: "sender")
-        #expect(try await plan.step().waitReason == .backOff)
     }
 
     @Test func `A log-out removes the lease, and a late one keeps the next user's lease`() async throws {
@@ -184,15 +166,8 @@ import Testing
         try await plan.phone.asUser("u-8").put([plan.user], at: nil)
         #expect(try await plan.leaseCount() == 0)
         _ = try await plan.start()
-        let state = FullState(observedAt: .minutesAgo(0), items: [])
         let claimant = Claimant.subject("u-9", plan.phone.hash)
-        _ = try await plan.database.registry.apply(
-            state,
-            of: plan.phone.hash,
-            in: plan.scope,
-            by: "test",
-            claimant: claimant
-        )
+        try await plan.tellFullState(of: plan.phone.hash, at: .minutesAgo(0), claimant: claimant)
         #expect(try await plan.leaseCount() == 0)
     }
 
@@ -200,67 +175,58 @@ import Testing
     func `An erasure removes leases, and their events name no user`(_ what: String) async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.start()
-        let subject: ErasureSubject =
-            switch what {
-            case "order": .alias(plan.order)
-            case "user": .alias(plan.user)
-            default: .installation(plan.phone.hash)
-            }
-        let counts = try await plan.database.registry.erase(subject, in: plan.scope, by: "admin")
+        let subjects: [String: ErasureSubject] = ["order": .alias(plan.order), "user": .alias(plan.user)]
+        let counts = try await plan.erase(subjects[what] ?? .installation(plan.phone.hash))
         #expect(counts.records > 0)
         #expect(try await plan.leaseCount() == 0)
         let named: SQL = "SELECT count(*) FROM events WHERE type = 'lease-taken' AND aliases IS NOT NULL"
-        #expect(try await plan.database.count(named) == 0)
+        #expect(try await plan.count(named) == 0)
     }
 
     @Test func `The sweep keeps a lease while its attempts count`() async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.start()
         try await plan.pass(24 * 60 + 59)
-        #expect(try await plan.database.registry.sweep(.leases, limit: 10, in: plan.scope) == 0)
+        #expect(try await plan.sweep(.leases) == 0)
         try await plan.pass(2)
-        #expect(try await plan.database.registry.sweep(.leases, limit: 10, in: plan.scope) == 1)
+        #expect(try await plan.sweep(.leases) == 1)
         #expect(try await plan.leaseCount() == 0)
     }
 
     @Test func `An event names the lease and its sender`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start()
-        let told = try await plan.phone.column(
-            """
-            SELECT concat_ws(' ', who, encode(lease_id, 'hex'), encode(installation_hash, 'hex'), aliases::text)
-            FROM events WHERE type = 'lease-taken'
-            """
-        )
+        let fields = "who, encode(lease_id, 'hex'), encode(installation_hash, 'hex'), aliases::text"
+        let told: SQL = "SELECT concat_ws(' ', \(unescaped: fields)) FROM events WHERE type = 'lease-taken'"
         let alias = #"{"liveactivityId": ["order-42"]}"#
-        #expect(told == ["sender \(lease.id) \(plan.phone.hash) \(alias)"])
+        #expect(try await plan.column(told) == ["sender \(lease.id) \(plan.phone.hash) \(alias)"])
     }
 
     @Test func `The audit shows the outcome of a lease`() async throws {
         let plan = try await TestPlan.make()
         func states() async throws -> [ExplainedLease.State] {
-            let ofAlias = try await plan.database.registry.explain(plan.order, limit: 10, in: plan.scope).leases
-            let ofPhone = try await plan.database.registry.leases(of: plan.phone.hash, in: plan.scope)
+            let ofAlias = try await plan.explain(plan.order).leases
+            let ofPhone = try await plan.registry.leases(of: plan.phone.hash, in: plan.scope)
             #expect(ofAlias == ofPhone)
             return ofAlias.map(\.state)
         }
         #expect(try await states() == [])
         let first = try await plan.start("plan-1")
-        let explained = try #require(try await plan.database.registry.leases(of: plan.phone.hash, in: plan.scope).first)
+        let explained = try #require(try await plan.registry.leases(of: plan.phone.hash, in: plan.scope).first)
         #expect(explained.id == first.id)
         #expect(explained.planID == "plan-1")
         #expect(explained.attempt == 1)
         #expect(explained.alias == plan.order)
         #expect(explained.leasedUntil == first.leasedUntil)
         #expect(try await states() == [.live])
-        try await plan.database.registry.release(first.id, in: plan.scope, by: "sender")
+        try await plan.registry.release(first.id, in: plan.scope, by: "sender")
         #expect(try await states() == [.released])
         _ = try await plan.start()
         try await plan.pass(61)
         #expect(try await states() == [.expired])
         try await plan.report(410, try await plan.start(), reason: "Unregistered", token: 9)
         #expect(try await states() == [.failed])
-        let failed = try #require(try await plan.database.registry.leases(of: plan.phone.hash, in: plan.scope).first)
+        let failed = try #require(try await plan.registry.leases(of: plan.phone.hash, in: plan.scope).first)
         #expect(failed.failure == "410 Unregistered")
         #expect(failed.retryAt != nil)
         #expect(failed.attempt == 2)
@@ -268,7 +234,7 @@ import Testing
         _ = try await plan.start()
         try await plan.register()
         #expect(try await states() == [.registered])
-        let page = try await plan.database.registry.events(EventFilter(), limit: 100, in: plan.scope)
+        let page = try await plan.registry.events(EventFilter(), limit: 100, in: plan.scope)
         #expect(page.items.contains { $0.type == "lease-taken" && $0.leaseID == first.id })
     }
 }

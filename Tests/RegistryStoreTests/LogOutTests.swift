@@ -69,7 +69,7 @@ import Testing
         }
         var (seen, sizes): ([PushToken], [Int]) = ([], [])
         var position = TokenPosition.start
-        let registry = phone.database.registry
+        let registry = phone.registry
         while true {
             let page = try await registry.tokens(under: topic, .start, after: position, limit: 5, in: phone.scope)
             guard let last = page.last else { break }
@@ -83,13 +83,8 @@ import Testing
         #expect(sizes == [5, 5, 4])
         #expect(Set(seen).subtracting([.sample(10)]) == expected)
         #expect(seen.count == 14)
-        let matches = try await registry.tokens(
-            under: topic,
-            .start,
-            attributesType: TestInstallation.types[1],
-            limit: 100,
-            in: phone.scope
-        )
+        let (type, scope) = (TestInstallation.types[1], phone.scope)
+        let matches = try await registry.tokens(under: topic, .start, attributesType: type, limit: 100, in: scope)
         #expect(matches.count == 7)
         #expect(Set(matches.map(\.attributesType)) == ["Match"])
     }
@@ -101,7 +96,7 @@ import Testing
         try await phone.put([alias], metadata: ["build": 7], at: t0)
         try await phone.register(1, at: t0)
         try await phone.register(2, in: TestInstallation.device, at: t0)
-        let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("a-1"))
+        let activity = phone.activity("a-1")
         try await activity.register(3, at: t0, installation: phone.hash)
         try await phone.logOut(at: after(1))
         #expect(try await phone.token() == nil)
@@ -131,7 +126,7 @@ import Testing
     @Test func `Claims from before a log-out are refused, and later ones are accepted`() async throws {
         let phone = try await TestInstallation.make()
         try await phone.logOut(at: after(1))
-        let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("late"))
+        let activity = phone.activity("late")
         for (token, slot) in InstallationTokenTests.slots.enumerated() {
             let late = await phone.problem { try await phone.register(token + 1, in: slot, at: after(1)) }
             #expect(late?.code == .superseded)
@@ -156,7 +151,7 @@ import Testing
     @Test(arguments: [true, false])
     func `Named activities begin again after a log-out`(isKnownBefore: Bool) async throws {
         let phone = try await TestInstallation.make()
-        let identity = TestIdentity(database: phone.database, scope: phone.scope, alias: "order-42")
+        let identity = phone.identity("order-42")
         let owner = ActivityOwner.installation(phone.hash)
         if isKnownBefore { try await identity.post(1, at: t0, owner: owner) }
         try await phone.logOut(at: after(1))
@@ -169,52 +164,12 @@ import Testing
         #expect(try await identity.tokens() == [.sample(3)])
     }
 
-    @Test func `A late log-out keeps newer records`() async throws {
-        let phone = try await TestInstallation.make()
-        try await phone.put([alias], at: after(2))
-        try await phone.register(1, at: after(2))
-        try await phone.register(2, in: TestInstallation.device, at: t0)
-        let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("new"))
-        try await activity.register(3, at: after(2), installation: phone.hash)
-        try await phone.logOut(at: after(1))
-        #expect(try await phone.found(alias) == [.sample(1)])
-        #expect(try await phone.token(in: TestInstallation.device) == nil)
-        #expect(try await activity.currentToken() == .sample(3))
-    }
-
-    @Test func `A log-out without a time removes records of a fast clock`() async throws {
-        let phone = try await TestInstallation.make(1)
-        try await phone.put([alias], at: .minutesAgo(-4))
-        try await phone.another(2).register(1, at: .minutesAgo(-4))
-        try await phone.another(3).register(2, in: TestInstallation.device, at: .minutesAgo(-4))
-        try await phone.another(4).put(nil, metadata: ["build": 7], at: .minutesAgo(-4))
-        for number in 1...4 { try await phone.another(number).logOut(at: nil) }
-        #expect(try await phone.record()?.aliases == nil)
-        #expect(try await phone.another(2).token() == nil)
-        #expect(try await phone.another(3).token(in: TestInstallation.device) == nil)
-        #expect(try await phone.another(4).record()?.metadata == nil)
-    }
-
     @Test func `A log-out without a time makes room for the next user despite a fast clock`() async throws {
         let phone = try await TestInstallation.make()
         let user = phone.asUser("u-1")
-        let state = FullState(observedAt: .minutesAgo(-4), items: [])
-        _ = try await phone.database.registry.apply(
-            state,
-            of: phone.hash,
-            in: phone.scope,
-            by: "test",
-            claimant: user.claimant
-        )
+        try await phone.tellFullState(of: phone.hash, at: .minutesAgo(-4), claimant: user.claimant)
         try await user.logOut(at: nil)
         try await phone.asUser("u-2").register(1, in: TestInstallation.device, at: .minutesAgo(-4.5))
         #expect(try await phone.token(in: TestInstallation.device) == .sample(1))
-    }
-
-    @Test func `Times far ahead are refused`() async throws {
-        let phone = try await TestInstallation.make()
-        try await phone.register(1, at: t0)
-        #expect(await phone.problem { try await phone.logOut(at: .minutesAgo(-6)) }?.code == .clockSkew)
-        #expect(try await phone.token() == .sample(1))
     }
 }

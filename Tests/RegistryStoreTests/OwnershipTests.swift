@@ -14,32 +14,16 @@ import Testing
 
     private static func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    @discardableResult
-    private func register(
-        _ token: Int,
-        at time: Date? = nil,
-        by claimant: Claimant,
-        to activity: TestActivity
-    ) async throws -> RegistrationResult {
-        try await activity.database.registry.register(
-            .sample(token: .sample(token), observedAt: time),
-            as: activity.id,
-            in: activity.scope,
-            by: "test",
-            claimant: claimant
-        )
-    }
-
     private func refusal(_ token: Int, by claimant: Claimant, to activity: TestActivity) async -> Problem.Code? {
-        await activity.problem { try await register(token, by: claimant, to: activity) }?.code
+        await activity.problem { try await activity.register(token, at: nil, claimant: claimant) }?.code
     }
 
     @Test func `A record without a subject gets the subject of the first permitted caller`() async throws {
         let activity = try await TestActivity.make()
-        try await register(1, at: Self.t0, by: .installation(Self.phone), to: activity)
-        try await register(1, at: Self.after(1), by: .subject("u-1", Self.phone), to: activity)
+        try await activity.register(1, at: Self.t0, claimant: .installation(Self.phone))
+        try await activity.register(1, at: Self.after(1), claimant: .subject("u-1", Self.phone))
         #expect(await refusal(2, by: .subject("u-2", Self.phone), to: activity) == .notYours)
-        try await register(3, at: Self.after(3), by: Self.one, to: activity)
+        try await activity.register(3, at: Self.after(3), claimant: Self.one)
         #expect(try await activity.currentToken() == .sample(3))
     }
 
@@ -47,14 +31,7 @@ import Testing
     @Test(arguments: [true, false])
     func `The tombstone of an unknown id has an owner`(isOfUser: Bool) async throws {
         let activity = try await TestActivity.make()
-        try await activity.database.registry.end(
-            activity.id,
-            reason: .ended,
-            observedAt: nil,
-            in: activity.scope,
-            by: "test",
-            claimant: isOfUser ? Self.one : .any
-        )
+        try await activity.end(claimant: isOfUser ? Self.one : .any)
         #expect(await refusal(1, by: Self.one, to: activity) == .activityEnded)
         #expect(await refusal(2, by: Self.two, to: activity) == .notYours)
     }
@@ -62,8 +39,8 @@ import Testing
     @Test func `A later claim takes a token over from another user, and a refused one does not`() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")
-        try await register(1, at: Self.t0, by: Self.one, to: first)
-        try await register(1, at: Self.after(1), by: Self.two, to: second)
+        try await first.register(1, at: Self.t0, claimant: Self.one)
+        try await second.register(1, at: Self.after(1), claimant: Self.two)
         #expect(try await first.currentToken() == nil)
         #expect(await refusal(1, by: Self.two, to: first) == .notYours)
         #expect(try await second.currentToken() == .sample(1))
@@ -73,13 +50,11 @@ import Testing
         let own = try await TestActivity.make("own")
         let (foreign, former) = (own.another("foreign"), own.another("former"))
         let user = Claimant.subject("u-1", Self.phone)
-        try await register(1, at: Self.t0, by: user, to: own)
-        try await register(2, at: Self.t0, by: .subject("u-2", Self.tablet), to: foreign)
-        try await register(3, at: Self.t0, by: .subject("u-2", Self.phone), to: former)
+        try await own.register(1, at: Self.t0, claimant: user)
+        try await foreign.register(2, at: Self.t0, claimant: .subject("u-2", Self.tablet))
+        try await former.register(3, at: Self.t0, claimant: .subject("u-2", Self.phone))
         let items = [own, foreign, former].map { FullState.Item(activityID: $0.id, registration: .sample(token: nil)) }
-        let state = FullState(observedAt: Self.after(5), items: items)
-        let registry = own.database.registry
-        let answer = try await registry.apply(state, of: Self.phone, in: own.scope, by: "test", claimant: user)
+        let answer = try await own.tellFullState(of: Self.phone, items, at: Self.after(5), claimant: user)
         let codes = answer.results.map { item -> Problem.Code? in
             guard case .failure(let problem) = item.result else { return nil }
             return problem.code
@@ -102,38 +77,20 @@ import Testing
     }
 
     @Test func `After the end of a named activity the next one belongs to the next user`() async throws {
-        let database = try await TestDatabase.make()
-        let (registry, scope) = (database.registry, try await database.scope())
-        let phone = TestInstallation(database: database, scope: scope, hash: Self.phone)
-        func post(_ token: Int, by user: TestInstallation) async throws -> RegistrationOutcome {
-            try await registry.register(
-                .sample(token: .sample(token)),
-                alias: "match-7",
-                owner: .installation(Self.phone),
-                in: scope,
-                by: "test",
-                claimant: user.claimant
-            ).outcome
-        }
-        let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
-        #expect(try await post(1, by: one) == .registered)
-        try await registry.end(
-            alias: "match-7",
-            owner: .installation(Self.phone),
-            reason: .ended,
-            observedAt: nil,
-            in: scope,
-            by: "test",
-            claimant: one.claimant
-        )
-        #expect(try await post(2, by: two) == .registered)
-        #expect(await phone.problem { try await post(3, by: one) }?.code == .notYours)
+        let phone = try await TestInstallation.make()
+        let identity = phone.identity("match-7")
+        let (owner, one, two) = (ActivityOwner.installation(phone.hash), phone.asUser("u-1"), phone.asUser("u-2"))
+        #expect(try await identity.post(1, owner: owner, claimant: one.claimant).outcome == .registered)
+        try await identity.end(owner: owner, claimant: one.claimant)
+        #expect(try await identity.post(2, owner: owner, claimant: two.claimant).outcome == .registered)
+        let late = await phone.problem { try await identity.post(3, owner: owner, claimant: one.claimant) }
+        #expect(late?.code == .notYours)
     }
 
     @Test(arguments: [true, false])
     func `One of many racing users becomes the owner`(isTimed: Bool) async throws {
         let root = try await TestActivity.make()
-        let registries = [root.database.registry, root.database.anotherRegistry()]
+        let registries = [root.registry, root.database.anotherRegistry()]
         for round in 0..<(TestScale.isLong ? 400 : 25) {
             let activity = root.another("contested-\(round)")
             let winners = try await withThrowingTaskGroup(of: Int?.self) { group in

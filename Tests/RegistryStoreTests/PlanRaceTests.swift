@@ -25,13 +25,9 @@ import Testing
 
     @Test func `One of several racing planners starts an activity on each phone, and the others wait`() async throws {
         let plan = try await Self.make()
-        let registries = [plan.database.registry, plan.database.anotherRegistry()]
+        let registries = [plan.registry, plan.database.anotherRegistry()]
         for round in 1...Self.rounds {
-            let request = PlanRequest(
-                alias: .sample("liveactivityId", "order-\(round)"),
-                to: [plan.user],
-                attributesType: TestInstallation.types[0]
-            )
+            let request = plan.request(of: .sample("liveactivityId", "order-\(round)"))
             let entries = try await Self.race { planner in
                 try await registries[planner % 2].plan(request, in: plan.scope, by: "sender").entries
             }
@@ -47,7 +43,7 @@ import Testing
 
     @Test func `Of racing planners one renews each activity, and the others update it`() async throws {
         let plan = try await Self.make()
-        let registries = [plan.database.registry, plan.database.anotherRegistry()]
+        let registries = [plan.registry, plan.database.anotherRegistry()]
         for round in 1...Self.rounds / 10 {
             let activity = try await plan.register("a-\(round)", token: 100 + round)
             try await plan.age("7 hours 40 minutes")
@@ -63,14 +59,9 @@ import Testing
 
     @Test func `Racing planners of one plan get one lease`() async throws {
         let plan = try await Self.make()
-        let registries = [plan.database.registry, plan.database.anotherRegistry()]
+        let registries = [plan.registry, plan.database.anotherRegistry()]
         for round in 1...Self.rounds / 10 {
-            var request = PlanRequest(
-                alias: .sample("liveactivityId", "order-\(round)"),
-                to: [plan.user],
-                attributesType: TestInstallation.types[0]
-            )
-            request.planID = "plan-\(round)"
+            let request = plan.request("plan-\(round)", of: .sample("liveactivityId", "order-\(round)"))
             let entries = try await Self.race { [request] planner in
                 try await registries[planner % 2].plan(request, in: plan.scope, by: "sender").entries
             }

@@ -12,9 +12,7 @@ struct QueryPlan {
 
     /// The tables with sequential scans, except tables that are always small.
     var wholeReads: [String] {
-        let small = [
-            "apps", "api_keys", "deleted_apps", "events_event_number_seq", "quarantine_guards", "scopes",
-        ]
+        let small = ["apps", "api_keys", "deleted_apps", "events_event_number_seq", "quarantine_guards", "scopes"]
         return numbers(of: /Seq Scan on (\w+)/) { String($0) }.filter { !small.contains($0) }
     }
 
@@ -74,7 +72,7 @@ struct QueryPlan {
             }
         }
         try await growth()
-        if areRenewed { try await database.pool.withSession { _ = try $0.execute("DISCARD PLANS") } }
+        if areRenewed { try await database.run("DISCARD PLANS") }
         var plans: [[QueryPlan]] = []
         for group in prepared {
             plans.append(try await undoing(in: database) { transaction in try group.map { try $0.run(transaction) } })

@@ -41,16 +41,14 @@ import Testing
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await QueryPlanFilling.fill(database, scope)
-        try await database.pool.withSession { session in
-            try session.simple(
-                """
-                SET statement_timeout = 0;
-                UPDATE activity_aliases SET value = 'crowd';
-                UPDATE installation_aliases SET value = 'crowd'
-                """
-            )
-        }
-        try await database.pool.withSession { try $0.simple(QueryPlanFilling.analysis) }
+        try await database.script(
+            """
+            SET statement_timeout = 0;
+            UPDATE activity_aliases SET value = 'crowd';
+            UPDATE installation_aliases SET value = 'crowd'
+            """
+        )
+        try await database.script(QueryPlanFilling.analysis)
         let alias = Alias.sample("orderId", "crowd")
         var request = PlanRequest(
             alias: alias,

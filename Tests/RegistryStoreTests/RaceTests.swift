@@ -26,7 +26,7 @@ import Testing
             // Every other request has no time.
             let time = task.isMultiple(of: 2) ? base.addingTimeInterval(Double(number) / 1000) : nil
             let registration = ActivityRegistration.sample(token: .sample(number), observedAt: time)
-            let registry = task.isMultiple(of: 4) ? other : activity.database.registry
+            let registry = task.isMultiple(of: 4) ? other : activity.registry
             _ = try await registry.register(registration, as: activity.id, in: activity.scope, by: "test")
         }
         #expect(try await activity.currentToken() != nil)
@@ -51,7 +51,7 @@ import Testing
                     token: .sample(round % 3),
                     observedAt: base.addingTimeInterval(Double(number) / 1000)
                 )
-                let registry = task.isMultiple(of: 2) ? other : activity.database.registry
+                let registry = task.isMultiple(of: 2) ? other : activity.registry
                 let id = ActivityID.sample("activity-\(task)")
                 _ = try await registry.register(registration, as: id, in: activity.scope, by: "test")
             }
@@ -69,13 +69,7 @@ import Testing
         try await race { task, round in
             let id = ActivityID.sample("activity-\(round)-\(task / 2)")
             if task.isMultiple(of: 2) {
-                try await activity.database.registry.end(
-                    id,
-                    reason: .ended,
-                    observedAt: nil,
-                    in: activity.scope,
-                    by: "test"
-                )
+                try await activity.registry.end(id, reason: .ended, observedAt: nil, in: activity.scope, by: "test")
                 let state = try await other.activity(id, in: activity.scope)?.status.state
                 if state != .ended { revived.withLock { $0 += 1 } }
             } else {
@@ -84,8 +78,7 @@ import Testing
             }
         }
         #expect(revived.withLock { $0 } == 0)
-        let count = try await activity.database.count("SELECT count(*) FROM activities WHERE ended_at IS NULL")
-        #expect(count == 0)
+        #expect(try await activity.database.count("SELECT count(*) FROM activities WHERE ended_at IS NULL") == 0)
     }
 
     @Test func `Full states that race registrations and takeovers lead to one state`() async throws {
@@ -103,11 +96,11 @@ import Testing
                     )
                 }
                 let state = FullState(observedAt: time, items: items.shuffled())
-                _ = try await activity.database.registry.apply(state, of: phone, in: activity.scope, by: "test")
+                _ = try await activity.registry.apply(state, of: phone, in: activity.scope, by: "test")
             } else {
                 let registration = ActivityRegistration.sample(token: token, observedAt: time, installation: phone)
                 let id = ActivityID.sample("a\(task % 16)")
-                _ = try await activity.database.registry.register(registration, as: id, in: activity.scope, by: "test")
+                _ = try await activity.registry.register(registration, as: id, in: activity.scope, by: "test")
             }
         }
         #expect(try await activity.database.wronglyTrusted() == 0)
@@ -116,7 +109,7 @@ import Testing
     /// Before the first registration, the 410 and the registration find no row to lock.
     @Test func `A death that races the first registration is not lost`() async throws {
         let activity = try await TestActivity.make()
-        let registries = [activity.database.registry, activity.database.anotherRegistry()]
+        let registries = [activity.registry, activity.database.anotherRegistry()]
         let (scope, time) = (activity.scope, date(0))
         try await race { task, round in
             let number = round * Self.tasks + task / 2
@@ -128,7 +121,7 @@ import Testing
                 _ = try await registries[1].apply([report], in: scope, by: "test")
             }
         }
-        #expect(try await activity.database.count("SELECT count(*) FROM activities") == Self.rounds * Self.tasks / 2)
+        #expect(try await activity.database.rows(in: "activities") == Self.rounds * Self.tasks / 2)
         #expect(try await activity.database.handedOut(in: activity.scope) == 0)
     }
 
@@ -146,7 +139,7 @@ import Testing
 
     @Test func `Many installations race for one device token, and one has it`() async throws {
         let activity = try await TestActivity.make()
-        let registries = [activity.database.registry, activity.database.anotherRegistry()]
+        let registries = [activity.registry, activity.database.anotherRegistry()]
         let base = date(0)
         let (database, view) = (activity.database, "deliverable_installation_tokens")
         let watch = DoubleHandout(database: database, in: activity.scope, view: view)

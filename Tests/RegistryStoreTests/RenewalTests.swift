@@ -39,7 +39,7 @@ import Testing
         guard case .start(_, lease, _) = try await Self.step(of: plan, "plan-1") else { throw TestPlan.Unexpected() }
         // Without a token in its first minute.
         let item = ActivityRegistration.sample(token: nil, installation: plan.phone.hash, aliases: [plan.order])
-        try await plan.tellBoth(item)
+        try await plan.tellFullState(item, of: ["a-1", "a-2"], at: .minutesAgo(0))
         #expect(try await plan.renewals().map(\.step.action) == ["update", "wait"])
         try await plan.register("a-2", token: 13)
         // The plan is retried.
@@ -66,16 +66,6 @@ import Testing
         #expect(try await Self.step(of: plan) == .update(try #require(try await plan.step().updated)))
         try await plan.age("20 minutes")
         #expect(try await Self.step(of: plan) == .alert(.startFailed, nil))
-    }
-
-    @Test func `A failed renewal is followed by the back-off of a start`() async throws {
-        let plan = try await Self.make()
-        guard case .start(_, let lease, _) = try await Self.step(of: plan) else { throw TestPlan.Unexpected() }
-        try await plan.report(503, lease)
-        guard case .update(_, let retryAt?) = try await Self.step(of: plan) else { throw TestPlan.Unexpected() }
-        #expect(retryAt.timeIntervalSinceNow > 30 && retryAt.timeIntervalSinceNow <= 60)
-        try await plan.pass(1)
-        #expect(try await Self.step(of: plan).action == "renew")
     }
 
     @Test func `The user swipes the old activity away while the renewal is under way`() async throws {
@@ -116,7 +106,7 @@ import Testing
             while let place = position {
                 var request = plan.renewal("plan")
                 request.limit = limit
-                let page = try await plan.database.registry.plan(request, after: place, in: plan.scope, by: "sender")
+                let page = try await plan.registry.plan(request, after: place, in: plan.scope, by: "sender")
                 actions += page.entries.map(\.step.action)
                 position = page.next
             }

@@ -30,7 +30,7 @@ import Testing
         #expect(try await activity.register(2, at: .minutesAgo(1)).outcome == .rotated)
         // 27 hours after its registration, 7 after its start.
         try await activity.age(by: "10 hours")
-        let found = try await activity.database.registry.activities(under: Self.alias, limit: 1, in: activity.scope)
+        let found = try await activity.found(under: Self.alias)
         #expect(found.map(\.token) == [.sample(2)])
         #expect(Self.hours(found.first?.startsAt, after: start) == -26)
         #expect(try await activity.register(2, at: .minutesAgo(0)).outcome == .refreshed)
@@ -46,36 +46,14 @@ import Testing
         let early = await activity.problem { try await activity.register(1, at: .minutesAgo(-10), startsAt: start) }
         #expect(early?.code == .clockSkew)
         try await activity.register(1, at: t0, startsAt: start, aliases: [Self.alias])
-        _ = try await activity.database.registry.erase(.alias(Self.alias), in: activity.scope, by: "test")
+        try await activity.erase(.alias(Self.alias))
         let erased = await activity.problem {
             try await activity.register(2, at: .minutesAgo(30), startsAt: start, aliases: [Self.alias])
         }
         #expect(erased?.code == .activityEnded)
-        let scope = activity.scope
-        _ = try await activity.database.registry.deleteApp(scope.app.bundleID, by: "test")
+        _ = try await activity.registry.deleteApp(activity.scope.app.bundleID, by: "test")
         let gone = await activity.problem { try await activity.register(3, at: .minutesAgo(1), startsAt: start) }
         #expect(gone?.code == .unknownApp)
-    }
-
-    @Test(arguments: [0, -30]) func `A start in the past is ignored`(minutes: Double) async throws {
-        let activity = try await TestActivity.make()
-        let answer = try await activity.register(1, at: t0, startsAt: after(minutes)).activity
-        #expect(Self.hours(answer.expiresAt, after: t0) == 8)
-        #expect(try await activity.record()?.startsAt == nil)
-        let untimed = activity.another("untimed")
-        try await untimed.register(2, at: nil, startsAt: .minutesAgo(1))
-        #expect(try await untimed.record()?.startsAt == nil)
-    }
-
-    @Test func `The first start received stays`() async throws {
-        let activity = try await TestActivity.make()
-        for (token, time, start) in [(1, 0, nil), (2, 2, 300), (3, 1, 200), (4, 3, 400)] as [(Int, Double, Double?)] {
-            _ = try? await activity.register(token, at: after(time), startsAt: start.map(after))
-        }
-        let record = try await activity.record()
-        #expect(record?.startsAt == after(300))
-        #expect(record?.token == .sample(4))
-        #expect(Self.hours(record?.status.expiresAt, after: t0) == 13)
     }
 
     // MARK: Late registrations
@@ -105,8 +83,7 @@ import Testing
         try await activity.register(1, at: t0, aliases: [Self.alias])
         try await activity.age(by: "9 hours")
         #expect(try await activity.sweep(.expiry) == 1)
-        let anew = try await activity.register(2, at: .minutesAgo(0), startsAt: .minutesAgo(-60))
-        #expect(anew.outcome == .rotated)
+        #expect(try await activity.register(2, at: .minutesAgo(0), startsAt: .minutesAgo(-60)).outcome == .rotated)
         #expect(try await activity.tokens(Self.alias) == [.sample(2)])
         #expect(try await activity.retired() == ["rotated"])
     }
@@ -119,30 +96,15 @@ import Testing
         try await activity.register(1, at: t0, aliases: [alias(1), alias(3)])
         try await activity.age(by: "9 hours")
         #expect(try await activity.sweep(.expiry) == 1)
-        let anew = try await activity.register(
-            1,
-            at: .minutesAgo(0),
-            startsAt: .minutesAgo(-60),
-            aliases: numbers.map(alias)
-        )
+        let (now, aliases) = (Date.minutesAgo(0), numbers.map(alias))
+        let anew = try await activity.register(1, at: now, startsAt: .minutesAgo(-60), aliases: aliases)
         #expect(anew.outcome == .reactivated)
         for number in 1...3 {
             let tokens = try await activity.tokens(alias(number))
             #expect(tokens == (numbers.contains(number) ? [.sample(1)] : []), "\(number)")
         }
-        #expect(try await activity.count("SELECT count(*) FROM activity_aliases") == numbers.count)
+        #expect(try await activity.rows(in: "activity_aliases") == numbers.count)
         #expect(try await activity.count("SELECT count(*) FROM activity_aliases WHERE ended") == 0)
-    }
-
-    @Test func `A registration accepted long ago still counts`() async throws {
-        let activity = try await TestActivity.make()
-        var registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(20 * 60))
-        registration.startsAt = .minutesAgo(-60)
-        registration.wasAccepted = true
-        let registry = activity.database.registry
-        let answer = try await registry.register(registration, as: activity.id, in: activity.scope, by: "import")
-        #expect(answer.activity.state == .active)
-        #expect(try await activity.currentToken() == .sample(1))
     }
 
     // MARK: Ends
@@ -179,13 +141,7 @@ import Testing
             try await one.register(number, at: t0, startsAt: after(600), installation: phone, aliases: [Self.alias])
         }
         let item = FullState.Item(activityID: activity.id, registration: .sample(token: nil, startsAt: after(600)))
-        let answer = try await activity.database.registry.apply(
-            FullState(observedAt: after(1), items: [item]),
-            of: phone,
-            in: activity.scope,
-            by: "test"
-        )
-        #expect(answer.ended == [other.id])
+        #expect(try await activity.tellFullState(of: phone, [item], at: after(1)).ended == [other.id])
         #expect(try await activity.tokens(Self.alias) == [.sample(0)])
         try await activity.age(by: "10 hours")
         #expect(try await activity.tokens(Self.alias) == [.sample(0)])
@@ -197,9 +153,8 @@ import Testing
     @Test func `A scheduled activity is not stale`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, startsAt: after(600))
-        let registry = activity.database.registry
         func stale() async throws -> [StaleReason] {
-            try await registry.staleTokens(StaleFilter(), limit: 10, in: activity.scope).items.flatMap(\.reasons)
+            try await activity.registry.staleTokens(limit: 10, in: activity.scope).items.flatMap(\.reasons)
         }
         try await activity.database.run("UPDATE activities SET confirmed_at = now() - interval '5 hours'")
         #expect(try await stale() == [])

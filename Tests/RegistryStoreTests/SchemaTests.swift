@@ -125,10 +125,10 @@ import Testing
         let activity = try await TestActivity.make()
         try await activity.register(1, at: nil, aliases: [.sample("orderId", "42")])
         let bundleID = activity.scope.app.bundleID
-        #expect(try await activity.database.registry.deleteApp(bundleID, by: "test"))
-        #expect(try await activity.database.registry.app(bundleID) == nil)
-        #expect(try await activity.database.count("SELECT count(*) FROM activities") == 0)
-        #expect(try await !activity.database.registry.deleteApp(bundleID, by: "test"))
+        #expect(try await activity.registry.deleteApp(bundleID, by: "test"))
+        #expect(try await activity.registry.app(bundleID) == nil)
+        #expect(try await activity.database.rows(in: "activities") == 0)
+        #expect(try await !activity.registry.deleteApp(bundleID, by: "test"))
         let problem = await activity.problem { try await activity.register(2, at: nil) }
         #expect(problem?.code == .unknownApp)
     }
@@ -185,11 +185,5 @@ import Testing
         let pool = PostgresPool(databaseURL: database.connectionString, logger: Logger(label: "test"))
         await #expect(throws: UnsafeDurability.self) { try await pool.withSession { _ = try $0.execute("SELECT 1") } }
         await pool.shutdown()
-    }
-}
-
-extension TestDatabase {
-    func run(_ sql: SQL) async throws {
-        try await pool.withSession { session in _ = try session.execute(sql) }
     }
 }

@@ -16,7 +16,7 @@ import Testing
         let digest = try await activity.database.bytes("SELECT token_digest FROM activities WHERE activity_id = 'a-1'")
         let hash = InstallationHash.sample(7).bytes
         func find(_ search: ActivitySearch) async throws -> [UTF8Text] {
-            try await activity.database.registry.findActivities([search], limit: 10, in: activity.scope)
+            try await activity.registry.findActivities([search], limit: 10, in: activity.scope)
                 .map(\.activityID.rawValue)
         }
         for search in [
@@ -30,18 +30,9 @@ import Testing
             .fingerprint([0, 0, 0, 0]), .installation([0xFE]),
         ] { #expect(try await find(search) == [], "\(search)") }
         let other = Scope(app: activity.scope.app, environment: .production)
-        let elsewhere = try await activity.database.registry.findActivities(
-            [.id("a-1"), .running],
-            limit: 10,
-            in: other
-        )
-        #expect(elsewhere == [])
+        #expect(try await activity.registry.findActivities([.id("a-1"), .running], limit: 10, in: other) == [])
         // A record found in two ways is listed once.
-        let both = try await activity.database.registry.findActivities(
-            [.id("a-1"), .running],
-            limit: 9,
-            in: activity.scope
-        )
+        let both = try await activity.registry.findActivities([.id("a-1"), .running], limit: 9, in: activity.scope)
         #expect(both.count == 1)
     }
 
@@ -49,19 +40,19 @@ import Testing
         let activity = try await TestActivity.make("a-1")
         try await activity.register(1, at: .minutesAgo(5), aliases: [.sample("userId", "u-7")])
         try await activity.register(2, at: .minutesAgo(4))
-        let found = try await activity.database.registry.life(of: activity.id, events: 1, in: activity.scope)
+        let found = try await activity.registry.life(of: activity.id, events: 1, in: activity.scope)
         let life = try #require(found)
         #expect(life.explanation.facts.availability == .handedOut)
         #expect(life.retired.map(\.reason) == ["rotated"])
         #expect(life.events.map(\.type) == ["rotated"])
         #expect(life.hasMoreEvents)
         #expect(String(decoding: life.aliases ?? [], as: UTF8.self).contains("u-7"))
-        #expect(try await activity.database.registry.life(of: .sample("b"), events: 1, in: activity.scope) == nil)
+        #expect(try await activity.registry.life(of: .sample("b"), events: 1, in: activity.scope) == nil)
     }
 
     @Test func `Each page begins after the last row of the page before`() async throws {
         let activity = try await TestActivity.make()
-        let (registry, scope) = (activity.database.registry, activity.scope)
+        let (registry, scope) = (activity.registry, activity.scope)
         for number in 1...5 {
             let profile = InstallationProfile(aliases: nil, observedAt: nil)
             _ = try await registry.put(profile, for: .sample(number), in: scope, by: "test")

@@ -8,22 +8,12 @@ import Testing
 
 /// A release or purge of a shared value writes an event for each affected token, and no other.
 @Suite(.timeLimit(.minutes(5))) struct SharedValueTests {
-    private static func quarantine(_ token: Int, of phone: TestInstallation) async throws {
-        let report = FeedbackReport(
-            token: .sample(token),
-            status: 400,
-            reason: "BadDeviceToken",
-            timestamp: .minutesAgo(1)
-        )
-        _ = try await phone.database.registry.apply([report], in: phone.scope, by: "sender")
-    }
-
     @Test func `A release at an installation that lost the token leaves the token in quarantine`() async throws {
         let former = try await TestInstallation.make(1)
         let owner = former.another(2)
         try await former.register(1, in: TestInstallation.device, at: .minutesAgo(10))
         try await owner.register(1, in: TestInstallation.device, at: .minutesAgo(5))
-        try await Self.quarantine(1, of: owner)
+        try await owner.suspect([1])
         try await former.release(TestInstallation.device)
         #expect(try await owner.token(in: TestInstallation.device) == nil)
         try await owner.release(TestInstallation.device)
@@ -36,7 +26,7 @@ import Testing
         let one = try await TestInstallation.make(1)
         let phones = [one, one.another(2)]
         for phone in phones { try await phone.register(1, in: TestInstallation.delivery, at: .minutesAgo(5)) }
-        try await Self.quarantine(1, of: one)
+        try await one.suspect([1])
         for phone in phones { #expect(try await phone.token(in: TestInstallation.delivery) == nil) }
         try await one.release(TestInstallation.delivery)
         for phone in phones {
@@ -50,7 +40,7 @@ import Testing
     @Test func `A purge of an activity's token is an event of each start token with that value`() async throws {
         let phone = try await TestInstallation.make(1)
         let later = phone.another(2)
-        let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("a"))
+        let activity = phone.activity("a")
         try await phone.register(1, at: .minutesAgo(10))
         try await activity.register(1, at: .minutesAgo(5))
         try await later.register(1, at: .minutesAgo(1))
@@ -60,7 +50,7 @@ import Testing
         }
         var filter = StaleFilter()
         filter.unconfirmedFor = .seconds(8 * 86_400)
-        #expect(try await phone.database.registry.purgeStaleTokens(filter, in: phone.scope, by: "admin") == 1)
+        #expect(try await phone.registry.purgeStaleTokens(filter, in: phone.scope, by: "admin") == 1)
         #expect(try await phone.token() == nil)
         #expect(try await phone.events() == ["registered", "purged"])
         #expect(try await later.token() == .sample(1))

@@ -39,9 +39,7 @@ import Testing
     }
 
     /// `jsonb` treats two notations of a number as one value, so without one form the order of requests would matter.
-    @Test(
-        arguments: [("1", "1.0"), ("1e2", "100"), ("-0", "0.0"), ("1.50", "1.5"), ("1e19", "10000000000000000000")]
-    )
+    @Test(arguments: [("1", "1.0"), ("1e2", "100"), ("-0", "0.0"), ("1.50", "1.5"), ("1e19", "10000000000000000000")])
     func `Equal numbers have one form`(_ one: String, _ other: String) throws {
         #expect(try JSONParser.parse(one).canonicalBytes == JSONParser.parse(other).canonicalBytes)
     }

@@ -32,7 +32,7 @@ import Testing
     @Test func `Clients' confirmations release the tokens of a storm`() async throws {
         let activity = try await TestActivity.make()
         try await activity.fill(Self.count)
-        #expect(try await Self.report(1...Self.share, in: activity) == [.quarantined])
+        #expect(try await Set(activity.suspect(1...Self.share)) == [.quarantined])
         try await withThrowingTaskGroup(of: Void.self) { group in
             for first in 1...Self.reporters {
                 group.addTask {
@@ -90,7 +90,7 @@ import Testing
             let reports = (first..<min(first + 1000, count + 1)).map {
                 FeedbackReport(token: .sample($0), status: 400, reason: reason)
             }
-            let actions = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender").actions
+            let actions = try await activity.report(reports)
             tally.add { outcome in
                 outcome.reports += actions.count
                 outcome.quarantined += actions.count { $0 == .quarantined }
@@ -99,15 +99,8 @@ import Testing
         }
     }
 
-    private static func report(_ tokens: ClosedRange<Int>, in activity: TestActivity) async throws
-        -> Set<FeedbackAction>
-    {
-        let reports = tokens.map { FeedbackReport(token: .sample($0), status: 400, reason: "DeviceTokenNotForTopic") }
-        return try await Set(activity.database.registry.apply(reports, in: activity.scope, by: "sender").actions)
-    }
-
     private static func out(of activity: TestActivity) async throws -> Int {
-        try await Self.count - activity.count("SELECT count(*) FROM deliverable_activities")
+        try await Self.count - activity.rows(in: "deliverable_activities")
     }
 }
 

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import PostgresDriver
 import RegistryCore
@@ -55,16 +54,11 @@ import Testing
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.another("other").register(2, at: .minutesAgo(5))
         try await activity.age(by: "9 hours")
-        let swept = try await activity.database.pool.withSession { session in
-            try session.transaction { transaction in
-                let scope = activity.scope.id
-                _ = try transaction.execute(
-                    "SELECT FROM activities WHERE scope_id = \(scope) AND activity_id = 'other' FOR UPDATE"
-                )
-                let result = Awaited { try await activity.sweep(.expiry) }
-                return try result.get()
-            }
-        }
+        let scope = activity.scope.id
+        let locks: SQL = "SELECT FROM activities WHERE scope_id = \(scope) AND activity_id = 'other' FOR UPDATE"
+        let other = try await HeldTransaction(locks, in: activity.database)
+        let swept = try await activity.sweep(.expiry)
+        try await other.release()
         #expect(swept == 1)
         #expect(try await activity.sweep(.expiry) == 1)
     }
@@ -81,7 +75,7 @@ import Testing
         try await report.waitUntilSomebodyWaits()
         try await report.release()
         #expect(try await swept == 1)
-        #expect(try await activity.count("SELECT count(*) FROM token_values") == 0)
+        #expect(try await activity.rows(in: "token_values") == 0)
     }
 
     @Test func `Tombstones are removed with all their rows`() async throws {
@@ -131,40 +125,38 @@ import Testing
         #expect(try await activity.sweep(.values) == 0)
         try await activity.age(by: "8 days")
         #expect(try await activity.sweep(.values) == 1)
-        #expect(try await activity.count("SELECT count(*) FROM token_values") == 1)
+        #expect(try await activity.rows(in: "token_values") == 1)
     }
 
     @Test func `Identities are removed after their activities`() async throws {
         let activity = try await TestActivity.make()
         let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
-        let registry = activity.database.registry
+        let registry = activity.registry
         _ = try await registry.register(registration, alias: "match-7", owner: .app, in: activity.scope, by: "test")
         #expect(try await activity.sweep(.identities) == 0)
         try await activity.age(by: "8 days")
         #expect(try await activity.sweep(.identities) == 1)
-        #expect(try await activity.count("SELECT count(*) FROM alias_identities") == 0)
+        #expect(try await activity.rows(in: "alias_identities") == 0)
     }
 
     @Test func `Events are removed by partition`() async throws {
         let activity = try await TestActivity.make()
-        let registry = activity.database.registry
+        let registry = activity.registry
         // The app's own partition was made with the app.
         #expect(try await registry.renewEventPartitions().made == 3)
         try await activity.register(1, at: .minutesAgo(5))
-        #expect(try await activity.count("SELECT count(*) FROM events_default") == 0)
+        #expect(try await activity.rows(in: "events_default") == 0)
         #expect(try await activity.events() == ["registered"])
         #expect(try await registry.renewEventPartitions() == (0, 0))
-        try await activity.database.pool.withSession { session in
-            try session.simple(
-                """
-                DO $$ BEGIN EXECUTE format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%L) TO (%L)',
-                    to_char(current_date - 1, 'YYYYMMDD'), current_date - 1, current_date); END $$;
-                INSERT INTO events (scope_id, drop_on, type, who) VALUES (1, current_date - 1, 'past', 'test');
-                INSERT INTO events (scope_id, drop_on, type, who)
-                SELECT scope, current_date - 2, 'past', 'test' FROM generate_series(0, 5) AS scope;
-                """
-            )
-        }
+        try await activity.database.script(
+            """
+            DO $$ BEGIN EXECUTE format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%L) TO (%L)',
+                to_char(current_date - 1, 'YYYYMMDD'), current_date - 1, current_date); END $$;
+            INSERT INTO events (scope_id, drop_on, type, who) VALUES (1, current_date - 1, 'past', 'test');
+            INSERT INTO events (scope_id, drop_on, type, who)
+            SELECT scope, current_date - 2, 'past', 'test' FROM generate_series(0, 5) AS scope;
+            """
+        )
         #expect(try await registry.renewEventPartitions().dropped == 1)
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'past'") == 0)
         #expect(try await activity.events() == ["registered"])
@@ -180,7 +172,7 @@ import Testing
         _ = try await database.registry.change(changes, of: bundleID, by: "test")
         // A call without a retention needs no new partition.
         _ = try await database.registry.put(AppChanges(), for: bundleID, by: "test")
-        #expect(try await database.count("SELECT count(*) FROM events_default") == 0)
+        #expect(try await database.rows(in: "events_default") == 0)
         #expect(try await database.count("SELECT count(DISTINCT drop_on) FROM events") == 3)
     }
 
@@ -188,21 +180,19 @@ import Testing
     @Test func `A day that began in the default partition stays there and is not tried again`() async throws {
         let database = try await TestDatabase.make()
         let bundleID = try await database.scope().app.bundleID
-        try await database.pool.withSession { session in
-            try session.simple(
-                """
-                INSERT INTO events (scope_id, drop_on, type, who)
-                SELECT 1, (now() + interval '30 days')::date + 1, 'early', 'test'
-                """
-            )
-        }
+        try await database.script(
+            """
+            INSERT INTO events (scope_id, drop_on, type, who)
+            SELECT 1, (now() + interval '30 days')::date + 1, 'early', 'test'
+            """
+        )
         var changes = AppChanges()
         changes.eventRetention = .seconds(30 * 86_400)
         _ = try await database.registry.put(changes, for: bundleID, by: "test")
         #expect(try await database.registry.renewEventPartitions().made == 3)
         let days: QueryValues = ["retentions": [Duration.seconds(30 * 86_400)], "days_ahead": 3]
         #expect(try await database.registry.read { try $0.run("partitions.find-missing", days).count } == 0)
-        #expect(try await database.count("SELECT count(*) FROM events_default") == 3)
+        #expect(try await database.rows(in: "events_default") == 3)
     }
 
     /// Postgres cannot prepare a text with several commands, and Citus nodes refuse it.
@@ -215,43 +205,5 @@ import Testing
                 for command in commands { _ = try transaction.execute("\(unescaped: command)") }
             }
         }
-    }
-}
-
-extension TestActivity {
-    func sweep(_ task: SweepTask) async throws -> Int { try await database.registry.sweep(task, limit: 100, in: scope) }
-
-    /// Makes all stored times older, except in events and feedback.
-    func age(by interval: String) async throws {
-        try await database.pool.withSession { session in
-            try session.simple(
-                """
-                UPDATE activities SET started_at = earlier(started_at, '\(interval)'),
-                    starts_at = earlier(starts_at, '\(interval)'),
-                    expires_at = earlier(expires_at, '\(interval)'), touched_at = earlier(touched_at, '\(interval)'),
-                    token_observed_at = earlier(token_observed_at, '\(interval)');
-                UPDATE token_values SET touched_at = earlier(touched_at, '\(interval)');
-                UPDATE alias_identities SET touched_at = earlier(touched_at, '\(interval)')
-                """
-            )
-        }
-    }
-}
-
-/// Runs asynchronous work from a connection's own thread, which may block.
-private final class Awaited<Value: Sendable>: @unchecked Sendable {
-    private let done = DispatchSemaphore(value: 0)
-    private var result: Result<Value, any Error>?
-
-    init(_ body: @escaping @Sendable () async throws -> Value) {
-        Task {
-            do { result = .success(try await body()) } catch { result = .failure(error) }
-            done.signal()
-        }
-    }
-
-    func get() throws -> Value {
-        done.wait()
-        return try result!.get()
     }
 }

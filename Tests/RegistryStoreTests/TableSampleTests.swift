@@ -12,9 +12,7 @@ import Testing
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))
         let scope = try await database.scope()
         try await QueryPlanFilling.fill(database, scope, count: count)
-        try await database.pool.withSession {
-            try $0.simple("VACUUM ANALYZE activities, token_values, installation_tokens")
-        }
+        try await database.script("VACUUM ANALYZE activities, token_values, installation_tokens")
         let counts = try await database.registry.counts(in: scope)
         let active = counts[.activities(.active)]
         // Only an exact count equals the number.
@@ -55,9 +53,9 @@ import Testing
             try await database.pool.withSession { try TableSizes.rows(of: "activities", holding: scope.id, $0) }
         }
         #expect(try await (5000...80_000).contains(estimate()))
-        try await database.pool.withSession { try $0.simple("ANALYZE activities") }
+        try await database.script("ANALYZE activities")
         #expect(try await (19_000...21_000).contains(estimate()))
-        try await database.pool.withSession { try $0.simple("TRUNCATE activities CASCADE") }
+        try await database.script("TRUNCATE activities CASCADE")
         #expect(try await estimate() == 0)
     }
 }

@@ -1,11 +1,12 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 import TestSupport
 
 @testable import RegistryStore
 
-struct TestActivity {
+struct TestActivity: Fixture {
     let database: TestDatabase
     let scope: Scope
     let id: ActivityID
@@ -15,7 +16,7 @@ struct TestActivity {
         return TestActivity(database: database, scope: try await database.scope(), id: .sample(id))
     }
 
-    func another(_ id: String) -> TestActivity { TestActivity(database: database, scope: scope, id: .sample(id)) }
+    func another(_ id: String) -> TestActivity { activity(id) }
 
     @discardableResult
     func register(
@@ -25,7 +26,8 @@ struct TestActivity {
         startsAt: Date? = nil,
         installation: InstallationHash? = nil,
         aliases: [Alias]? = nil,
-        attributesType: String? = nil
+        attributesType: String? = nil,
+        claimant: Claimant = .any
     ) async throws -> RegistrationResult {
         let registration = ActivityRegistration.sample(
             token: .sample(token),
@@ -36,48 +38,32 @@ struct TestActivity {
             aliases: aliases,
             attributesType: attributesType
         )
-        return try await database.registry.register(registration, as: id, in: scope, by: "test")
+        return try await registry.register(registration, as: id, in: scope, by: "test", claimant: claimant)
     }
 
-    func end(reason: EndReason = .ended, at observedAt: Date? = nil) async throws {
-        try await database.registry.end(id, reason: reason, observedAt: observedAt, in: scope, by: "test")
+    func end(reason: EndReason = .ended, at time: Date? = nil, claimant: Claimant = .any) async throws {
+        try await registry.end(id, reason: reason, observedAt: time, in: scope, by: "test", claimant: claimant)
     }
 
-    func record() async throws -> ActivityRecord? { try await database.registry.activity(id, in: scope) }
+    func record() async throws -> ActivityRecord? { try await registry.activity(id, in: scope) }
 
     func currentToken() async throws -> PushToken? { try await record()?.token }
 
     func tokens(_ alias: Alias) async throws -> [PushToken] {
-        try await database.registry.activities(under: alias, limit: 100, in: scope).map(\.token)
-    }
-
-    func problem<Value>(_ call: () async throws -> Value) async -> Problem? {
-        do {
-            _ = try await call()
-            return nil
-        } catch { return error as? Problem }
+        try await found(under: alias).map(\.token)
     }
 
     func events() async throws -> [String] {
         try await column("SELECT type FROM events WHERE activity_id = \(id.rawValue) ORDER BY event_number")
     }
 
+    /// The reasons of its former tokens, the latest first.
     func retired() async throws -> [String] {
-        try await database.registry.life(of: id, events: 1, in: scope)?.retired.map(\.reason).sorted() ?? []
+        try await registry.life(of: id, events: 1, in: scope)?.retired.map(\.reason) ?? []
     }
 
     /// The time of the row's last write, in microseconds.
     func touchedAt() async throws -> String {
         try await column("SELECT touched_at::text FROM activities WHERE activity_id = \(id.rawValue)")[0]
-    }
-
-    func column(_ sql: SQL) async throws -> [String] {
-        try await database.pool.withSession { try $0.execute(sql).decode(String.self) }
-    }
-}
-
-extension TestDatabase {
-    func handedOut(in scope: Scope) async throws -> Int {
-        try await count("SELECT count(*) FROM deliverable_activities c WHERE c.scope_id = \(scope.id)")
     }
 }

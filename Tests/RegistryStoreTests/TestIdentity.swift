@@ -1,9 +1,10 @@
 import Foundation
 import RegistryCore
+import RegistryRules
 import RegistryStore
 import TestSupport
 
-struct TestIdentity {
+struct TestIdentity: Fixture {
     enum Step {
         case post(Int, Date)
         case end(Date)
@@ -27,7 +28,8 @@ struct TestIdentity {
         startedAt: Date? = nil,
         startsAt: Date? = nil,
         owner: ActivityOwner = .app,
-        aliases: [Alias]? = nil
+        aliases: [Alias]? = nil,
+        claimant: Claimant = .any
     ) async throws -> RegistrationResult {
         // Identities in one schema must not take each other's tokens.
         let value = PushToken(bytes: PushToken.sample(token).bytes + alias.string.utf8)
@@ -38,17 +40,25 @@ struct TestIdentity {
             startsAt: startsAt,
             aliases: aliases
         )
-        return try await database.registry.register(registration, alias: alias, owner: owner, in: scope, by: "test")
+        return try await registry.register(
+            registration,
+            alias: alias,
+            owner: owner,
+            in: scope,
+            by: "test",
+            claimant: claimant
+        )
     }
 
-    func end(at observedAt: Date? = nil, owner: ActivityOwner = .app) async throws {
-        try await database.registry.end(
+    func end(at observedAt: Date? = nil, owner: ActivityOwner = .app, claimant: Claimant = .any) async throws {
+        try await registry.end(
             alias: alias,
             owner: owner,
             reason: .ended,
             observedAt: observedAt,
             in: scope,
-            by: "test"
+            by: "test",
+            claimant: claimant
         )
     }
 
@@ -80,15 +90,8 @@ struct TestIdentity {
         try await activities().map { PushToken(bytes: Array($0.token.bytes.prefix(80))) }
     }
 
-    func problem<Value>(_ call: () async throws -> Value) async -> Problem? {
-        do {
-            _ = try await call()
-            return nil
-        } catch { return error as? Problem }
-    }
-
     func activities() async throws -> [ResolvedActivity] {
-        try await database.registry.activities(under: .sample("liveactivityId", alias.string), limit: 100, in: scope)
+        try await found(under: .sample("liveactivityId", alias.string))
     }
 }
 

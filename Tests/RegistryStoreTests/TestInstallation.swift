@@ -5,7 +5,7 @@ import RegistryRules
 import RegistryStore
 import TestSupport
 
-struct TestInstallation {
+struct TestInstallation: Fixture {
     let database: TestDatabase
     let scope: Scope
     let hash: InstallationHash
@@ -23,17 +23,11 @@ struct TestInstallation {
 
     /// In a shared schema, with a hash and tokens of its own.
     static func make(sharing name: String, _ bytes: [UInt8]) async throws -> TestInstallation {
-        let database = try await SharedDatabases.shared.database(name)
-        return TestInstallation(
-            database: database,
-            scope: try await database.scope(),
-            hash: InstallationHash(bytes: bytes)
-        )
+        let (database, hash) = (try await SharedDatabases.shared.database(name), InstallationHash(bytes: bytes))
+        return TestInstallation(database: database, scope: try await database.scope(), hash: hash)
     }
 
-    func another(_ number: Int) -> TestInstallation {
-        TestInstallation(database: database, scope: scope, hash: .sample(number))
-    }
+    func another(_ number: Int) -> TestInstallation { installation(number) }
 
     func asUser(_ subject: UTF8Text) -> TestInstallation {
         var phone = self
@@ -48,31 +42,23 @@ struct TestInstallation {
     }
 
     @discardableResult
-    func register(
-        _ token: Int,
-        in slot: TokenSlot = Self.delivery,
-        at observedAt: Date?
-    ) async throws -> TokenRegistrationResult {
-        let registration = TokenRegistration(token: .sample(token), observedAt: observedAt)
-        return try await database.registry.register(
-            registration,
-            in: slot,
-            of: hash,
-            in: scope,
-            by: "test",
-            claimant: claimant
-        )
+    func register(_ token: Int, in slot: TokenSlot = Self.delivery, at observedAt: Date?) async throws
+        -> TokenRegistrationResult
+    {
+        try await register(PushToken.sample(token), in: slot, at: observedAt)
+    }
+
+    @discardableResult
+    func register(_ token: PushToken, in slot: TokenSlot, at observedAt: Date?) async throws
+        -> TokenRegistrationResult
+    {
+        let registration = TokenRegistration(token: token, observedAt: observedAt)
+        return try await registry.register(registration, in: slot, of: hash, in: scope, by: "test", claimant: claimant)
     }
 
     func delete(_ slot: TokenSlot = Self.delivery, at observedAt: Date?) async throws {
-        try await database.registry.deleteToken(
-            in: slot,
-            of: hash,
-            observedAt: observedAt,
-            in: scope,
-            by: "test",
-            claimant: claimant
-        )
+        let (time, claimant) = (observedAt, claimant)
+        try await registry.deleteToken(in: slot, of: hash, observedAt: time, in: scope, by: "test", claimant: claimant)
     }
 
     @discardableResult
@@ -82,41 +68,37 @@ struct TestInstallation {
             metadata: try metadata.map { try Metadata($0) },
             observedAt: observedAt
         )
-        return try await database.registry.put(profile, for: hash, in: scope, by: "test", claimant: claimant)
+        return try await registry.put(profile, for: hash, in: scope, by: "test", claimant: claimant)
     }
 
     func logOut(at observedAt: Date?) async throws {
-        try await database.registry.logOut(hash, observedAt: observedAt, in: scope, by: "test", claimant: claimant)
+        try await registry.logOut(hash, observedAt: observedAt, in: scope, by: "test", claimant: claimant)
     }
 
     func release(_ slot: TokenSlot = Self.delivery) async throws {
-        try await database.registry.releaseToken(in: slot, of: hash, in: scope, by: "test")
+        try await registry.releaseToken(in: slot, of: hash, in: scope, by: "test")
     }
 
-    func record() async throws -> InstallationRecord? { try await database.registry.installation(hash, in: scope) }
+    func record() async throws -> InstallationRecord? { try await registry.installation(hash, in: scope) }
 
     func token(in slot: TokenSlot = Self.delivery) async throws -> PushToken? {
         let sql: SQL = """
             SELECT token FROM deliverable_installation_tokens WHERE installation_hash = \(hash.bytes)
                 AND kind = \(slot.kind.name) AND attributes_type = \(slot.attributesType?.rawValue ?? "")
             """
-        return try await database.pool.withSession { session in
-            try session.execute(sql).rows.first.map { PushToken(bytes: try $0.decode([UInt8].self)) }
-        }
+        return try await database.column(sql, as: [UInt8].self).first.map { PushToken(bytes: $0) }
     }
 
     func found(_ alias: Alias, _ kind: TokenKind = .start) async throws -> [PushToken] {
-        try await database.registry.tokens(under: alias, kind, limit: 100, in: scope).map(\.token)
+        try await registry.tokens(under: alias, kind, limit: 100, in: scope).map(\.token)
     }
 
     func events() async throws -> [String] {
         try await column(
-            "SELECT type FROM events WHERE installation_hash = \(hash.bytes) AND activity_id IS NULL ORDER BY event_number"
+            """
+            SELECT type FROM events WHERE installation_hash = \(hash.bytes) AND activity_id IS NULL ORDER BY event_number
+            """
         )
-    }
-
-    func column(_ sql: SQL) async throws -> [String] {
-        try await database.pool.withSession { try $0.execute(sql).decode(String.self) }
     }
 
     /// Marks a value as dead by a 410, or as quarantined.
@@ -144,12 +126,5 @@ struct TestInstallation {
                 AND r.token_digest = sha256(\(PushToken.sample(token).bytes)) AND r.token IS NOT NULL
             """
         )
-    }
-
-    func problem<Value>(_ call: () async throws -> Value) async -> Problem? {
-        do {
-            _ = try await call()
-            return nil
-        } catch { return error as? Problem }
     }
 }

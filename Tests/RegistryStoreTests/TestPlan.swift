@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 
 /// A phone with a user's name, and an order with activities, for plans about both.
-struct TestPlan {
+struct TestPlan: Fixture {
     let phone: TestInstallation
     let order = Alias.sample(Alias.liveActivityKind.string, "order-42")
     let user = Alias.sample("userId", "u-7")
@@ -20,20 +20,20 @@ struct TestPlan {
         return plan
     }
 
-    func request(_ planID: UTF8Text? = nil) -> PlanRequest {
-        var request = PlanRequest(alias: order, to: [user], attributesType: TestInstallation.types[0])
+    func request(_ planID: UTF8Text? = nil, of alias: Alias? = nil) -> PlanRequest {
+        var request = PlanRequest(alias: alias ?? order, to: [user], attributesType: TestInstallation.types[0])
         request.planID = planID
         return request
     }
 
     func entries(
         _ planID: UTF8Text? = nil,
-        by registry: Registry? = nil,
+        of alias: Alias? = nil,
         change: (inout PlanRequest) -> Void = { _ in }
     ) async throws -> [PlanEntry] {
-        var request = request(planID)
+        var request = request(planID, of: alias)
         change(&request)
-        return try await (registry ?? database.registry).plan(request, in: scope, by: "sender").entries
+        return try await registry.plan(request, in: scope, by: "sender").entries
     }
 
     /// A request that renews 30 minutes before the end.
@@ -48,18 +48,14 @@ struct TestPlan {
     }
 
     /// The one step of a plan.
-    func step(
-        _ planID: UTF8Text? = nil,
-        by registry: Registry? = nil,
-        change: (inout PlanRequest) -> Void = { _ in }
-    ) async throws -> PlanStep {
-        let entries = try await entries(planID, by: registry, change: change)
+    func step(_ planID: UTF8Text? = nil, change: (inout PlanRequest) -> Void = { _ in }) async throws -> PlanStep {
+        let entries = try await entries(planID, change: change)
         guard entries.count == 1 else { throw Unexpected(entries: entries) }
         return entries[0].step
     }
 
-    func start(_ planID: UTF8Text? = nil, by registry: Registry? = nil) async throws -> StartLease {
-        let step = try await step(planID, by: registry)
+    func start(_ planID: UTF8Text? = nil) async throws -> StartLease {
+        let step = try await step(planID)
         guard case .start(_, let lease, _) = step else { throw Unexpected(step: step) }
         return lease
     }
@@ -75,9 +71,7 @@ struct TestPlan {
         var step: PlanStep?
     }
 
-    func activity(_ id: String = "a-1") -> TestActivity {
-        TestActivity(database: database, scope: scope, id: .sample(id))
-    }
+    func activity() -> TestActivity { activity("a-1") }
 
     @discardableResult
     func register(_ id: String = "a-1", token: Int? = 11, at observedAt: Date? = nil) async throws -> TestActivity {
@@ -89,44 +83,32 @@ struct TestPlan {
             aliases: [order]
         )
         if token != nil {
-            _ = try await database.registry.register(registration, as: activity.id, in: scope, by: "test")
+            _ = try await registry.register(registration, as: activity.id, in: scope, by: "test")
         } else {
-            try await tellFullState(registration, as: activity.id, at: observedAt ?? .minutesAgo(0))
+            try await tellFullState(registration, of: [id], at: observedAt ?? .minutesAgo(0))
         }
         return activity
     }
 
-    func tellFullState(_ item: ActivityRegistration?, as id: ActivityID = .sample("a-1"), at time: Date) async throws {
-        let items = item.map { [FullState.Item(activityID: id, registration: $0)] } ?? []
-        let state = FullState(observedAt: time, items: items)
-        _ = try await database.registry.apply(state, of: phone.hash, in: scope, by: "test")
-    }
-
-    /// A full state in which `a-1` and `a-2` run.
-    func tellBoth(_ item: ActivityRegistration) async throws {
-        let items = ["a-1", "a-2"].map { FullState.Item(activityID: .sample($0), registration: item) }
-        let state = FullState(observedAt: .minutesAgo(0), items: items)
-        _ = try await database.registry.apply(state, of: phone.hash, in: scope, by: "test")
+    /// A full state that lists these activities, or with a nil item none.
+    func tellFullState(_ item: ActivityRegistration?, of ids: [String] = ["a-1"], at time: Date) async throws {
+        let items = item.map { item in ids.map { FullState.Item(activityID: .sample($0), registration: item) } } ?? []
+        try await tellFullState(of: phone.hash, items, at: time)
     }
 
     /// Reports what APNs said to a start push.
     func report(_ status: Int, _ lease: StartLease, reason: String? = nil, token: Int = 1) async throws {
         var report = FeedbackReport(token: .sample(token), status: status, reason: reason)
         report.leaseID = lease.id
-        _ = try await database.registry.apply([report], in: scope, by: "sender")
+        _ = try await self.report([report])
     }
 
     /// Advances the time for leases by making their times older.
     func pass(_ minutes: Int) async throws {
         let columns = ["leased_at", "leased_until", "failed_at", "retry_at", "released_at"]
-        let passed = "'\(minutes) minutes'"
-        let changes = columns.map { "\($0) = earlier(\($0), \(passed))" }
-        try await database.run(
-            """
-            UPDATE start_leases SET \(unescaped: changes.joined(separator: ", ")),
-                attempted_at = ARRAY(SELECT earlier(t, \(unescaped: passed)) FROM unnest(attempted_at) AS t ORDER BY t)
-            """
-        )
+        try await database.age("start_leases", columns, by: "\(minutes) minutes")
+        let attempts = "ARRAY(SELECT earlier(t, '\(minutes) minutes') FROM unnest(attempted_at) AS t ORDER BY t)"
+        try await database.script("UPDATE start_leases SET attempted_at = \(attempts)")
     }
 
     /// Lets time pass for the activities, as if all about them had been so much earlier.
@@ -134,16 +116,15 @@ struct TestPlan {
         let columns = [
             "started_at", "expires_at", "created_at", "confirmed_at", "last_observed_at", "token_observed_at",
         ]
-        let changes = columns.map { "\($0) = earlier(\($0), '\(interval)')" }
-        try await database.run("UPDATE activities SET \(unescaped: changes.joined(separator: ", "))")
+        try await database.age("activities", columns, by: interval)
     }
 
     /// Types of the events about leases, in order.
     func leaseEvents() async throws -> [String] {
-        try await phone.column("SELECT type FROM events WHERE lease_id IS NOT NULL ORDER BY event_number")
+        try await column("SELECT type FROM events WHERE lease_id IS NOT NULL ORDER BY event_number")
     }
 
-    func leaseCount() async throws -> Int { try await database.count("SELECT count(*) FROM start_leases") }
+    func leaseCount() async throws -> Int { try await rows(in: "start_leases") }
 }
 
 extension PlanStep {

@@ -19,18 +19,16 @@ import Testing
     @Test(arguments: calls) func `An unforeseen refusal is reported as a fault`(_ call: Call) async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
-        try await database.pool.withSession { session in
-            try session.simple(
-                """
-                CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
-                CREATE TRIGGER skip BEFORE INSERT OR UPDATE ON \(call.table) FOR EACH ROW EXECUTE FUNCTION skip()
-                """
-            )
-        }
+        try await database.script(
+            """
+            CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+            CREATE TRIGGER skip BEFORE INSERT OR UPDATE ON \(call.table) FOR EACH ROW EXECUTE FUNCTION skip()
+            """
+        )
         let problem = await #expect(throws: Problem.self) { try await call.make(database.registry, scope) }
         #expect(problem?.code == .internalError)
         // The control: without the trigger the call succeeds.
-        try await database.pool.withSession { try $0.simple("DROP TRIGGER skip ON \(call.table)") }
+        try await database.script("DROP TRIGGER skip ON \(call.table)")
         try await call.make(database.registry, scope)
     }
 

@@ -18,12 +18,12 @@ import Testing
     }
 
     private static func firstPage(_ limit: Int, _ activity: TestActivity) async throws -> AliasPage {
-        try await activity.database.registry.page(of: alias, after: 0, limit: limit, in: activity.scope)
+        try await activity.registry.page(of: alias, after: 0, limit: limit, in: activity.scope)
     }
 
     @Test func `A page is filled from behind the withheld tokens`() async throws {
         let activity = try await Self.make(withheld: 1500, current: 3)
-        let (registry, scope) = (activity.database.registry, activity.scope)
+        let (registry, scope) = (activity.registry, activity.scope)
         let first = try await Self.firstPage(2, activity)
         #expect(first.activities.map(\.token) == [.sample(1), .sample(2)])
         let rest = try await registry.page(of: Self.alias, after: #require(first.next), limit: 2, in: scope)
@@ -37,7 +37,7 @@ import Testing
     @Test func `A batch is filled from behind the withheld tokens and has the cursor of the rest`() async throws {
         let activity = try await Self.make(withheld: 1500, current: 3)
         for (limit, isTruncated) in [(2, true), (3, false)] {
-            let found = try await activity.database.registry.resolve(
+            let found = try await activity.registry.resolve(
                 [.sample("orderId", "none"), Self.alias],
                 limitPerAlias: limit,
                 in: activity.scope
@@ -49,7 +49,7 @@ import Testing
 
     @Test func `After too many withheld tokens the next page continues behind them`() async throws {
         let activity = try await Self.make(withheld: Registry.mostWithheld + 500, current: 1)
-        let (registry, scope) = (activity.database.registry, activity.scope)
+        let (registry, scope) = (activity.registry, activity.scope)
         let first = try await Self.firstPage(100, activity)
         #expect(first.activities.isEmpty)
         let second = try await registry.page(of: Self.alias, after: #require(first.next), limit: 100, in: scope)
@@ -68,7 +68,7 @@ import Testing
         try await plan.register(token: 11)
         var (position, tokens, pages) = (PlanPosition?.some(.start), [PushToken](), 0)
         while let start = position {
-            let page = try await plan.database.registry.plan(plan.request(), after: start, in: plan.scope, by: "sender")
+            let page = try await plan.registry.plan(plan.request(), after: start, in: plan.scope, by: "sender")
             tokens += page.entries.compactMap { $0.step.updated?.token }
             (position, pages) = (page.next, pages + 1)
         }

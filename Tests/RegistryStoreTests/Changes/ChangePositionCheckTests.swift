@@ -11,9 +11,9 @@ import Testing
         _ root: TestActivity,
         _ change: (ChangePosition) -> ChangePosition
     ) async throws -> Problem.Code? {
-        let position = change(try await root.database.registry.presentChangePosition())
+        let position = change(try await root.registry.presentChangePosition())
         return await root.problem {
-            try await root.database.registry.changes(after: position, limit: 10, in: root.scope)
+            try await root.registry.changes(after: position, limit: 10, in: root.scope)
         }?.code
     }
 

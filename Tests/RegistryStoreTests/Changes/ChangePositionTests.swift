@@ -95,8 +95,6 @@ import Testing
         #expect(try #require(TransactionSnapshot(text)).text.string == text)
     }
 
-    @Test(
-        arguments: ["", "1:2", "0:1:", "3:2:", "1:5:5", "1:5:3,2", "1:5:x", "1:2:3:4"]
-    )
+    @Test(arguments: ["", "1:2", "0:1:", "3:2:", "1:5:5", "1:5:3,2", "1:5:x", "1:2:3:4"])
     func `Other texts are not snapshots`(text: String) { #expect(TransactionSnapshot(text) == nil) }
 }

@@ -125,7 +125,7 @@ import Testing
         await database.pool.shutdown()
         let administration = try await TestDatabase.make(maximumConnections: 1)
         let name = try #require(database.connectionString.split(separator: "=").last).description
-        _ = try await administration.pool.withSession { try $0.simple("CREATE DATABASE \(name)_copy TEMPLATE \(name)") }
+        _ = try await administration.script("CREATE DATABASE \(name)_copy TEMPLATE \(name)")
         let pool = PostgresPool(
             databaseURL: database.connectionString + "_copy",
             maximumConnections: 2,
