@@ -104,9 +104,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         CodecCase([JSONB(Array("1".utf8)), nil], "{1,NULL}", as: "jsonb[]"),
     ]
 
-    @Test(
-        arguments: scalars + times + nulls + arrays
-    )
+    @Test(arguments: scalars + times + nulls + arrays)
     func `A value comes back unchanged, and Postgres reads it as its text`(_ example: CodecCase) async throws {
         let configuration = try await ownSchema(1) { $0.settings["timezone"] = "UTC" }
         try await withPool(configuration: configuration) { pool in
@@ -115,91 +113,81 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
     }
 
     @Test func `Smaller integers and reals decode as larger ones`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let row = try session.execute("SELECT 7::int2, 8::int4, 9::int8, 9::int8, 0.5::float4")[0]
-                let decoded = try row.decode(Int.self, Int64.self, Int16.self, Int32.self, Double.self)
-                #expect(
-                    (decoded.0, decoded.1, decoded.2, decoded.3, decoded.4) == (
-                        Int(7), Int64(8), Int16(9), Int32(9), 0.5
-                    )
+        try await withSession { session in
+            let row = try session.execute("SELECT 7::int2, 8::int4, 9::int8, 9::int8, 0.5::float4")[0]
+            let decoded = try row.decode(Int.self, Int64.self, Int16.self, Int32.self, Double.self)
+            #expect(
+                (decoded.0, decoded.1, decoded.2, decoded.3, decoded.4) == (
+                    Int(7), Int64(8), Int16(9), Int32(9), 0.5
                 )
-            }
+            )
         }
     }
 
     @Test func `Names, enums and other text-like types decode as text`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                try session.simple("CREATE TYPE mood AS ENUM ('calm'); CREATE DOMAIN word AS varchar(9)")
-                let mood = "calm"
-                let row = try session.execute(
-                    "SELECT \(mood)::mood, 'w'::word, 'n'::name, 'v'::varchar, 'b'::char(1), 'u', ARRAY['calm'::mood]"
-                )[0]
-                let decoded = try row.decode(
-                    String.self,
-                    String.self,
-                    String.self,
-                    String.self,
-                    String.self,
-                    String.self,
-                    [String].self
-                )
-                #expect(
-                    [decoded.0, decoded.1, decoded.2, decoded.3, decoded.4, decoded.5] == [
-                        "calm", "w", "n", "v", "b", "u",
-                    ]
-                )
-                #expect(decoded.6 == ["calm"])
-            }
+        try await withSession { session in
+            try session.simple("CREATE TYPE mood AS ENUM ('calm'); CREATE DOMAIN word AS varchar(9)")
+            let mood = "calm"
+            let row = try session.execute(
+                "SELECT \(mood)::mood, 'w'::word, 'n'::name, 'v'::varchar, 'b'::char(1), 'u', ARRAY['calm'::mood]"
+            )[0]
+            let decoded = try row.decode(
+                String.self,
+                String.self,
+                String.self,
+                String.self,
+                String.self,
+                String.self,
+                [String].self
+            )
+            #expect(
+                [decoded.0, decoded.1, decoded.2, decoded.3, decoded.4, decoded.5] == [
+                    "calm", "w", "n", "v", "b", "u",
+                ]
+            )
+            #expect(decoded.6 == ["calm"])
         }
     }
 
     @Test func `Dates are rounded to the nearest microsecond`() async throws {
         let reference = 700_000_000.0
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                for (seconds, microseconds) in [(0.000_000_4, 0), (0.000_000_6, 1), (0.999_999_7, 1_000_000)] {
-                    let date = Date(timeIntervalSinceReferenceDate: reference + seconds)
-                    let base = Date(timeIntervalSinceReferenceDate: reference)
-                    let row = try session.execute("SELECT (extract(epoch FROM \(date) - \(base)) * 1000000)::int8")[0]
-                    #expect(try row.decode(Int.self) == microseconds)
-                }
+        try await withSession { session in
+            for (seconds, microseconds) in [(0.000_000_4, 0), (0.000_000_6, 1), (0.999_999_7, 1_000_000)] {
+                let date = Date(timeIntervalSinceReferenceDate: reference + seconds)
+                let base = Date(timeIntervalSinceReferenceDate: reference)
+                let row = try session.execute("SELECT (extract(epoch FROM \(date) - \(base)) * 1000000)::int8")[0]
+                #expect(try row.decode(Int.self) == microseconds)
             }
         }
     }
 
     @Test func `Dates made by the server are exact`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let rows = try session.execute(
-                    """
-                    SELECT '1900-01-01'::timestamptz + i * interval '1234567.654321 s',
-                        row_number() OVER (ORDER BY i) FROM generate_series(1, 5000) AS i ORDER BY i
-                    """
-                ).rows.map { try $0.decode(Date.self, Int.self) }
-                let back = try session.execute(
-                    """
-                    SELECT count(*) FROM unnest(\(rows.map(\.0))) WITH ORDINALITY AS sent (at, i)
-                    WHERE at = '1900-01-01'::timestamptz + i * interval '1234567.654321 s'
-                    """
-                )
-                #expect(try back[0].decode(Int.self) == 5000)
-            }
+        try await withSession { session in
+            let rows = try session.execute(
+                """
+                SELECT '1900-01-01'::timestamptz + i * interval '1234567.654321 s',
+                    row_number() OVER (ORDER BY i) FROM generate_series(1, 5000) AS i ORDER BY i
+                """
+            ).rows.map { try $0.decode(Date.self, Int.self) }
+            let back = try session.execute(
+                """
+                SELECT count(*) FROM unnest(\(rows.map(\.0))) WITH ORDINALITY AS sent (at, i)
+                WHERE at = '1900-01-01'::timestamptz + i * interval '1234567.654321 s'
+                """
+            )
+            #expect(try back[0].decode(Int.self) == 5000)
         }
     }
 
     @Test func `Extreme dates and durations do not trap`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let dates = [Double.nan, .infinity, -.infinity, 1e300].map(Date.init(timeIntervalSinceReferenceDate:))
-                let result = try session.execute("SELECT \(dates)::text, \(Duration.seconds(Int64.max))")
-                let row = try result[0].decode(String.self, Duration.self)
-                #expect(row.0 == "{-infinity,infinity,-infinity,infinity}")
-                #expect(row.1 == .microseconds(Int64.max))
-                let days = try session.execute("SELECT interval '2147483647 days'")[0].decode(Duration.self)
-                #expect(days == .seconds(Int64(Int32.max) * 86_400))
-            }
+        try await withSession { session in
+            let dates = [Double.nan, .infinity, -.infinity, 1e300].map(Date.init(timeIntervalSinceReferenceDate:))
+            let result = try session.execute("SELECT \(dates)::text, \(Duration.seconds(Int64.max))")
+            let row = try result[0].decode(String.self, Duration.self)
+            #expect(row.0 == "{-infinity,infinity,-infinity,infinity}")
+            #expect(row.1 == .microseconds(Int64.max))
+            let days = try session.execute("SELECT interval '2147483647 days'")[0].decode(Duration.self)
+            #expect(days == .seconds(Int64(Int32.max) * 86_400))
         }
     }
 
@@ -226,18 +214,16 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
     }
 
     @Test func `Arrays and nulls that do not fit are refused`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let months = try session.execute(
-                    "SELECT interval '1 month', '{{1},{2}}'::int8[], '{1,NULL}'::int8[], 1"
-                )[0]
-                #expect(throws: PostgresError.self) { try months.column(0, as: Duration.self) }
-                #expect(throws: PostgresError.self) { try months.column(1, as: [Int].self) }
-                #expect(throws: PostgresError.self) { try months.column(2, as: [Int].self) }
-                #expect(throws: PostgresError.self) { try months.column(3, as: String.self) }
-                #expect(throws: PostgresError.self) { try months.column(4, as: Int.self) }
-                #expect(try months.column(2, as: [Int?].self) == [1, nil])
-            }
+        try await withSession { session in
+            let months = try session.execute(
+                "SELECT interval '1 month', '{{1},{2}}'::int8[], '{1,NULL}'::int8[], 1"
+            )[0]
+            #expect(throws: PostgresError.self) { try months.column(0, as: Duration.self) }
+            #expect(throws: PostgresError.self) { try months.column(1, as: [Int].self) }
+            #expect(throws: PostgresError.self) { try months.column(2, as: [Int].self) }
+            #expect(throws: PostgresError.self) { try months.column(3, as: String.self) }
+            #expect(throws: PostgresError.self) { try months.column(4, as: Int.self) }
+            #expect(try months.column(2, as: [Int?].self) == [1, nil])
         }
     }
 }

@@ -62,10 +62,8 @@ import Testing
     }
 
     @Test func `Failed connects have the SQLSTATE`() async throws {
-        let connectionString = try await ThrowawayCluster.shared.tcpString.replacing(
-            "dbname=postgres",
-            with: "dbname=nothere"
-        )
+        let existing = try await ThrowawayCluster.shared.tcpString
+        let connectionString = existing.replacing("dbname=postgres", with: "dbname=nothere")
         let configuration = PostgresConfiguration(connectionString: connectionString)
         try await withPool(configuration: configuration) { pool in
             let error = try await postgresError { try await pool.run("SELECT 1") }
@@ -84,24 +82,15 @@ import Testing
             // The connection that pg_ctl used to test the server may still be open.
             let clients: SQL = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
             try await until { try await holders.value(Int.self, clients) == 1 }
-            let (inside, gate) = (Counter(), Gate())
-            let tasks = (0..<4).map { _ in
-                Task {
-                    try await holders.withSession { _ in
-                        inside.increment()
-                        gate.pass()
-                    }
-                }
-            }
-            try await until { inside.value == 4 }
+            var held: [HeldConnection] = []
+            for _ in 0..<4 { held.append(try await HeldConnection(holders)) }
             let configuration = PostgresConfiguration(connectionString: cluster.tcpString)
             let error = try await postgresError {
                 try await withPool(configuration: configuration) { try await $0.run("SELECT 1") }
             }
             #expect((error.code, error.sqlState) == (.connectionFailed, "53300"))
             #expect(error.isSafeToRetry)
-            gate.open()
-            for task in tasks { try await task.value }
+            for connection in held { try await connection.release() }
         }
     }
 

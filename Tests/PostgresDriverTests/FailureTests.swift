@@ -95,16 +95,7 @@ import Testing
 
     /// Runs statements, and ends their backend while the last statement waits for a lock.
     private func runAndTerminate(_ retry: RetryPolicy, _ tries: Counter, _ pool: PostgresPool) async throws -> Int {
-        let (inside, end) = (Counter(), Gate())
-        let holder = Task {
-            try await pool.withSession { session in
-                _ = try session.execute("SELECT pg_advisory_lock(77)")
-                inside.increment()
-                end.pass()
-                _ = try session.execute("SELECT pg_advisory_unlock(77)")
-            }
-        }
-        try await until { inside.value == 1 }
+        let held = try await HeldConnection(pool, "SELECT pg_advisory_xact_lock(77)")
         let victim = Task {
             try await pool.withSession(retry) { session in
                 tries.increment()
@@ -113,8 +104,7 @@ import Testing
             }
         }
         try await terminate(try await blockedBackend(pool), pool)
-        end.open()
-        try await holder.value
+        try await held.release()
         return try await victim.value
     }
 
@@ -127,8 +117,7 @@ import Testing
             #expect(error.sqlState == "57P01")
             #expect(!error.isSafeToRetry)
             #expect(tries.value == 1)
-            let rows = try await pool.value(Int.self, "SELECT count(*) FROM t")
-            #expect(rows == 0)
+            #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 0)
         }
     }
 
@@ -137,25 +126,13 @@ import Testing
         try await withPool(3) { pool in
             try await pool.run("CREATE TABLE t (id int) PARTITION BY LIST (id)")
             try await pool.run("CREATE TABLE others PARTITION OF t DEFAULT")
-            let (inside, end) = (Counter(), Gate())
-            let change = Task {
-                try await pool.withSession { session in
-                    try session.transaction { transaction in
-                        _ = try transaction.execute("CREATE TABLE ones (LIKE t)")
-                        _ = try transaction.execute("ALTER TABLE t ATTACH PARTITION ones FOR VALUES IN (1)")
-                        inside.increment()
-                        end.pass()
-                    }
-                }
-            }
-            try await until { inside.value == 1 }
+            let attach: SQL = "ALTER TABLE t ATTACH PARTITION ones FOR VALUES IN (1)"
+            let change = try await HeldConnection(pool, "CREATE TABLE ones (LIKE t)", attach)
             let row = Task { try await pool.run("INSERT INTO t VALUES (1)") }
             _ = try await blockedBackend(pool)
-            end.open()
-            try await change.value
+            try await change.release()
             try await row.value
-            let rows = try await pool.value(Int.self, "SELECT count(*) FROM ones")
-            #expect(rows == 1)
+            #expect(try await pool.value(Int.self, "SELECT count(*) FROM ones") == 1)
             #expect(pool.statistics.retries == 1)
         }
     }
@@ -164,8 +141,7 @@ import Testing
         try await withPool(3) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let tries = Counter()
-            let result = try await runAndTerminate(.idempotentRead, tries, pool)
-            #expect(result == 7)
+            #expect(try await runAndTerminate(.idempotentRead, tries, pool) == 7)
             #expect(tries.value == 2)
         }
     }

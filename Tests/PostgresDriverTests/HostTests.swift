@@ -13,11 +13,12 @@ import Testing
         try await pool.value(Int.self, "SELECT inet_server_port()")
     }
 
-    @Test func `A host that refuses is skipped`() async throws {
-        let alive = try await ThrowawayCluster.shared.port
-        try await withPool(1, on: string([try ThrowawayCluster.freePort(), alive])) { pool in
-            let port = try await answeringPort(pool)
-            #expect(port == alive)
+    @Test(arguments: [false, true])
+    func `A host that refuses is skipped, also in a URI`(isURI: Bool) async throws {
+        let (dead, alive) = (try ThrowawayCluster.freePort(), try await ThrowawayCluster.shared.port)
+        let uri = "postgresql://postgres@127.0.0.1:\(dead),127.0.0.1:\(alive)/postgres?sslmode=disable"
+        try await withPool(1, on: isURI ? uri : string([dead, alive])) { pool async throws in
+            #expect(try await answeringPort(pool) == alive)
             #expect(pool.statistics.failures == 0)
         }
     }
@@ -27,10 +28,9 @@ import Testing
         let frozen = [try SilentListener(), try SilentListener()]
         let ports = [frozen[0].port, alive, frozen[1].port]
         let configuration = try await ownSchema(1, on: string(ports)) { $0.connectTimeout = .seconds(6) }
-        try await withPool(configuration: configuration) { pool in
+        try await withPool(configuration: configuration) { pool async throws in
             let start = ContinuousClock.now
-            let port = try await answeringPort(pool)
-            #expect(port == alive)
+            #expect(try await answeringPort(pool) == alive)
             #expect((.seconds(2) ..< .seconds(5)).contains(start.duration(to: .now)))
         }
         withExtendedLifetime(frozen) {}
@@ -45,30 +45,18 @@ import Testing
         defer { unlink(file) }
         setenv("PGSERVICEFILE", file, 1)
         let configuration = try await ownSchema(1, on: "service=both") { $0.connectTimeout = .seconds(6) }
-        try await withPool(configuration: configuration) { pool in
-            let port = try await answeringPort(pool)
-            #expect(port == alive)
+        try await withPool(configuration: configuration) { pool async throws in
+            #expect(try await answeringPort(pool) == alive)
         }
         withExtendedLifetime(frozen) {}
-    }
-
-    @Test func `A URI may name several hosts`() async throws {
-        let alive = try await ThrowawayCluster.shared.port
-        let dead = try ThrowawayCluster.freePort()
-        let uri = "postgresql://postgres@127.0.0.1:\(dead),127.0.0.1:\(alive)/postgres?sslmode=disable"
-        try await withPool(1, on: uri) { pool in
-            let port = try await answeringPort(pool)
-            #expect(port == alive)
-        }
     }
 
     @Test func `A read-only server is not a target for writes`() async throws {
         let readOnly = try await ThrowawayCluster.start(settings: ["default_transaction_read_only": "on"])
         let primary = try await ThrowawayCluster.shared.port
         let both = string([readOnly.port, primary], "target_session_attrs=read-write")
-        try await withPool(1, on: both) { pool in
-            let port = try await answeringPort(pool)
-            #expect(port == primary)
+        try await withPool(1, on: both) { pool async throws in
+            #expect(try await answeringPort(pool) == primary)
         }
         let alone = PostgresConfiguration(connectionString: string([readOnly.port], "target_session_attrs=read-write"))
         try await withPool(configuration: alone) { pool in
@@ -86,12 +74,10 @@ import Testing
             try await demote(old)
             // Each backend reloads its configuration at its own time.
             try await until { try await bothReadOnly(pool) == [true, true] }
-            let port = try await pool.withSession { session in
-                try session.transaction { transaction in
-                    let port = try transaction.execute("SELECT inet_server_port()")[0].decode(Int.self)
-                    _ = try transaction.execute("CREATE TABLE written (id int)")
-                    return port
-                }
+            let port = try await pool.transact { transaction in
+                let port = try transaction.execute("SELECT inet_server_port()")[0].decode(Int.self)
+                _ = try transaction.execute("CREATE TABLE written (id int)")
+                return port
             }
             #expect(port == new.port)
             #expect(pool.statistics.open == 1)
@@ -115,8 +101,7 @@ import Testing
             defer { for process in stopped { kill(process, SIGCONT) } }
             try await expectNoAnswer(pool)
             let start = ContinuousClock.now
-            let ports = try await meet(pool, "SELECT inet_server_port()")
-            #expect(ports == [Int](repeating: other.port, count: 4))
+            #expect(try await meet(pool, "SELECT inet_server_port()") == [Int](repeating: other.port, count: 4))
             // A connect that tried the frozen server first would take half of the ten seconds.
             #expect(start.duration(to: .now) < .seconds(4))
         }
@@ -152,8 +137,7 @@ import Testing
                 return backend
             }
             #expect(try await slow.code == .deadlineExceeded)
-            let last = try await pool.value(Int.self, "SELECT pg_backend_pid()")
-            #expect(last == other)
+            #expect(try await pool.value(Int.self, "SELECT pg_backend_pid()") == other)
             #expect(backends.contains(other))
             #expect(pool.statistics.connects == 2)
         }
@@ -199,14 +183,20 @@ import Testing
         #expect(error.code == .deadlineExceeded)
     }
 
-    private func meet(_ pool: PostgresPool, _ question: SQL, width: Int = 4) async throws -> [Int] {
+    /// The answers of so many connections at the same time.
+    private func meet<Value: PostgresDecodable & Sendable>(
+        _ pool: PostgresPool,
+        _ question: SQL,
+        as type: Value.Type = Int.self,
+        width: Int = 4
+    ) async throws -> [Value] {
         let meeting = Rendezvous(width)
-        return try await withThrowingTaskGroup(of: Int.self) { group in
+        return try await withThrowingTaskGroup(of: Value.self) { group in
             for _ in 0..<width {
                 group.addTask {
                     try await pool.withSession { session in
                         meeting.arrive()
-                        return try session.execute(question)[0].decode(Int.self)
+                        return try session.execute(question)[0].decode(Value.self)
                     }
                 }
             }
@@ -234,16 +224,7 @@ import Testing
     }
 
     private func bothReadOnly(_ pool: PostgresPool) async throws -> [Bool] {
-        let meeting = Rendezvous(2)
-        let ask: @Sendable () async throws -> Bool = {
-            try await pool.withSession { session in
-                meeting.arrive()
-                return try session.execute("SHOW default_transaction_read_only")[0].decode(String.self) == "on"
-            }
-        }
-        async let first = ask()
-        async let second = ask()
-        return try await [first, second]
+        try await meet(pool, "SELECT current_setting('default_transaction_read_only')::bool", as: Bool.self, width: 2)
     }
 
     private func demote(_ cluster: ThrowawayCluster) async throws {

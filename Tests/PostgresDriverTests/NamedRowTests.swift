@@ -41,32 +41,25 @@ import Testing
         ("SELECT 1 AS number, NULL AS mood, '' AS note", "column 1 (mood): NULL does not fit Mood"),
     ])
     func `A missing or mistyped column is an error with its name`(_ text: String, _ message: String) async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let result = try session.execute(SQL(stringLiteral: text))
-                let error = #expect(throws: PostgresError.self) { try result.decode(Day.self) }
-                #expect(error?.code == .decoding)
-                #expect(error?.message == message)
-            }
+        try await withSession { session in
+            let result = try session.execute(SQL(stringLiteral: text))
+            let error = #expect(throws: PostgresError.self) { try result.decode(Day.self) }
+            #expect(error?.code == .decoding)
+            #expect(error?.message == message)
         }
     }
 
     @Test func `Rows without columns and results without rows are read`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let none = try session.execute("SELECT 1 AS number WHERE false").decode(Day.self)
-                #expect(none.isEmpty)
-                #expect(throws: PostgresError.self) { try session.execute("SELECT").decode(Day.self) }
-            }
+        try await withSession { session throws in
+            #expect(try session.execute("SELECT 1 AS number WHERE false").decode(Day.self).isEmpty)
+            #expect(throws: PostgresError.self) { try session.execute("SELECT").decode(Day.self) }
         }
     }
 
     @Test func `An enum is bound and read as its raw value`() async throws {
-        try await withPool(1) { pool in
-            let moods = try await pool.value([Mood].self, "SELECT \([Mood.calm, .stormy])")
-            #expect(moods == [.calm, .stormy])
-            let mood = try await pool.value(Mood.self, "SELECT \(Mood.stormy)")
-            #expect(mood == .stormy)
+        try await withPool(1) { pool async throws in
+            #expect(try await pool.value([Mood].self, "SELECT \([Mood.calm, .stormy])") == [.calm, .stormy])
+            #expect(try await pool.value(Mood.self, "SELECT \(Mood.stormy)") == .stormy)
         }
     }
 }

@@ -35,20 +35,18 @@ import Testing
     }
 
     @Test func `Results have the order of the statements`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let results = try session.pipeline([
-                    "CREATE TABLE t (id int)", "INSERT INTO t SELECT generate_series(1, 5)",
-                    "UPDATE t SET id = 0 WHERE id > 3",
-                    "SELECT id, id::text FROM t ORDER BY t.id", "DELETE FROM t WHERE false", "",
-                ])
-                #expect(results.map(\.affectedRows) == [0, 5, 2, 5, 0, 0])
-                #expect(results.map(\.count) == [0, 0, 0, 5, 0, 0])
-                #expect(results[4].isEmpty)
-                let rows = try results[3].decode(Int.self, String.self)
-                #expect(rows.map(\.0) == [0, 0, 1, 2, 3])
-                #expect(rows.map(\.1) == ["0", "0", "1", "2", "3"])
-            }
+        try await withSession { session in
+            let results = try session.pipeline([
+                "CREATE TABLE t (id int)", "INSERT INTO t SELECT generate_series(1, 5)",
+                "UPDATE t SET id = 0 WHERE id > 3",
+                "SELECT id, id::text FROM t ORDER BY t.id", "DELETE FROM t WHERE false", "",
+            ])
+            #expect(results.map(\.affectedRows) == [0, 5, 2, 5, 0, 0])
+            #expect(results.map(\.count) == [0, 0, 0, 5, 0, 0])
+            #expect(results[4].isEmpty)
+            let rows = try results[3].decode(Int.self, String.self)
+            #expect(rows.map(\.0) == [0, 0, 1, 2, 3])
+            #expect(rows.map(\.1) == ["0", "0", "1", "2", "3"])
         }
     }
 
@@ -66,16 +64,14 @@ import Testing
     }
 
     @Test func `Large pipelines do not deadlock`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let large = [UInt8](repeating: 7, count: 1 << 20)
-                let statements = (0..<12).map { SQL("SELECT \(large) || \([UInt8($0)])") }
-                let results = try session.pipeline(statements)
-                for (index, result) in results.enumerated() {
-                    let bytes = try result[0].decode([UInt8].self)
-                    #expect(bytes.count == large.count + 1)
-                    #expect(bytes.last == UInt8(index))
-                }
+        try await withSession { session in
+            let large = [UInt8](repeating: 7, count: 1 << 20)
+            let statements = (0..<12).map { SQL("SELECT \(large) || \([UInt8($0)])") }
+            let results = try session.pipeline(statements)
+            for (index, result) in results.enumerated() {
+                let bytes = try result[0].decode([UInt8].self)
+                #expect(bytes.count == large.count + 1)
+                #expect(bytes.last == UInt8(index))
             }
         }
     }

@@ -3,14 +3,6 @@ import PostgresDriver
 import Testing
 
 @Suite struct PoolTests {
-    /// Lends the only connection until the gate opens.
-    private func occupy(_ pool: PostgresPool) async throws -> (Gate, Task<Void, any Error>) {
-        let end = Gate()
-        let task = Task { try await pool.withSession { _ in end.pass() } }
-        try await until { pool.statistics.busy == 1 }
-        return (end, task)
-    }
-
     @Test func `A pool opens at most its limit and reuses connections`() async throws {
         try await withPool(3) { pool in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -27,16 +19,15 @@ import Testing
 
     @Test func `Callers are served in the order of their requests`() async throws {
         try await withPool(1) { pool in
-            let (end, holder) = try await occupy(pool)
+            let held = try await HeldConnection(pool)
             let order = Journal()
             var callers: [Task<Void, any Error>] = []
             for number in 0..<20 {
                 callers.append(Task { try await pool.withSession { _ in order.note(number) } })
                 try await until { pool.statistics.waiting == number + 1 }
             }
-            end.open()
+            try await held.release()
             for caller in callers { try await caller.value }
-            try await holder.value
             #expect(order.numbers == Array(0..<20))
         }
     }
@@ -44,21 +35,20 @@ import Testing
     @Test func `A full queue refuses immediately`() async throws {
         let configuration = try await ownSchema(1) { $0.maximumWaiting = 1 }
         try await withPool(configuration: configuration) { pool in
-            let (end, holder) = try await occupy(pool)
+            let held = try await HeldConnection(pool)
             let waiter = Task { try await pool.run("SELECT 1") }
             try await until { pool.statistics.waiting == 1 }
             let error = try await postgresError { try await pool.run("SELECT 2") }
             #expect(error.code == .poolExhausted)
             #expect(error.isSafeToRetry)
-            end.open()
+            try await held.release()
             try await waiter.value
-            try await holder.value
         }
     }
 
     @Test func `A waiting caller fails at its deadline`() async throws {
         try await withPool(1) { pool in
-            let (end, holder) = try await occupy(pool)
+            let held = try await HeldConnection(pool)
             let start = ContinuousClock.now
             let error = try await postgresError {
                 try await pool.withSession(timeout: .milliseconds(100)) { _ in _ = Issue.record("the closure ran") }
@@ -69,35 +59,32 @@ import Testing
             // The remaining quarter of the time would be enough for a statement.
             #expect((.milliseconds(75) ..< .seconds(10)).contains(start.duration(to: .now)))
             #expect(pool.statistics.waiting == 0)
-            end.open()
-            try await holder.value
+            try await held.release()
         }
     }
 
     @Test func `A deadline that passed before queueing counts`() async throws {
         try await withPool(1) { pool in
-            let (end, holder) = try await occupy(pool)
+            let held = try await HeldConnection(pool)
             for _ in 0..<100 {
                 let error = try await postgresError {
                     try await pool.withSession(timeout: .zero) { _ in _ = Issue.record("the closure ran") }
                 }
                 #expect(error.code == .deadlineExceeded)
             }
-            end.open()
-            try await holder.value
+            try await held.release()
         }
     }
 
     @Test func `A cancelled caller leaves the queue`() async throws {
         try await withPool(1) { pool in
-            let (end, holder) = try await occupy(pool)
+            let held = try await HeldConnection(pool)
             let waiter = Task { try await pool.withSession { _ in _ = Issue.record("the closure ran") } }
             try await until { pool.statistics.waiting == 1 }
             waiter.cancel()
             await #expect(throws: CancellationError.self) { try await waiter.value }
             #expect(pool.statistics.waiting == 0)
-            end.open()
-            try await holder.value
+            try await held.release()
         }
     }
 
@@ -114,14 +101,13 @@ import Testing
             try await until { inside.value == 1 }
             running.cancel()
             end.open()
-            let result = try await running.value
-            #expect(result == 7)
+            #expect(try await running.value == 7)
         }
     }
 
     @Test func `Shutdown waits for lent sessions and refuses others`() async throws {
         let watched = try await withPool(1) { pool in
-            let (end, holder) = try await occupy(pool)
+            let held = try await HeldConnection(pool)
             let waiter = Task { try await pool.run("SELECT 1") }
             try await until { pool.statistics.waiting == 1 }
             let isOver = Counter()
@@ -132,8 +118,7 @@ import Testing
             let refused = try await postgresError { try await waiter.value }
             #expect(refused.code == .poolClosed)
             #expect(isOver.value == 0)
-            end.open()
-            try await holder.value
+            try await held.release()
             await shutdown.value
             let late = try await postgresError { try await pool.run("SELECT 1") }
             #expect(late.code == .poolClosed)

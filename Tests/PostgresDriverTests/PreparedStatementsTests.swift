@@ -36,55 +36,47 @@ import Testing
     }
 
     @Test func `The number of prepared statements is bounded`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                for number in 0..<700 {
-                    let text = "SELECT \(number) AS c\(number)"
-                    let row = try session.execute(SQL(stringLiteral: text))[0]
-                    #expect(try row.decode(Int.self) == number)
-                }
-                let prepared = try session.execute("SELECT count(*) FROM pg_prepared_statements")[0]
-                #expect((256...260).contains(try prepared.decode(Int.self)))
+        try await withSession { session in
+            for number in 0..<700 {
+                let text = "SELECT \(number) AS c\(number)"
+                let row = try session.execute(SQL(stringLiteral: text))[0]
+                #expect(try row.decode(Int.self) == number)
             }
+            let prepared = try session.execute("SELECT count(*) FROM pg_prepared_statements")[0]
+            #expect((256...260).contains(try prepared.decode(Int.self)))
         }
     }
 
     @Test func `One pipeline may have more statements than the cache`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let statements = (0..<600).map { SQL(stringLiteral: "SELECT \($0) AS d\($0)") }
-                for _ in 0..<2 {
-                    let numbers = try session.pipeline(statements).map { try $0[0].decode(Int32.self) }
-                    #expect(numbers == Array(0..<600))
-                }
-                _ = try session.execute("SELECT 1")
-                let prepared = try session.execute("SELECT count(*) FROM pg_prepared_statements")[0]
-                #expect(try prepared.decode(Int.self) <= 260)
+        try await withSession { session in
+            let statements = (0..<600).map { SQL(stringLiteral: "SELECT \($0) AS d\($0)") }
+            for _ in 0..<2 {
+                let numbers = try session.pipeline(statements).map { try $0[0].decode(Int32.self) }
+                #expect(numbers == Array(0..<600))
             }
+            _ = try session.execute("SELECT 1")
+            let prepared = try session.execute("SELECT count(*) FROM pg_prepared_statements")[0]
+            #expect(try prepared.decode(Int.self) <= 260)
         }
     }
 
     @Test func `A failed parse is not cached`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let select: SQL = "SELECT count(*) FROM later"
-                let error = #expect(throws: PostgresError.self) { try session.execute(select) }
-                #expect(error?.sqlState == "42P01")
-                _ = try session.execute("CREATE TABLE later (id int)")
-                #expect(try session.execute(select)[0].decode(Int.self) == 0)
-            }
+        try await withSession { session in
+            let select: SQL = "SELECT count(*) FROM later"
+            let error = #expect(throws: PostgresError.self) { try session.execute(select) }
+            #expect(error?.sqlState == "42P01")
+            _ = try session.execute("CREATE TABLE later (id int)")
+            #expect(try session.execute(select)[0].decode(Int.self) == 0)
         }
     }
 
     @Test func `Statements after a failure are not cached`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let behind: SQL = "SELECT 'behind'"
-                #expect(throws: PostgresError.self) { try session.pipeline(["SELECT 1/0", behind, behind]) }
-                _ = try session.execute(behind)
-                #expect(throws: PostgresError.self) { try session.pipeline([behind, "SELECT 1/0"]) }
-                _ = try session.execute(behind)
-            }
+        try await withSession { session in
+            let behind: SQL = "SELECT 'behind'"
+            #expect(throws: PostgresError.self) { try session.pipeline(["SELECT 1/0", behind, behind]) }
+            _ = try session.execute(behind)
+            #expect(throws: PostgresError.self) { try session.pipeline([behind, "SELECT 1/0"]) }
+            _ = try session.execute(behind)
         }
     }
 

@@ -33,12 +33,10 @@ import Testing
             try await pool.run(find)
             try await pool.run("INSERT INTO t SELECT n, repeat('x', 100) FROM generate_series(1, 50000) AS n")
             let reads: SQL = "SELECT coalesce(pg_stat_get_xact_numscans('t'::regclass), 0)"
-            return try await pool.withSession { session in
-                try session.transaction { transaction in
-                    let before = try transaction.execute(reads)[0].decode(Int.self)
-                    _ = try transaction.execute(find)
-                    return try transaction.execute(reads)[0].decode(Int.self) - before
-                }
+            return try await pool.transact { transaction in
+                let before = try transaction.execute(reads)[0].decode(Int.self)
+                _ = try transaction.execute(find)
+                return try transaction.execute(reads)[0].decode(Int.self) - before
             }
         }
     }

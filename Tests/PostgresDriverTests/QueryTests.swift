@@ -60,15 +60,12 @@ import Testing
         let ordered = query(["shelf": "x", "after": Int32(0)])
         #expect(ordered.parameters == [PostgresParameter("x"), PostgresParameter(Int32(0))])
         #expect(query(["after": Int32(0)] + ["shelf": "x"]).parameters == ordered.parameters)
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let counts = try session.pipeline([ordered, "SELECT \(1)"]).map(\.count)
-                #expect(counts == [1, 1])
-                let ids: [String] = try session.run(query, ["shelf": "y", "after": Int32(1)]).decode { try $0["id"] }
-                #expect(ids == ["2"])
-                let none = try session.transaction { try $0.run(query, ["shelf": "y", "after": Int32(2)]).count }
-                #expect(none == 0)
-            }
+        try await withSession { session in
+            #expect(try session.pipeline([ordered, "SELECT \(1)"]).map(\.count) == [1, 1])
+            let ids: [String] = try session.run(query, ["shelf": "y", "after": Int32(1)]).decode { try $0["id"] }
+            #expect(ids == ["2"])
+            let none = try session.transaction { try $0.run(query, ["shelf": "y", "after": Int32(2)]).count }
+            #expect(none == 0)
         }
     }
 
@@ -98,16 +95,14 @@ import Testing
             "-- name: a.b\nSELECT :day::text::date + 1 AS next, :number + 1::bigint AS number, :small::int;",
             subject: "a"
         )[0]
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let result = try session.run(query, ["day": "2026-02-28", "number": 4, "small": Int32(0)])
-                let numbers: [Int] = try result.decode { try $0["number"] }
-                #expect(numbers == [5])
-                let error = #expect(throws: PostgresError.self) {
-                    try session.run(query, ["day": "2026-02-28", "number": 4, "small": 0])
-                }
-                #expect(error?.sqlState == "22P03")
+        try await withSession { session in
+            let result = try session.run(query, ["day": "2026-02-28", "number": 4, "small": Int32(0)])
+            let numbers: [Int] = try result.decode { try $0["number"] }
+            #expect(numbers == [5])
+            let error = #expect(throws: PostgresError.self) {
+                try session.run(query, ["day": "2026-02-28", "number": 4, "small": 0])
             }
+            #expect(error?.sqlState == "22P03")
         }
     }
 }

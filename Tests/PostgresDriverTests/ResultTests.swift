@@ -3,19 +3,17 @@ import Testing
 
 @Suite struct ResultTests {
     @Test func `The types alone decode rows of one and of several columns`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let rows = try session.execute("SELECT i, i::text FROM generate_series(1, 3) AS i").decode(
-                    Int.self,
-                    String.self
-                )
-                #expect(rows.map(\.0) == [1, 2, 3])
-                #expect(rows.map(\.1) == ["1", "2", "3"])
-                #expect(try session.execute("SELECT generate_series(1, 3)").decode(Int.self) == [1, 2, 3])
-                let two = try session.execute("SELECT 1, 2")
-                #expect(throws: PostgresError.self) { try two.decode(Int.self) }
-                #expect(throws: PostgresError.self) { try two[0].decode(Int.self) }
-            }
+        try await withSession { session in
+            let rows = try session.execute("SELECT i, i::text FROM generate_series(1, 3) AS i").decode(
+                Int.self,
+                String.self
+            )
+            #expect(rows.map(\.0) == [1, 2, 3])
+            #expect(rows.map(\.1) == ["1", "2", "3"])
+            #expect(try session.execute("SELECT generate_series(1, 3)").decode(Int.self) == [1, 2, 3])
+            let two = try session.execute("SELECT 1, 2")
+            #expect(throws: PostgresError.self) { try two.decode(Int.self) }
+            #expect(throws: PostgresError.self) { try two[0].decode(Int.self) }
         }
     }
 }

@@ -2,6 +2,8 @@ import PostgresDriver
 import Testing
 
 @Suite struct RetryTests {
+    private static let badLuck: SQL = "DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$"
+
     @Test func `Callers do not see deadlocks`() async throws {
         try await withPool(2) { pool in
             try await pool.run("CREATE TABLE t (id int PRIMARY KEY, hits int)", "INSERT INTO t VALUES (1, 0), (2, 0)")
@@ -56,13 +58,12 @@ import Testing
                 try await pool.withSession { session in
                     guard tries.increment() == 1 else { return }
                     _ = try session.execute("INSERT INTO t VALUES (1)")
-                    let fail: SQL = "DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$"
                     if isRenewed {
                         let isRenewable = session.isRenewable
                         #expect(isRenewable)
-                        _ = try session.renewed(timeout: .seconds(5)).execute(fail)
+                        _ = try session.renewed(timeout: .seconds(5)).execute(Self.badLuck)
                     } else {
-                        _ = try session.execute(fail)
+                        _ = try session.execute(Self.badLuck)
                     }
                 }
             }
@@ -83,7 +84,7 @@ import Testing
             let tries = Counter()
             try await pool.withSession { session in
                 guard tries.increment() < 12 else { return }
-                _ = try session.execute("DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$")
+                _ = try session.execute(Self.badLuck)
             }
             #expect(tries.value == 12)
             #expect(pool.statistics.retries == 11)
@@ -126,7 +127,7 @@ import Testing
             let error = try await postgresError {
                 try await pool.withSession { session in
                     _ = try session.execute("INSERT INTO t VALUES (1)")
-                    _ = try session.execute("DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$")
+                    _ = try session.execute(Self.badLuck)
                 }
             }
             #expect(error.sqlState == "40001")
@@ -138,19 +139,17 @@ import Testing
     @Test func `A commit before a swallowed error counts too`() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int)")
-            let unlucky: SQL = "DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$"
             let error = try await postgresError {
                 try await pool.withSession { session in
                     try? session.transaction { transaction in
                         _ = try transaction.pipeline(["INSERT INTO t VALUES (1)"], finishing: true)
                         throw Failure("after the commit")
                     }
-                    _ = try session.execute(unlucky)
+                    _ = try session.execute(Self.badLuck)
                 }
             }
             #expect((error.sqlState, error.isSafeToRetry) == ("40001", false))
-            let rows = try await pool.value(Int.self, "SELECT count(*) FROM t")
-            #expect(rows == 1)
+            #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 1)
         }
     }
 
@@ -181,23 +180,12 @@ import Testing
                 try await pool.withSession(.never) { _ = try $0.execute("SELECT pg_sleep(30)") }
             }
             #expect((slow.sqlState, slow.isSafeToRetry) == ("57014", true))
-            let (inside, end) = (Counter(), Gate())
-            let holder = Task {
-                try await pool.withSession { session in
-                    try session.transaction { transaction in
-                        _ = try transaction.execute("LOCK TABLE t")
-                        inside.increment()
-                        end.pass()
-                    }
-                }
-            }
-            try await until { inside.value == 1 }
+            let held = try await HeldConnection(pool, "LOCK TABLE t")
             let blocked = try await postgresError {
                 try await pool.withSession(.never) { _ = try $0.execute("INSERT INTO t VALUES (1)") }
             }
             #expect((blocked.sqlState, blocked.isSafeToRetry) == ("55P03", true))
-            end.open()
-            try await holder.value
+            try await held.release()
         }
     }
 

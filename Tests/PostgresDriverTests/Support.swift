@@ -134,7 +134,41 @@ final class Journal: Sendable {
     var numbers: [Int] { entries.withLock { $0 } }
 }
 
+/// A session of a connection with a schema of its own.
+func withSession<Value: Sendable>(
+    _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+) async throws -> Value { try await withPool(1) { try await $0.withSession { try body($0) } } }
+
+/// A connection that is held, with the locks of statements, until its release.
+struct HeldConnection {
+    private let end = Gate()
+    private let task: Task<Void, any Error>
+
+    init(_ pool: PostgresPool, _ statements: SQL...) async throws {
+        let (begin, end) = (Counter(), end)
+        task = Task {
+            try await pool.transact { transaction in
+                // The locks may be held longer than an idle transaction may take.
+                let patience: [SQL] = statements.isEmpty ? [] : ["SET LOCAL idle_in_transaction_session_timeout = 0"]
+                for statement in patience + statements { _ = try transaction.execute(statement) }
+                begin.increment()
+                end.pass()
+            }
+        }
+        try await until { begin.value == 1 }
+    }
+
+    func release() async throws {
+        end.open()
+        try await task.value
+    }
+}
+
 extension PostgresPool {
+    func transact<Value: Sendable>(
+        _ body: @escaping @Sendable (borrowing PostgresTransaction) throws -> Value
+    ) async throws -> Value { try await withSession { try $0.transaction(body) } }
+
     func run(_ statements: SQL...) async throws {
         try await withSession { session in _ = try session.pipeline(statements) }
     }

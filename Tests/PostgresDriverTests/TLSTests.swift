@@ -15,62 +15,22 @@ import Testing
         }
 
         private static func makeAuthority(_ name: String, in directory: String) throws {
-            try openssl(
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:P-256",
-                "-nodes",
-                "-days",
-                "2",
-                "-subj",
-                "/CN=\(name)",
-                "-keyout",
-                "\(directory)/\(name).key",
-                "-out",
-                "\(directory)/\(name).crt"
-            )
+            let (key, certificate) = ("\(directory)/\(name).key", "\(directory)/\(name).crt")
+            try openssl("req -x509 \(newKey) -days 2 -subj /CN=\(name) -keyout \(key) -out \(certificate)")
         }
 
         private static func sign(_ path: String, with authority: String) throws {
-            try openssl(
-                "req",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:P-256",
-                "-nodes",
-                "-subj",
-                "/CN=localhost",
-                "-keyout",
-                path + ".key",
-                "-out",
-                path + ".csr"
-            )
-            try openssl(
-                "x509",
-                "-req",
-                "-in",
-                path + ".csr",
-                "-CA",
-                authority + ".crt",
-                "-CAkey",
-                authority + ".key",
-                "-set_serial",
-                "1",
-                "-days",
-                "2",
-                "-out",
-                path + ".crt"
-            )
+            try openssl("req \(newKey) -subj /CN=localhost -keyout \(path).key -out \(path).csr")
+            let signer = "-CA \(authority).crt -CAkey \(authority).key -set_serial 1"
+            try openssl("x509 -req -in \(path).csr \(signer) -days 2 -out \(path).crt")
             for file in [path + ".key", path + ".crt"] { try ThrowawayCluster.giveToServer(file) }
             _ = chmod(path + ".key", 0o600)
         }
 
-        private static func openssl(_ arguments: String...) throws {
-            try Child(["/usr/bin/openssl"] + arguments).expectSuccess()
+        private static let newKey = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+
+        private static func openssl(_ arguments: String) throws {
+            try Child(["/usr/bin/openssl"] + arguments.split(separator: " ").map(String.init)).expectSuccess()
         }
 
         func string(host: String, authority: String) -> String {
@@ -84,11 +44,8 @@ import Testing
     @Test func `sslmode=verify-full checks the authority and the name`() async throws {
         let server = try await Server()
         try await withPool(1, on: server.string(host: "localhost", authority: "right")) { pool in
-            let isEncrypted = try await pool.value(
-                Bool.self,
-                "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
-            )
-            #expect(isEncrypted)
+            let isEncrypted: SQL = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+            #expect(try await pool.value(Bool.self, isEncrypted))
             let large = [UInt8](repeating: 1, count: 3 << 20)
             let echoed = try await pool.withSession { session in
                 try session.pipeline([SQL("SELECT \(large)"), SQL("SELECT \(large)")])[1][0].decode([UInt8].self)

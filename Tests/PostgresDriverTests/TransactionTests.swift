@@ -17,11 +17,9 @@ import Testing
 
     @Test func `A transaction commits when the body returns`() async throws {
         try await withTable { pool in
-            let seen = try await pool.withSession { session in
-                try session.transaction { transaction in
-                    _ = try transaction.execute("INSERT INTO t VALUES (1)")
-                    return try transaction.execute("SELECT count(*) FROM t")[0].decode(Int.self)
-                }
+            let seen = try await pool.transact { transaction in
+                _ = try transaction.execute("INSERT INTO t VALUES (1)")
+                return try transaction.execute("SELECT count(*) FROM t")[0].decode(Int.self)
             }
             #expect(seen == 1)
             #expect(try await rows(pool) == 1)
@@ -30,32 +28,27 @@ import Testing
     }
 
     @Test func `A transaction rolls back when the body throws`() async throws {
-        try await withTable { pool in
+        try await withTable { pool async throws in
             await #expect(throws: Refusal.self) {
-                try await pool.withSession { session in
-                    try session.transaction { transaction in
-                        _ = try transaction.execute("INSERT INTO t VALUES (1)")
-                        throw Refusal()
-                    }
+                try await pool.transact { transaction in
+                    _ = try transaction.execute("INSERT INTO t VALUES (1)")
+                    throw Refusal()
                 }
             }
-            let remaining = try await rows(pool)
-            #expect(remaining == 0)
+            #expect(try await rows(pool) == 0)
             #expect(pool.statistics.connects == 1)
         }
     }
 
     @Test func `The commit is sent with the last statements`() async throws {
         try await withTable { pool in
-            try await pool.withSession { session in
-                try session.transaction { transaction in
-                    _ = try transaction.execute("INSERT INTO t VALUES (1)")
-                    let results = try transaction.pipeline(["INSERT INTO t VALUES (2)", "SELECT 7"], finishing: true)
-                    #expect(results.count == 2)
-                    #expect(try results[1][0].decode(Int.self) == 7)
-                    let error = #expect(throws: PostgresError.self) { try transaction.execute("SELECT 1") }
-                    #expect(error?.code == .misuse)
-                }
+            try await pool.transact { transaction in
+                _ = try transaction.execute("INSERT INTO t VALUES (1)")
+                let results = try transaction.pipeline(["INSERT INTO t VALUES (2)", "SELECT 7"], finishing: true)
+                #expect(results.count == 2)
+                #expect(try results[1][0].decode(Int.self) == 7)
+                let error = #expect(throws: PostgresError.self) { try transaction.execute("SELECT 1") }
+                #expect(error?.code == .misuse)
             }
             #expect(try await rows(pool) == 2)
         }
@@ -63,10 +56,8 @@ import Testing
 
     @Test func `A transaction may take one round trip`() async throws {
         try await withTable { pool in
-            let count = try await pool.withSession { session in
-                try session.transaction { transaction in
-                    try transaction.pipeline(["SELECT count(*) FROM t"], finishing: true)[0][0].decode(Int.self)
-                }
+            let count = try await pool.transact { transaction in
+                try transaction.pipeline(["SELECT count(*) FROM t"], finishing: true)[0][0].decode(Int.self)
             }
             #expect(count == 0)
         }
@@ -77,11 +68,9 @@ import Testing
         try await withTable { pool in
             try await pool.run("INSERT INTO t VALUES (0)")
             let error = try await postgresError {
-                try await pool.withSession { session in
-                    try session.transaction { transaction in
-                        if !isFirst { _ = try transaction.execute("INSERT INTO t VALUES (1)") }
-                        _ = try? transaction.execute("INSERT INTO t VALUES (0)")
-                    }
+                try await pool.transact { transaction in
+                    if !isFirst { _ = try transaction.execute("INSERT INTO t VALUES (1)") }
+                    _ = try? transaction.execute("INSERT INTO t VALUES (0)")
                 }
             }
             #expect(error.constraint == "t_key")
@@ -92,13 +81,11 @@ import Testing
     @Test func `A failure in the last round trip rolls back`() async throws {
         try await withTable { pool in
             let error = try await postgresError {
-                try await pool.withSession { session in
-                    try session.transaction { transaction in
-                        _ = try transaction.pipeline(
-                            ["INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (1)"],
-                            finishing: true
-                        )
-                    }
+                try await pool.transact { transaction in
+                    _ = try transaction.pipeline(
+                        ["INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (1)"],
+                        finishing: true
+                    )
                 }
             }
             #expect(error.constraint == "t_key")
@@ -108,20 +95,17 @@ import Testing
     }
 
     @Test func `Scripts run inside a transaction`() async throws {
-        try await withTable { pool in
+        try await withTable { pool async throws in
             await #expect(throws: Refusal.self) {
-                try await pool.withSession { session in
-                    try session.transaction { transaction in
-                        try transaction.simple(
-                            "CREATE TABLE u (id int); INSERT INTO u VALUES (1); INSERT INTO t VALUES (1)"
-                        )
-                        #expect(try transaction.execute("SELECT count(*) FROM u")[0].decode(Int.self) == 1)
-                        throw Refusal()
-                    }
+                try await pool.transact { transaction in
+                    try transaction.simple(
+                        "CREATE TABLE u (id int); INSERT INTO u VALUES (1); INSERT INTO t VALUES (1)"
+                    )
+                    #expect(try transaction.execute("SELECT count(*) FROM u")[0].decode(Int.self) == 1)
+                    throw Refusal()
                 }
             }
-            let isGone = try await pool.value(Bool.self, "SELECT to_regclass('u') IS NULL")
-            #expect(isGone)
+            #expect(try await pool.value(Bool.self, "SELECT to_regclass('u') IS NULL"))
         }
     }
 
