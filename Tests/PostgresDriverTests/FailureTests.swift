@@ -62,24 +62,12 @@ import Testing
 
     @Test func `A connection that died idle is replaced without an error`() async throws {
         try await withPool(2) { pool in
-            let backends = Journal()
-            for _ in 0..<2 {
-                let both = Rendezvous(2)
-                async let first: Void = note(pool, backends, both)
-                async let second: Void = note(pool, backends, both)
-                _ = try await (first, second)
-                if backends.numbers.count == 2 { try await endBackends(backends.numbers) }
-            }
-            #expect(Set(backends.numbers).count == 4)
+            let first = try await pool.meet("SELECT pg_backend_pid()", width: 2, .never)
+            try await endBackends(first)
+            let second = try await pool.meet("SELECT pg_backend_pid()", width: 2, .never)
+            #expect(Set(first + second).count == 4)
             #expect(pool.statistics.failures == 0)
             #expect(pool.statistics.retries == 0)
-        }
-    }
-
-    private func note(_ pool: PostgresPool, _ backends: Journal, _ meeting: Rendezvous) async throws {
-        try await pool.withSession(.never) { session in
-            backends.note(try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self))
-            meeting.arrive()
         }
     }
 

@@ -94,14 +94,14 @@ import Testing
             $0.planLifetime = planLifetime
         }
         try await withPool(configuration: configuration) { pool in
-            let backends = try await meet(pool, "SELECT pg_backend_pid()")
+            let backends = try await pool.meet("SELECT pg_backend_pid()")
             #expect(Set(backends).count == 4)
             let stopped = try [frozen.postmaster()] + backends.map { pid_t($0) }
             for process in stopped { kill(process, SIGSTOP) }
             defer { for process in stopped { kill(process, SIGCONT) } }
             try await expectNoAnswer(pool)
             let start = ContinuousClock.now
-            #expect(try await meet(pool, "SELECT inet_server_port()") == [Int](repeating: other.port, count: 4))
+            #expect(try await pool.meet("SELECT inet_server_port()") == [Int](repeating: other.port, count: 4))
             // A connect that tried the frozen server first would take half of the ten seconds.
             #expect(start.duration(to: .now) < .seconds(4))
         }
@@ -124,7 +124,7 @@ import Testing
 
     @Test func `A slow statement costs its own connection alone while the server answers others`() async throws {
         try await withPool(2) { pool in
-            let backends = try await meet(pool, "SELECT pg_backend_pid()", width: 2)
+            let backends = try await pool.meet("SELECT pg_backend_pid()", width: 2)
             let isOver = Counter()
             async let slow = postgresError {
                 defer { isOver.increment() }
@@ -145,7 +145,7 @@ import Testing
 
     @Test func `A caller with little time does not mark the server as frozen`() async throws {
         try await withPool(2) { pool in
-            let backends = try await meet(pool, "SELECT pg_backend_pid()", width: 2)
+            let backends = try await pool.meet("SELECT pg_backend_pid()", width: 2)
             let error = try await postgresError {
                 try await pool.withSession(timeout: .milliseconds(100)) { _ = try $0.execute("SELECT pg_sleep(20)") }
             }
@@ -159,7 +159,7 @@ import Testing
     @Test func `After a thaw a read goes to another server, and a write's outcome is unknown`() async throws {
         let (frozen, other) = (try await ThrowawayCluster.start(), try await ThrowawayCluster.shared)
         try await withPool(3, on: string([frozen.port, other.port])) { pool in
-            let backends = try await meet(pool, "SELECT pg_backend_pid()", width: 3)
+            let backends = try await pool.meet("SELECT pg_backend_pid()", width: 3)
             for backend in backends { kill(pid_t(backend), SIGSTOP) }
             kill(try frozen.postmaster(), SIGSTOP)
             let port: SQL = "SELECT inet_server_port()"
@@ -183,27 +183,6 @@ import Testing
         #expect(error.code == .deadlineExceeded)
     }
 
-    /// The answers of so many connections at the same time.
-    private func meet<Value: PostgresDecodable & Sendable>(
-        _ pool: PostgresPool,
-        _ question: SQL,
-        as type: Value.Type = Int.self,
-        width: Int = 4
-    ) async throws -> [Value] {
-        let meeting = Rendezvous(width)
-        return try await withThrowingTaskGroup(of: Value.self) { group in
-            for _ in 0..<width {
-                group.addTask {
-                    try await pool.withSession { session in
-                        meeting.arrive()
-                        return try session.execute(question)[0].decode(Value.self)
-                    }
-                }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-    }
-
     @Test func `A timeout over many statements does not close the connections of others`() async throws {
         try await withPool(2) { pool in
             _ = try await bothReadOnly(pool)
@@ -224,7 +203,7 @@ import Testing
     }
 
     private func bothReadOnly(_ pool: PostgresPool) async throws -> [Bool] {
-        try await meet(pool, "SELECT current_setting('default_transaction_read_only')::bool", as: Bool.self, width: 2)
+        try await pool.meet("SELECT current_setting('default_transaction_read_only')::bool", as: Bool.self, width: 2)
     }
 
     private func demote(_ cluster: ThrowawayCluster) async throws {

@@ -25,12 +25,9 @@ import Testing
     }
 
     @Test func `A successful pipeline is one transaction`() async throws {
-        try await withPool(1) { pool in
-            let same = try await pool.withSession { session in
-                let results = try session.pipeline(["SELECT txid_current()", "SELECT txid_current()"])
-                return try results[0][0].decode(Int.self) == results[1][0].decode(Int.self)
-            }
-            #expect(same)
+        try await withSession { session in
+            let results = try session.pipeline(["SELECT txid_current()", "SELECT txid_current()"])
+            #expect(try results[0][0].decode(Int.self) == results[1][0].decode(Int.self))
         }
     }
 
@@ -77,12 +74,9 @@ import Testing
     }
 
     @Test func `One pipeline may have many small statements`() async throws {
-        try await withPool(1) { pool in
-            let sum = try await pool.withSession { session in
-                let results = try session.pipeline((0..<20_000).map { "SELECT \($0)" })
-                return try results.reduce(0) { try $0 + $1[0].decode(Int.self) }
-            }
-            #expect(sum == 199_990_000)
+        try await withSession { session in
+            let results = try session.pipeline((0..<20_000).map { "SELECT \($0)" })
+            #expect(try results.reduce(0) { try $0 + $1[0].decode(Int.self) } == 199_990_000)
         }
     }
 

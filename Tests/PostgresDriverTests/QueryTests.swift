@@ -81,11 +81,9 @@ import Testing
 
     @Test func `A query is prepared once per connection`() async throws {
         let (one, other) = (try Self.parsed()[1], try Self.parsed()[1])
-        try await withPool(1) { pool in
-            let texts = try await pool.withSession { session in
-                for _ in 0..<3 { _ = try session.pipeline([one(), other(), one()]) }
-                return try session.execute("SELECT statement FROM pg_prepared_statements").decode(String.self)
-            }
+        try await withSession { session in
+            for _ in 0..<3 { _ = try session.pipeline([one(), other(), one()]) }
+            let texts = try session.execute("SELECT statement FROM pg_prepared_statements").decode(String.self)
             #expect(texts.filter { $0 == one.text }.count == 2)
         }
     }

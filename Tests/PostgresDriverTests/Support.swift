@@ -96,25 +96,6 @@ final class Rendezvous: @unchecked Sendable {
     }
 }
 
-/// Holds a closure on its connection's thread until the test opens the gate.
-final class Gate: @unchecked Sendable {
-    private let condition = NSCondition()
-    private var isOpen = false
-
-    func pass() {
-        condition.withLock {
-            while !isOpen { condition.wait() }
-        }
-    }
-
-    func open() {
-        condition.withLock {
-            isOpen = true
-            condition.broadcast()
-        }
-    }
-}
-
 final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 
@@ -124,16 +105,6 @@ final class Counter: Sendable {
     var value: Int { count.load(ordering: .sequentiallyConsistent) }
 }
 
-final class Journal: Sendable {
-    private let entries = Mutex<[Int]>([])
-
-    func note(_ number: Int) {
-        entries.withLock { $0.append(number) }
-    }
-
-    var numbers: [Int] { entries.withLock { $0 } }
-}
-
 /// A session of a connection with a schema of its own.
 func withSession<Value: Sendable>(
     _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
@@ -141,7 +112,7 @@ func withSession<Value: Sendable>(
 
 /// A connection that is held, with the locks of statements, until its release.
 struct HeldConnection {
-    private let end = Gate()
+    private let end = DispatchSemaphore(value: 0)
     private let task: Task<Void, any Error>
 
     init(_ pool: PostgresPool, _ statements: SQL...) async throws {
@@ -152,19 +123,40 @@ struct HeldConnection {
                 let patience: [SQL] = statements.isEmpty ? [] : ["SET LOCAL idle_in_transaction_session_timeout = 0"]
                 for statement in patience + statements { _ = try transaction.execute(statement) }
                 begin.increment()
-                end.pass()
+                end.wait()
             }
         }
         try await until { begin.value == 1 }
     }
 
     func release() async throws {
-        end.open()
+        end.signal()
         try await task.value
     }
 }
 
 extension PostgresPool {
+    /// The answers of several connections at the same time.
+    func meet<Value: PostgresDecodable & Sendable>(
+        _ question: SQL,
+        as type: Value.Type = Int.self,
+        width: Int = 4,
+        _ retry: RetryPolicy = .ifSafe
+    ) async throws -> [Value] {
+        let meeting = Rendezvous(width)
+        return try await withThrowingTaskGroup(of: Value.self) { group in
+            for _ in 0..<width {
+                group.addTask {
+                    try await self.withSession(retry) { session in
+                        meeting.arrive()
+                        return try session.execute(question)[0].decode(Value.self)
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
     func transact<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresTransaction) throws -> Value
     ) async throws -> Value { try await withSession { try $0.transaction(body) } }
