@@ -58,7 +58,8 @@ import Testing
         #expect(try await root.registry.events(limit: 10, in: production).items.map(\.type) == ["app-created"])
         _ = try await root.database.scope("com.example.taxi")
         let taxi = try await root.database.scope("com.example.taxi")
-        #expect(try await root.registry.events(limit: 10, in: taxi).items.map(\.type) == ["app-changed", "app-created"])
+        let ofTaxi = try await root.registry.events(limit: 10, in: taxi).items
+        #expect(ofTaxi.map(\.type) == ["app-changed", "app-created"])
     }
 
     @Test(arguments: [false, true])

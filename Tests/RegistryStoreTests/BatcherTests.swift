@@ -82,18 +82,25 @@ import Testing
         #expect(doubler.batches.withLock { $0 } == [[1], [2], [3]])
     }
 
-    @Test func `Waiting requests run together`() async throws {
-        let doubler = Doubler()
-        let results = await Self.submit([1, 2, 3, 4], to: doubler.batcher(), doubler)
-        #expect(try results.map { try $0.get() } == [2, 4, 6, 8])
-        #expect(doubler.batches.withLock { $0 } == [[1], [2, 3, 4]])
-    }
+    private static let stories: [(numbers: [Int], batches: [[Int]], goesOn: Bool)] = [
+        // Waiting requests run together.
+        ([1, 2, 3, 4], [[1], [2, 3, 4]], false),
+        // Batches are bounded.
+        (Array(1...20), [[1], Array(2...9), Array(10...17), Array(18...20)], false),
+        // Requests that may not run together follow each other.
+        ([1, 5, 5, 6, 5], [[1], [5, 6], [5], [5]], false),
+        // The fault of a request fails no neighbour.
+        ([1, 2, -3, 0, 4], [[1], [2, -3, 0, 4], [2], [-3], [0], [4]], false),
+        // The fault of a following batch fails no other.
+        ([1, 5, 5, -3, 5], [[1], [5, -3], [5], [-3], [5], [5]], true),
+    ]
 
-    @Test func `Batches are bounded`() async throws {
+    @Test(arguments: stories)
+    func `Requests share batches, and each has its own result`(numbers: [Int], batches: [[Int]], goesOn: Bool) async {
         let doubler = Doubler()
-        let results = await Self.submit(Array(1...20), to: doubler.batcher(), doubler)
-        #expect(try results.map { try $0.get() } == (1...20).map { $0 * 2 })
-        #expect(doubler.batches.withLock { $0.map(\.count) } == [1, 8, 8, 3])
+        let results = await Self.submit(numbers, to: doubler.batcher(goesOn: goesOn), doubler)
+        #expect(results.map { try? $0.get() } == numbers.map { $0 > 0 ? $0 * 2 : nil })
+        #expect(doubler.batches.withLock { $0 } == batches)
     }
 
     /// - Parameters:
@@ -139,30 +146,6 @@ import Testing
             isOpen.withLock { $0 = true }
         }
         #expect(sizes.withLock(\.self) == expected)
-    }
-
-    @Test func `Requests that may not run together follow each other`() async throws {
-        let doubler = Doubler()
-        let results = await Self.submit([1, 5, 5, 6, 5], to: doubler.batcher(), doubler)
-        #expect(try results.map { try $0.get() } == [2, 10, 10, 12, 10])
-        #expect(doubler.batches.withLock { $0 } == [[1], [5, 6], [5], [5]])
-    }
-
-    @Test func `The fault of a request fails no neighbour`() async throws {
-        let doubler = Doubler()
-        let results = await Self.submit([1, 2, -3, 0, 4], to: doubler.batcher(), doubler)
-        #expect(try results[1].get() == 4 && results[4].get() == 8)
-        #expect(throws: Problem.self) { try results[2].get() }
-        #expect(throws: Problem.self) { try results[3].get() }
-        #expect(doubler.batches.withLock { $0 } == [[1], [2, -3, 0, 4], [2], [-3], [0], [4]])
-    }
-
-    @Test func `The fault of a following batch fails no other`() async throws {
-        let doubler = Doubler()
-        let results = await Self.submit([1, 5, 5, -3, 5], to: doubler.batcher(goesOn: true), doubler)
-        #expect(try [0, 1, 2, 4].map { try results[$0].get() } == [2, 10, 10, 10])
-        #expect(throws: Problem.self) { try results[3].get() }
-        #expect(doubler.batches.withLock { $0 } == [[1], [5, -3], [5], [-3], [5], [5]])
     }
 
     @Test func `Requests are not tried one by one while Postgres is unavailable`() async throws {

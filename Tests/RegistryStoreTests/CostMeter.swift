@@ -15,12 +15,10 @@ struct Cost: CustomStringConvertible {
 }
 
 /// A registry with one connection, so its work can be measured separately.
-struct CostMeter {
+struct CostMeter: Fixture {
     let database: TestDatabase
     var scope: Scope
     var count: Int
-
-    var registry: Registry { database.registry }
 
     static func make(count: Int = 0, keepsPlans: Bool = false) async throws -> CostMeter {
         let database = try await TestDatabase.make(

@@ -1,5 +1,4 @@
 import Foundation
-import PostgresDriver
 import RegistryCore
 import TestSupport
 import Testing
@@ -93,7 +92,7 @@ extension CostTable {
 
     static func erase(_ subject: ErasureSubject) -> Make {
         { meter in
-            let counts = try await meter.registry.erase(subject, in: meter.scope, by: "admin")
+            let counts = try await meter.erase(subject)
             #expect(counts.activities + counts.records >= meter.count)
         }
     }

@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 import TestSupport
@@ -11,12 +10,12 @@ import Testing
 enum CostTable {
     struct Row: CustomTestStringConvertible {
         let name: String
-        let fill: @Sendable (CostMeter) async throws -> Void
+        let fill: Make
         let calls: [Call]
 
         var testDescription: String { name }
 
-        init(_ name: String, fill: @escaping @Sendable (CostMeter) async throws -> Void = { _ in }, _ calls: Call...) {
+        init(_ name: String, fill: @escaping Make = { _ in }, _ calls: Call...) {
             (self.name, self.fill, self.calls) = (name, fill, calls)
         }
     }
@@ -25,20 +24,16 @@ enum CostTable {
         let name: String
         let pages: Int
         let isOnce: Bool
-        let make: @Sendable (CostMeter) async throws -> Void
+        let make: Make
 
-        static func call(
-            _ name: String,
-            atMost pages: Int,
-            _ make: @escaping @Sendable (CostMeter) async throws -> Void
-        ) -> Call { Call(name: name, pages: pages, isOnce: false, make: make) }
+        static func call(_ name: String, atMost pages: Int, _ make: @escaping Make) -> Call {
+            Call(name: name, pages: pages, isOnce: false, make: make)
+        }
 
         /// A call that can run only once, because it uses up its rows.
-        static func once(
-            _ name: String,
-            atMost pages: Int,
-            _ make: @escaping @Sendable (CostMeter) async throws -> Void
-        ) -> Call { Call(name: name, pages: pages, isOnce: true, make: make) }
+        static func once(_ name: String, atMost pages: Int, _ make: @escaping Make) -> Call {
+            Call(name: name, pages: pages, isOnce: true, make: make)
+        }
     }
 
     static let strangers: [Row] = [

@@ -30,8 +30,10 @@ import Testing
         let totals = try await TestDatabase.make().registry.totals()
         #expect(totals.counts.count == 2 && totals.counts.values.allSatisfy { $0.count == 19 })
         #expect(totals.counts.values.allSatisfy { $0.values.allSatisfy { $0 == 0 } })
-        #expect(totals.age == .zero && totals.sweepLag == .zero)
-        #expect(totals.activeGuards == 0 && totals.eventsWritten == 0)
+        #expect(totals.age == .zero)
+        #expect(totals.sweepLag == .zero)
+        #expect(totals.activeGuards == 0)
+        #expect(totals.eventsWritten == 0)
     }
 
     @Test func `Activities and their tokens are counted by state and age`() async throws {

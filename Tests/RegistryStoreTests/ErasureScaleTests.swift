@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 import TestSupport
@@ -39,19 +38,8 @@ import Testing
         }
     }
 
-    @Test func `One of 20,000 activities is erased by an index`() async throws {
-        try await Self.costWhatIsTheirs(among: 20_000)
-    }
-
-    @Test(.enabled(if: TestScale.isLong)) func `One of 1,000,000 activities is erased by an index`() async throws {
-        try await Self.costWhatIsTheirs(among: 1_000_000)
-    }
-
-    @Test(.enabled(if: TestScale.isLong)) func `One of 10,000,000 activities is erased by an index`() async throws {
-        try await Self.costWhatIsTheirs(among: 10_000_000)
-    }
-
-    private static func costWhatIsTheirs(among count: Int) async throws {
+    @Test(arguments: [20_000] + (TestScale.isLong ? [1_000_000, 10_000_000] : []))
+    func `One of many activities is erased by an index`(_ count: Int) async throws {
         let meter = try await Self.make(count)
         let (registry, scope) = (meter.registry, meter.scope)
         let phone = try await Self.hash(1000, in: meter)

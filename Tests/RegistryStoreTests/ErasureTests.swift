@@ -19,8 +19,7 @@ import Testing
         + [7002, 7004].map { Hexadecimal.encode(PushToken.sample($0).bytes) }
 
     private static func live(in activity: TestActivity) async throws {
-        let registry = activity.registry
-        let scope = activity.scope
+        let (registry, scope) = (activity.registry, activity.scope)
         for (index, token) in [7001, 7002].enumerated() {
             _ = try await registry.register(registration(token, 10 - index), as: activity.id, in: scope, by: who)
         }
@@ -57,9 +56,8 @@ import Testing
         let other = phone.another(2)
         try await phone.register(1, at: .minutesAgo(5))
         try await other.register(1, at: .minutesAgo(4))
-        _ = try await phone.registry.erase(.installation(phone.hash), in: phone.scope, by: "admin")
-        let report = FeedbackReport(token: .sample(1), status: 400, reason: "BadDeviceToken")
-        #expect(try await phone.registry.apply([report], in: phone.scope, by: "sender").actions == [.quarantined])
+        try await phone.erase(.installation(phone.hash))
+        #expect(try await phone.suspect([1]) == [.quarantined])
         #expect(try await other.token() == nil)
     }
 
@@ -70,7 +68,7 @@ import Testing
         // The control: everything is there at first.
         let before = try await activity.dump()
         for needle in Self.needles { #expect(before.contains(needle), "\(needle)") }
-        let counts = try await activity.registry.erase(erased, in: activity.scope, by: "admin")
+        let counts = try await activity.erase(erased)
         #expect(counts.activities == 3)
         #expect(counts.events > 0)
         let after = try await activity.dump()
@@ -90,7 +88,7 @@ import Testing
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.registry, activity.scope)
         try await Self.live(in: activity)
-        _ = try await registry.erase(erased, in: scope, by: "admin")
+        try await activity.erase(erased)
         let before = try await activity.dump()
         // All earlier requests again, and one from before the erasure that arrives only now.
         for (id, token, minutes) in [("erased-activity", 7001, 10), ("erased-ended", 7003, 8), ("never-seen", 7009, 5)]
@@ -120,8 +118,7 @@ import Testing
     @Test func `An old erasure still refuses a phone's old requests`() async throws {
         let phone = try await TestInstallation.make(0xE7)
         try await phone.put([Self.user], at: .minutesAgo(20))
-        let registry = phone.registry
-        _ = try await registry.erase(.alias(Self.user), in: phone.scope, by: "admin")
+        try await phone.erase(.alias(Self.user))
         try await phone.database.run("UPDATE erasures SET erased_at = earlier(erased_at, '300 days')")
         let before = Date.minutesAgo(301 * 24 * 60)
         #expect(await phone.problem { try await phone.put([Self.user], at: before) }?.code == .activityEnded)
@@ -140,14 +137,10 @@ import Testing
         try await identity.post(2, at: .minutesAgo(5), aliases: [Self.user])
         try await identity.post(3, at: .minutesAgo(4), aliases: [.sample("orderId", "1")])
         let tables = { (dump: String) in
-            Set(
-                dump.lines(with: "erased-person").map { $0.prefix { $0 != " " } }.filter {
-                    $0.hasPrefix("event") == false
-                }
-            )
+            Set(dump.lines(with: "erased-person").map { $0.prefix { $0 != " " } }.filter { !$0.hasPrefix("event") })
         }
         #expect(try await tables(activity.dump()) == [])
-        _ = try await activity.registry.erase(.alias(Self.user), in: activity.scope, by: "admin")
+        try await activity.erase(.alias(Self.user))
         #expect(try await activity.dump().lines(with: "erased-person") == [])
         #expect(try await activity.tokens(.sample("orderId", "1")).count == 2)
     }
@@ -158,7 +151,7 @@ import Testing
         let activity = identity.activity("any")
         try await activity.age(by: "9 hours")
         try await identity.post(2, at: .minutesAgo(1))
-        #expect(try await identity.registry.erase(.alias(Self.user), in: identity.scope, by: "admin").activities == 1)
+        #expect(try await identity.erase(.alias(Self.user)).activities == 1)
         #expect(try await activity.dump().lines(with: "erased-person") == [])
         #expect(try await identity.tokens() == [.sample(2)])
     }
@@ -170,7 +163,7 @@ import Testing
         try await phone.another(2).register(1, in: TestInstallation.device, at: .minutesAgo(4))
         let needle = Hexadecimal.encode(phone.hash.bytes)
         #expect(try await activity.dump().lines(with: needle) != [])
-        _ = try await activity.registry.erase(.installation(phone.hash), in: activity.scope, by: "admin")
+        try await activity.erase(.installation(phone.hash))
         #expect(try await activity.dump().lines(with: needle) == [])
     }
 
@@ -178,9 +171,10 @@ import Testing
     @Test func `The first deletion announces the erasure in its own transaction`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         try await Self.live(in: activity)
-        _ = try await activity.registry.erase(.installation(Self.installation), in: activity.scope, by: "admin")
+        try await activity.erase(.installation(Self.installation))
         let together: SQL = """
-            SELECT count(*) FROM events e WHERE e.type = 'erased' AND EXISTS (SELECT FROM erasures r WHERE r.scope_id = e.scope_id AND r.xmin = e.xmin)
+            SELECT count(*) FROM events e WHERE e.type = 'erased'
+                AND EXISTS (SELECT FROM erasures r WHERE r.scope_id = e.scope_id AND r.xmin = e.xmin)
             """
         #expect(try await activity.count(together) == 2)
     }
@@ -199,7 +193,7 @@ import Testing
         try await other.register(8001, at: .minutesAgo(9))
         let dump = phone.activity("none")
         for needle in Self.needles { #expect(try await dump.dump().contains(needle), "\(needle)") }
-        #expect(try await phone.registry.erase(.subject(Self.subject), in: phone.scope, by: "admin").records > 4)
+        #expect(try await phone.erase(.subject(Self.subject)).records > 4)
         for needle in Self.needles { #expect(try await dump.dump().lines(with: needle) == [], "\(needle)") }
         for caller in [user, phone.asClient, phone] {
             let late = await phone.problem { try await caller.register(7002, at: .minutesAgo(9)) }
@@ -216,9 +210,8 @@ import Testing
 
     @Test func `New data after an erasure is accepted`() async throws {
         let activity = try await TestActivity.make("erased-activity")
-        let (registry, scope) = (activity.registry, activity.scope)
         try await Self.live(in: activity)
-        _ = try await registry.erase(.alias(Self.user), in: scope, by: "admin")
+        try await activity.erase(.alias(Self.user))
         #expect(await activity.problem { try await activity.register(7001, at: nil) }?.code == .activityEnded)
         let again = activity.another("new")
         try await again.register(7005, at: .minutesAgo(-1), aliases: [Self.user])
@@ -227,7 +220,6 @@ import Testing
 
     @Test func `An erasure wins against running requests`() async throws {
         let activity = try await TestActivity.make("erased-activity")
-        let (registry, scope) = (activity.registry, activity.scope)
         for round in 0..<20 {
             let alias = Alias.sample("userId", "erased-\(round)")
             let observedAt = Date.minutesAgo(1)
@@ -242,10 +234,10 @@ import Testing
                         }
                     }
                 }
-                group.addTask { _ = try await registry.erase(.alias(alias), in: scope, by: "admin") }
+                group.addTask { _ = try await activity.erase(.alias(alias)) }
                 try await group.waitForAll()
             }
-            #expect(try await registry.activities(under: alias, limit: 100, in: scope) == [])
+            #expect(try await activity.found(under: alias) == [])
         }
         #expect(try await activity.count("SELECT count(*) FROM activities WHERE aliases IS NOT NULL") == 0)
     }
@@ -253,14 +245,12 @@ import Testing
 
 extension TestActivity {
     fileprivate func dump() async throws -> String {
-        let tables = try await database.pool.withSession { session in
-            try session.execute(
-                """
-                SELECT c.relname::text FROM pg_class c
-                WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
-                """
-            ).decode(String.self)
-        }
+        let tables = try await column(
+            """
+            SELECT c.relname::text FROM pg_class c
+            WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+            """
+        )
         return try await database.pool.withSession { session in
             var text = ""
             for table in tables {

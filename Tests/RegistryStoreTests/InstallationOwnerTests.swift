@@ -82,27 +82,6 @@ import Testing
         #expect(try await phone.events().filter { $0 == "taken-over" }.count == 1)
     }
 
-    @Test func `A late registration takes nothing over`() async throws {
-        let phone = try await TestInstallation.make()
-        let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
-        try await two.put([.sample("userId", "u-2")], at: after(5))
-        let late = await phone.problem { try await one.put([alias], metadata: ["a": 1], at: after(4)) }
-        #expect(late?.code == .superseded)
-        #expect(late?.serverTime != nil)
-        #expect(try await subject(phone) == "u-2")
-        #expect(try await phone.record()?.aliases == Array(#"{"userId": ["u-2"]}"#.utf8))
-        #expect(try await phone.record()?.metadata == nil)
-        // A full state is accepted without changing the installation's user.
-        try await phone.tellFullState(of: phone.hash, at: after(3), claimant: one.claimant)
-        #expect(try await subject(phone) == "u-2")
-        // Aliases given with a key count at their time, so older ones replace nothing.
-        _ = await phone.problem { try await phone.asClient.put([alias], at: after(3.5)) }
-        #expect(try await phone.record()?.aliases == Array(#"{"userId": ["u-2"]}"#.utf8))
-        try await one.put(nil, at: after(6))
-        _ = await phone.problem { try await phone.asClient.put([alias], at: after(5.5)) }
-        #expect(try await phone.record()?.aliases == nil)
-    }
-
     @Test func `All orders of users lead to one owner`() async throws {
         let steps = [("u-1", 1.0), ("u-2", 2), ("u-2", 3), ("u-1", 4)]
         var states: Set<[String]> = []
@@ -119,24 +98,6 @@ import Testing
         #expect(states == [["u-1", #"{"userId": ["u-1-4.0"]}"#]])
     }
 
-    @Test func `After a log-out the installation has no user`() async throws {
-        let phone = try await TestInstallation.make()
-        let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
-        try await one.put([alias], at: t0)
-        try await one.logOut(at: after(1))
-        #expect(try await subject(phone) == nil)
-        // A late request of the first user is refused for its time and does not change the user.
-        #expect(await phone.problem { try await one.register(1, at: after(0.5)) }?.code == .superseded)
-        #expect(await phone.problem { try await one.put([alias], at: after(0.5)) }?.code == .superseded)
-        #expect(try await subject(phone) == nil)
-        try await two.register(2, at: after(2))
-        #expect(try await subject(phone) == "u-2")
-        // A log-out from before the new user's registration keeps the new user.
-        try await two.put(nil, at: after(3))
-        try await phone.logOut(at: after(1.5))
-        #expect(try await subject(phone) == "u-2")
-    }
-
     @Test(arguments: [true, false])
     func `One of many racing users registers the token`(isTimed: Bool) async throws {
         let root = try await TestInstallation.make()
@@ -146,19 +107,11 @@ import Testing
             let winners = try await withThrowingTaskGroup(of: Int?.self) { group in
                 for user in 0..<6 {
                     group.addTask {
-                        let registration = TokenRegistration(
-                            token: .sample(round * 10 + user),
-                            observedAt: isTimed ? after(Double(user)) : nil
-                        )
+                        let database = root.database.on(registries[user % 2])
+                        let caller = TestInstallation(database: database, scope: root.scope, hash: phone.hash)
+                        let time = isTimed ? after(Double(user)) : nil
                         do {
-                            _ = try await registries[user % 2].register(
-                                registration,
-                                in: TestInstallation.delivery,
-                                of: phone.hash,
-                                in: phone.scope,
-                                by: "test",
-                                claimant: .subject("u-\(user)", phone.hash)
-                            )
+                            try await caller.asUser("u-\(user)").register(round * 10 + user, at: time)
                             return user
                         } catch let problem as Problem where problem.code == .notYours { return nil }
                     }

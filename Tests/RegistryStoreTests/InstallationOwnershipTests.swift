@@ -1,5 +1,4 @@
 import Foundation
-import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -100,15 +99,6 @@ import Testing
         for token in [1, 2, 1, 2] {
             try await phone.register(token, at: nil)
             #expect(try await phone.token() == .sample(token))
-        }
-    }
-}
-
-extension Range<Int> {
-    var permutations: [[Int]] {
-        guard let last else { return [[]] }
-        return (lowerBound..<last).permutations.flatMap { rest in
-            (0...rest.count).map { Array(rest[..<$0]) + [last] + Array(rest[$0...]) }
         }
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import PostgresDriver
 import RegistryCore
 import RegistryRules
 import RegistryStore
@@ -90,49 +89,37 @@ import Testing
     @Test(arguments: [true, false])
     func `One of many racing users becomes the owner`(isTimed: Bool) async throws {
         let root = try await TestActivity.make()
-        let registries = [root.registry, root.database.anotherRegistry()]
+        let instances = [root, root.elsewhere()]
         for round in 0..<(TestScale.isLong ? 400 : 25) {
-            let activity = root.another("contested-\(round)")
+            let activities = instances.map { $0.another("contested-\(round)") }
             let winners = try await withThrowingTaskGroup(of: Int?.self) { group in
                 for user in 0..<6 {
                     group.addTask {
                         let tokens = (0..<3).map { round * 100 + $0 * 10 + user }
-                        let isWinner = try await Self.contend(
-                            for: activity,
-                            as: "u-\(user)",
-                            tokens,
-                            isTimed,
-                            registries[user % 2]
-                        )
-                        return isWinner ? user : nil
+                        let activity = activities[user % 2]
+                        return try await Self.contend(for: activity, as: "u-\(user)", tokens, isTimed) ? user : nil
                     }
                 }
                 return try await group.compactMap(\.self).reduce(into: []) { $0.append($1) }
             }
             try #require(winners.count == 1)
-            #expect(try await activity.currentToken() == .sample(round * 100 + 20 + winners[0]))
-            #expect(try await activity.events() == ["registered", "rotated", "rotated"])
+            #expect(try await activities[0].currentToken() == .sample(round * 100 + 20 + winners[0]))
+            #expect(try await activities[0].events() == ["registered", "rotated", "rotated"])
         }
     }
 
     /// - Returns: whether any token was accepted.
     private static func contend(
         for activity: TestActivity,
-        as subject: String,
+        as subject: UTF8Text,
         _ tokens: [Int],
-        _ isTimed: Bool,
-        _ registry: Registry
+        _ isTimed: Bool
     ) async throws -> Bool {
         var wins = 0
         for token in tokens {
             do {
-                _ = try await registry.register(
-                    .sample(token: .sample(token), observedAt: isTimed ? after(Double(token % 100) / 100) : nil),
-                    as: activity.id,
-                    in: activity.scope,
-                    by: "test",
-                    claimant: .subject(UTF8Text(subject), nil)
-                )
+                let time = isTimed ? after(Double(token % 100) / 100) : nil
+                try await activity.register(token, at: time, claimant: .subject(subject, nil))
                 wins += 1
             } catch let problem as Problem where problem.code == .notYours { continue }
         }

@@ -19,15 +19,13 @@ import Testing
 
     @Test func `Many tokens of one activity race, and one is current`() async throws {
         let activity = try await TestActivity.make()
-        let other = activity.database.anotherRegistry()
+        let other = activity.elsewhere()
         let base = date(0)
         try await race { task, round in
             let number = round * Self.tasks + task
             // Every other request has no time.
             let time = task.isMultiple(of: 2) ? base.addingTimeInterval(Double(number) / 1000) : nil
-            let registration = ActivityRegistration.sample(token: .sample(number), observedAt: time)
-            let registry = task.isMultiple(of: 4) ? other : activity.registry
-            _ = try await registry.register(registration, as: activity.id, in: activity.scope, by: "test")
+            try await (task.isMultiple(of: 4) ? other : activity).register(number, at: time)
         }
         #expect(try await activity.currentToken() != nil)
         let claims = try await activity.database.count(
@@ -41,19 +39,15 @@ import Testing
 
     @Test func `Many activities race for one token, and one has it`() async throws {
         let activity = try await TestActivity.make()
-        let other = activity.database.anotherRegistry()
+        let other = activity.elsewhere()
         let base = date(0)
         let watch = DoubleHandout(database: activity.database, in: activity.scope)
         try await watch.during {
             try await race { task, round in
                 let number = round * Self.tasks + (task * 37 + round) % Self.tasks
-                let registration = ActivityRegistration.sample(
-                    token: .sample(round % 3),
-                    observedAt: base.addingTimeInterval(Double(number) / 1000)
-                )
-                let registry = task.isMultiple(of: 2) ? other : activity.registry
-                let id = ActivityID.sample("activity-\(task)")
-                _ = try await registry.register(registration, as: id, in: activity.scope, by: "test")
+                let time = base.addingTimeInterval(Double(number) / 1000)
+                let instance = task.isMultiple(of: 2) ? other : activity
+                try await instance.another("activity-\(task)").register(round % 3, at: time)
             }
         }
         #expect(watch.doubles == 0)
@@ -64,17 +58,16 @@ import Testing
 
     @Test func `An end that races a registration is final`() async throws {
         let activity = try await TestActivity.make()
-        let other = activity.database.anotherRegistry()
+        let other = activity.elsewhere()
         let revived = Mutex(0)
         try await race { task, round in
-            let id = ActivityID.sample("activity-\(round)-\(task / 2)")
+            let id = "activity-\(round)-\(task / 2)"
             if task.isMultiple(of: 2) {
-                try await activity.registry.end(id, reason: .ended, observedAt: nil, in: activity.scope, by: "test")
-                let state = try await other.activity(id, in: activity.scope)?.status.state
+                try await activity.another(id).end()
+                let state = try await other.another(id).record()?.status.state
                 if state != .ended { revived.withLock { $0 += 1 } }
             } else {
-                let registration = ActivityRegistration.sample(token: .sample(task), observedAt: nil)
-                _ = try await other.register(registration, as: id, in: activity.scope, by: "test")
+                try await other.another(id).register(task, at: nil)
             }
         }
         #expect(revived.withLock { $0 } == 0)
@@ -87,7 +80,6 @@ import Testing
         try await race { task, round in
             let time = base.addingTimeInterval(Double(round * Self.tasks + task) / 1000)
             let phone = InstallationHash.sample(task % 4)
-            let token = PushToken.sample((task + round) % 8)
             if task.isMultiple(of: 3) {
                 let items = [1, 2, 3].map { number in
                     FullState.Item(
@@ -95,12 +87,10 @@ import Testing
                         registration: .sample(token: .sample(number))
                     )
                 }
-                let state = FullState(observedAt: time, items: items.shuffled())
-                _ = try await activity.registry.apply(state, of: phone, in: activity.scope, by: "test")
+                try await activity.tellFullState(of: phone, items.shuffled(), at: time)
             } else {
-                let registration = ActivityRegistration.sample(token: token, observedAt: time, installation: phone)
-                let id = ActivityID.sample("a\(task % 16)")
-                _ = try await activity.registry.register(registration, as: id, in: activity.scope, by: "test")
+                let one = activity.another("a\(task % 16)")
+                try await one.register((task + round) % 8, at: time, installation: phone)
             }
         }
         #expect(try await activity.database.wronglyTrusted() == 0)
@@ -109,16 +99,13 @@ import Testing
     /// Before the first registration, the 410 and the registration find no row to lock.
     @Test func `A death that races the first registration is not lost`() async throws {
         let activity = try await TestActivity.make()
-        let registries = [activity.registry, activity.database.anotherRegistry()]
-        let (scope, time) = (activity.scope, date(0))
+        let (other, time) = (activity.elsewhere(), date(0))
         try await race { task, round in
             let number = round * Self.tasks + task / 2
             if task.isMultiple(of: 2) {
-                let registration = ActivityRegistration.sample(token: .sample(number), observedAt: time)
-                _ = try await registries[0].register(registration, as: .sample("a\(number)"), in: scope, by: "test")
+                try await activity.another("a\(number)").register(number, at: time)
             } else {
-                let report = FeedbackReport(token: .sample(number), status: 410, timestamp: time.addingTimeInterval(1))
-                _ = try await registries[1].apply([report], in: scope, by: "test")
+                _ = try await other.report(number, 410, at: time.addingTimeInterval(1))
             }
         }
         #expect(try await activity.database.rows(in: "activities") == Self.rounds * Self.tasks / 2)

@@ -40,22 +40,6 @@ import Testing
         #expect(try await activity.sweep(.expiry) == 1)
     }
 
-    @Test func `Refusals of a schedule are reported`() async throws {
-        let activity = try await TestActivity.make()
-        let start = after(20 * 60)
-        let early = await activity.problem { try await activity.register(1, at: .minutesAgo(-10), startsAt: start) }
-        #expect(early?.code == .clockSkew)
-        try await activity.register(1, at: t0, startsAt: start, aliases: [Self.alias])
-        try await activity.erase(.alias(Self.alias))
-        let erased = await activity.problem {
-            try await activity.register(2, at: .minutesAgo(30), startsAt: start, aliases: [Self.alias])
-        }
-        #expect(erased?.code == .activityEnded)
-        _ = try await activity.registry.deleteApp(activity.scope.app.bundleID, by: "test")
-        let gone = await activity.problem { try await activity.register(3, at: .minutesAgo(1), startsAt: start) }
-        #expect(gone?.code == .unknownApp)
-    }
-
     // MARK: Late registrations
 
     /// Its end and tombstone may be gone, so an old observation schedules nothing.

@@ -39,25 +39,20 @@ import Testing
             (line.firstMatch(of: #/^--   ([a-z_]+(?:, [a-z_]+)*)  /#)?.1 ?? "").split(separator: ", ").map(String.init)
         }
         let database = try await TestDatabase.make()
-        let found = try await database.pool.withSession { session in
-            try session.execute(
-                """
-                SELECT c.relname::text FROM pg_class c
-                WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v')
-                    AND (NOT c.relispartition OR c.relname = 'events_default')
-                """
-            ).decode(String.self)
-        }
+        let found = try await database.column(
+            """
+            SELECT c.relname::text FROM pg_class c
+            WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v')
+                AND (NOT c.relispartition OR c.relname = 'events_default')
+            """
+        )
         #expect(names.sorted() == found.sorted())
     }
 
     @Test func `Migrating keeps the pool's limits`() async throws {
         let database = try await TestDatabase.make(maximumConnections: 1)
-        let limits = try await database.pool.withSession { session in
-            try session.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")[0]
-                .decode(String.self, String.self)
-        }
-        #expect(limits == ("4s", "3s"))
+        let limits: SQL = "SELECT unnest(ARRAY[current_setting('statement_timeout'), current_setting('lock_timeout')])"
+        #expect(try await database.column(limits) == ["4s", "3s"])
     }
 
     @Test func `Newer and changed schemas are refused with a clear message`() async throws {
@@ -84,53 +79,6 @@ import Testing
         #expect(try await database.registry.checkReadiness().schemaVersion == 99)
         try await database.run("DELETE FROM schema_migrations WHERE version IN (99, \(current))")
         await #expect(throws: Problem.self) { try await database.registry.checkReadiness() }
-    }
-
-    @Test func `Omitted app settings stay`() async throws {
-        let database = try await TestDatabase.make()
-        let bundleID = try BundleID("com.example.food")
-        var changes = AppChanges()
-        changes.name = "Food"
-        changes.aliasRules = ["orderId": .backend]
-        changes.jwt = JSONObject([("issuer", .string("https://example.com"))])
-        let (created, isNew) = try await database.registry.put(changes, for: bundleID, by: "test")
-        #expect(isNew)
-        #expect(created.settings.activityLifetime == .seconds(8 * 3600))
-        var more = AppChanges()
-        more.activityLifetime = .seconds(3600)
-        let (changed, isNewAgain) = try await database.registry.put(more, for: bundleID, by: "test")
-        #expect(!isNewAgain)
-        #expect(changed.settings.name == "Food")
-        #expect(changed.settings.aliasRules == ["orderId": .backend])
-        #expect(changed.settings.jwt == changes.jwt)
-        #expect(changed.settings.activityLifetime == .seconds(3600))
-        #expect(try await database.registry.app(bundleID) == changed)
-        #expect(try await database.registry.apps() == [changed])
-    }
-
-    @Test func `Tombstones must outlive activities`() async throws {
-        let database = try await TestDatabase.make()
-        var changes = AppChanges()
-        changes.tombstoneRetention = .seconds(8 * 3600)
-        do {
-            _ = try await database.registry.put(changes, for: BundleID("com.example.food"), by: "test")
-            Issue.record("a short retention of tombstones was accepted")
-        } catch let problem as Problem {
-            #expect(problem.code == .invalidRequest)
-            #expect(problem.errors.map(\.pointer) == ["/tombstoneRetention"])
-        }
-    }
-
-    @Test func `A deleted app loses all its rows`() async throws {
-        let activity = try await TestActivity.make()
-        try await activity.register(1, at: nil, aliases: [.sample("orderId", "42")])
-        let bundleID = activity.scope.app.bundleID
-        #expect(try await activity.registry.deleteApp(bundleID, by: "test"))
-        #expect(try await activity.registry.app(bundleID) == nil)
-        #expect(try await activity.database.rows(in: "activities") == 0)
-        #expect(try await !activity.registry.deleteApp(bundleID, by: "test"))
-        let problem = await activity.problem { try await activity.register(2, at: nil) }
-        #expect(problem?.code == .unknownApp)
     }
 
     @Test func `An interrupted deletion is completed later`() async throws {
@@ -167,14 +115,12 @@ import Testing
 
     @Test func `The deletion of an app covers all tables with rows of a scope`() async throws {
         let database = try await TestDatabase.make()
-        let tables = try await database.pool.withSession { session in
-            try session.execute(
-                """
-                SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'scope_id'
-                WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-                """
-            ).decode(String.self)
-        }
+        let tables = try await database.column(
+            """
+            SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'scope_id'
+            WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+            """
+        )
         let known = AppTables.scanned + AppTables.indexed
         #expect(Set(tables) == Set(known + ["scopes"]))
     }

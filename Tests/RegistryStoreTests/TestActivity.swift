@@ -18,9 +18,14 @@ struct TestActivity: Fixture {
 
     func another(_ id: String) -> TestActivity { activity(id) }
 
+    /// The activity at another instance of the service.
+    func elsewhere() -> TestActivity {
+        TestActivity(database: database.on(database.anotherRegistry()), scope: scope, id: id)
+    }
+
     @discardableResult
     func register(
-        _ token: Int,
+        _ token: Int?,
         at observedAt: Date?,
         startedAt: Date? = nil,
         startsAt: Date? = nil,
@@ -30,7 +35,7 @@ struct TestActivity: Fixture {
         claimant: Claimant = .any
     ) async throws -> RegistrationResult {
         let registration = ActivityRegistration.sample(
-            token: .sample(token),
+            token: token.map { .sample($0) },
             observedAt: observedAt,
             startedAt: startedAt,
             startsAt: startsAt,

@@ -76,16 +76,16 @@ struct TestPlan: Fixture {
     @discardableResult
     func register(_ id: String = "a-1", token: Int? = 11, at observedAt: Date? = nil) async throws -> TestActivity {
         let activity = activity(id)
-        let registration = ActivityRegistration.sample(
-            token: token.map { .sample($0) },
-            observedAt: observedAt,
-            installation: phone.hash,
-            aliases: [order]
-        )
-        if token != nil {
-            _ = try await registry.register(registration, as: activity.id, in: scope, by: "test")
+        if let token {
+            try await activity.register(token, at: observedAt, installation: phone.hash, aliases: [order])
         } else {
-            try await tellFullState(registration, of: [id], at: observedAt ?? .minutesAgo(0))
+            let item = ActivityRegistration.sample(
+                token: nil,
+                observedAt: observedAt,
+                installation: phone.hash,
+                aliases: [order]
+            )
+            try await tellFullState(item, of: [id], at: observedAt ?? .minutesAgo(0))
         }
         return activity
     }

@@ -1,5 +1,3 @@
-import Foundation
-import PostgresDriver
 import RegistryCore
 import RegistryRules
 import RegistryStore

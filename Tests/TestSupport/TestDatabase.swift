@@ -49,6 +49,11 @@ package struct TestDatabase: Sendable {
         return Registry(pool: pool, logger: logger)
     }
 
+    /// This database as another instance of the service uses it.
+    package func on(_ registry: Registry) -> Self {
+        Self(connectionString: connectionString, pool: pool, registry: registry)
+    }
+
     package static func withScope() async throws -> (TestDatabase, Scope) {
         let database = try await make()
         return (database, try await database.scope())

@@ -60,10 +60,9 @@ import Testing
     private static func live(seed: UInt64, _ troubled: TroubledDatabase) async throws -> [String] {
         var generator = SeededGenerator(seed: seed)
         let registries = troubled.registries
-        let life = SenderLife(
-            scope: try await untilAnswered { try await troubled.database.scope("com.example.life\(seed)") },
-            start: .minutesAgo(60)
-        )
+        let (database, name) = (troubled.database, "com.example.life\(seed)")
+        let scope = try await untilAnswered { try await database.scope(name) }
+        let life = SenderLife(database: database, scope: scope, start: .minutesAgo(60))
         var cache = try await untilAnswered {
             try await FollowingCache(of: SenderLife.aliases, on: registries[1], in: life.scope)
         }

@@ -9,6 +9,7 @@ struct SenderLife {
     static let aliases =
         (0..<3).map { Alias.sample("orderId", "o-\($0)") } + (0..<2).map { Alias.sample("userId", "u-\($0)") }
 
+    let database: TestDatabase
     let scope: Scope
     let start: Date
 
@@ -114,67 +115,40 @@ struct SenderLife {
     }
 
     private func perform(_ step: Step, on registry: Registry) async throws {
+        let database = database.on(registry)
+        func activity(_ number: Int) -> TestActivity {
+            TestActivity(database: database, scope: scope, id: .sample("a-\(number)"))
+        }
+        func phone(_ number: Int) -> TestInstallation {
+            TestInstallation(database: database, scope: scope, hash: Self.hash(number))
+        }
         switch step {
-        case .register(
-            let activity,
-            let token,
-            let time,
-            let installation,
-            let alias,
-            let type,
-            let startedAt,
-            let startsAt
-        ):
-            let registration = ActivityRegistration.sample(
-                token: token.map(PushToken.sample),
-                observedAt: date(time),
+        case .register(let id, let token, let time, let phone, let alias, let type, let startedAt, let startsAt):
+            try await activity(id).register(
+                token,
+                at: date(time),
                 startedAt: startedAt.map(date),
                 startsAt: startsAt.map(date),
-                installation: installation.map(Self.hash),
+                installation: phone.map(Self.hash),
                 aliases: alias.map { [Self.aliases[$0]] },
                 attributesType: type
             )
-            _ = try await registry.register(registration, as: id(activity), in: scope, by: "test")
-        case .end(let activity, let time, let reason):
-            try await registry.end(id(activity), reason: reason, observedAt: date(time), in: scope, by: "test")
+        case .end(let id, let time, let reason): try await activity(id).end(reason: reason, at: date(time))
         case .endAll(let alias): _ = try await registry.endAll(under: Self.aliases[alias], in: scope, by: "test")
-        case .fullState(let installation, let time, let activities):
-            let items = activities.map {
-                FullState.Item(activityID: id($0), registration: .sample(token: nil, observedAt: date(time)))
-            }
-            let state = FullState(observedAt: date(time), items: items)
-            _ = try await registry.apply(state, of: Self.hash(installation), in: scope, by: "test")
-        case .registerToken(let installation, let slot, let token, let time):
-            let registration = TokenRegistration(token: .sample(token), observedAt: date(time))
-            _ = try await registry.register(registration, in: slot, of: Self.hash(installation), in: scope, by: "test")
-        case .deleteToken(let installation, let slot, let time):
-            try await registry.deleteToken(
-                in: slot,
-                of: Self.hash(installation),
-                observedAt: date(time),
-                in: scope,
-                by: "test"
-            )
-        case .name(let installation, let aliases, let time, let subject):
-            let profile = InstallationProfile(
-                aliases: try AliasSet(aliases.map { Self.aliases[$0] }),
-                metadata: nil,
-                observedAt: date(time)
-            )
-            let hash = Self.hash(installation)
-            _ = try await registry.put(
-                profile,
-                for: hash,
-                in: scope,
-                by: "test",
-                claimant: subject.map { .subject($0, hash) } ?? .any
-            )
-        case .logOut(let installation, let time):
-            try await registry.logOut(Self.hash(installation), observedAt: date(time), in: scope, by: "test")
+        case .fullState(let number, let time, let ids):
+            let item = ActivityRegistration.sample(token: nil, observedAt: date(time))
+            let items = ids.map { FullState.Item(activityID: activity($0).id, registration: item) }
+            try await phone(number).tellFullState(of: Self.hash(number), items, at: date(time))
+        case .registerToken(let number, let slot, let token, let time):
+            try await phone(number).register(token, in: slot, at: date(time))
+        case .deleteToken(let number, let slot, let time): try await phone(number).delete(slot, at: date(time))
+        case .name(let number, let aliases, let time, let subject):
+            let phone = subject.map { phone(number).asUser($0) } ?? phone(number)
+            try await phone.put(aliases.map { Self.aliases[$0] }, at: date(time))
+        case .logOut(let number, let time): try await phone(number).logOut(at: date(time))
         case .report(let token, let reason, let status, let time):
-            let report = FeedbackReport(token: .sample(token), status: status, reason: reason, timestamp: date(time))
-            _ = try await registry.apply([report], in: scope, by: "sender")
-        case .release(let activity): _ = try await registry.release(id(activity), in: scope, by: "admin")
+            _ = try await phone(0).report(token, status, reason, at: date(time))
+        case .release(let id): _ = try await registry.release(activity(id).id, in: scope, by: "admin")
         case .releaseAll: _ = try await registry.releaseAll(in: scope, by: "admin")
         case .purge:
             var filter = StaleFilter()
@@ -186,32 +160,24 @@ struct SenderLife {
             }
             let channel = BroadcastChannel(stored: UTF8Text("channel-\(number)"), storagePolicy: .none)
             _ = try await registry.put(channel, for: Self.aliases[alias], in: scope, by: "test")
-        case .erase(let subject): _ = try await registry.erase(subject, in: scope, by: "admin")
-        case .byAlias(let alias, let installation, let token, let time):
+        case .erase(let subject): try await phone(0).erase(subject)
+        case .byAlias(let alias, let number, let token, let time):
             _ = try await registry.register(
                 .sample(token: .sample(token), observedAt: date(time)),
                 alias: UTF8Text("live-\(alias)"),
-                owner: .installation(Self.hash(installation)),
+                owner: .installation(Self.hash(number)),
                 in: scope,
                 by: "test"
             )
-        case .endByAlias(let alias, let installation, let time):
-            try await registry.end(
-                alias: UTF8Text("live-\(alias)"),
-                owner: .installation(Self.hash(installation)),
-                reason: .ended,
-                observedAt: date(time),
-                in: scope,
-                by: "test"
-            )
-        case .releaseToken(let installation, let slot):
-            try await registry.releaseToken(in: slot, of: Self.hash(installation), in: scope, by: "admin")
-        case .sweep: for task in SweepTask.allCases { _ = try await registry.sweep(task, limit: 100, in: scope) }
+        case .endByAlias(let alias, let number, let time):
+            let identity = phone(number).identity(UTF8Text("live-\(alias)"))
+            try await identity.end(at: date(time), owner: .installation(Self.hash(number)))
+        case .releaseToken(let number, let slot): try await phone(number).release(slot)
+        case .sweep: for task in SweepTask.allCases { _ = try await phone(0).sweep(task) }
         }
     }
 
     static func hash(_ installation: Int) -> InstallationHash { .sample(installation + 1) }
-    private func id(_ activity: Int) -> ActivityID { .sample("a-\(activity)") }
     private func date(_ minute: Int) -> Date { start.addingTimeInterval(Double(minute) * 60) }
 }
 
