@@ -162,7 +162,7 @@ struct ProfileTests {
     @Test func `A full state registers the installation and keeps the greatest time`() throws {
         var story = Story()
         #expect(try story.fullState(at: 20, by: "ana") == nil)
-        #expect(try story.fullState(at: 10) == Story.minute(20))
+        #expect(try story.fullState(at: 10, by: "bob") == Story.minute(20))
         #expect(story.phone.times.fullStateAt == Story.minute(20))
         #expect(story.phone.subject == "ana")
     }

@@ -99,6 +99,8 @@ import Testing
         try await database.run("INSERT INTO quarantine_guards (scope_id, kind) VALUES (\(activity.scope.id), 'update')")
         #expect(try await database.registry.finishDeletions() == 1)
         #expect(try await database.registry.finishDeletions() == 0)
+        let late = await activity.problem { try await activity.register(3, at: nil) }
+        #expect(late?.code == .unknownApp)
         for table in tables {
             for id in [app.scopeIDs[.sandbox], app.scopeIDs[.production]] {
                 let left: SQL = "SELECT count(*) FROM \(unescaped: table) WHERE scope_id = \(id)"
