@@ -6,15 +6,6 @@ import Testing
 
 /// `POST …/activities`: activities known only by their liveactivityId and owner.
 @Suite struct AliasIdentityTests {
-    private static let t0 = Date.minutesAgo(60)
-    private static let start = Date.minutesAgo(9 * 60)
-
-    /// Steps, and the tokens after them in any order. An expiry separates activities like an end.
-    private static let stories: [(steps: [TestIdentity.Step], tokens: [PushToken])] = [
-        ([.post(1, t0 + 60), .end(t0 + 120), .post(2, t0 + 180), .end(t0 + 240)], []),
-        ([.post(1, start), .post(2, start + 7 * 3600), .post(3, start + 8.5 * 3600)], [.sample(3)]),
-    ]
-
     @Test func `After an end a new token begins a new activity`() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1)
@@ -28,13 +19,13 @@ import Testing
         #expect(try await identity.tokens() == [.sample(2)])
     }
 
-    @Test(arguments: stories)
-    func `All orders of tokens and ends lead to one state`(steps: [TestIdentity.Step], tokens: [PushToken]) async throws
-    {
+    @Test func `All orders of ends lead to no activity`() async throws {
+        let t0 = Date.minutesAgo(60)
+        let steps: [TestIdentity.Step] = [.post(1, t0 + 60), .end(t0 + 120), .post(2, t0 + 180), .end(t0 + 240)]
         for order in permutations(of: steps) {
             let identity = try await TestIdentity.make(sharing: "orders")
             for step in order { await identity.play(step) }
-            #expect(try await identity.tokens() == tokens)
+            #expect(try await identity.tokens() == [])
         }
     }
 
