@@ -40,15 +40,13 @@ import Testing
         #expect(AcceptField.prefersLines(fields) == prefersLines)
     }
 
-    @Test func `Every route with two media types obeys Accept`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            for (accept, prefersLines) in Self.fields {
-                var fields = HTTPFields()
-                for value in accept { fields.append(HTTPField(name: .accept, value: value)) }
-                let reply = try await server.call(.get, "…/aliases/orderId/nobody/activities", nil, fields)
-                #expect(reply.status == 200)
-                #expect((reply.fields[.contentType] == "application/x-ndjson") == prefersLines, "\(accept)")
-            }
+    @Test(.service) func `Every route with two media types obeys Accept`() async throws {
+        for (accept, prefersLines) in Self.fields {
+            var fields = HTTPFields()
+            for value in accept { fields.append(HTTPField(name: .accept, value: value)) }
+            let reply = try await server.call(.get, "…/aliases/orderId/nobody/activities", nil, fields)
+            #expect(reply.status == 200)
+            #expect((reply.fields[.contentType] == "application/x-ndjson") == prefersLines, "\(accept)")
         }
     }
 }

@@ -39,17 +39,15 @@ import Testing
         #expect(throws: Problem.self) { try AliasPolicy(app).check([.sample("userId", "e\u{301}")], by: user) }
     }
 
-    @Test func `An app's own rules apply`() async throws {
-        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
-            let (client, admin) = (try await server.key(.client), try await server.key(.admin))
-            var phone = client.fields
-            phone[.installationID] = "phone"
-            let rules: JSONValue = ["aliasRules": ["liveactivityId": "backend", "tableId": "any"]]
-            #expect(try await server.call(.put, "/v1/apps/com.example.food", rules, admin.fields).status == 200)
-            let post: JSONValue = ["token": .token(2), "alias": "match"]
-            #expect(try await server.call(.post, "…/activities", post, phone).problem == "alias-not-allowed")
-            let put: JSONValue = ["token": .token(1), "aliases": ["tableId": "7"]]
-            #expect(try await server.call(.put, "…/activities/a", put, phone).status == 201)
-        }
+    @Test(.secureService) func `An app's own rules apply`() async throws {
+        let (client, admin) = (try await server.key(.client), try await server.key(.admin))
+        var phone = client.fields
+        phone[.installationID] = "phone"
+        let rules: JSONValue = ["aliasRules": ["liveactivityId": "backend", "tableId": "any"]]
+        #expect(try await server.call(.put, "/v1/apps/com.example.food", rules, admin.fields).status == 200)
+        let post: JSONValue = ["token": .token(2), "alias": "match"]
+        #expect(try await server.call(.post, "…/activities", post, phone).problem == "alias-not-allowed")
+        let put: JSONValue = ["token": .token(1), "aliases": ["tableId": "7"]]
+        #expect(try await server.call(.put, "…/activities/a", put, phone).status == 201)
     }
 }

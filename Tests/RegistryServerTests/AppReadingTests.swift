@@ -60,4 +60,32 @@ import Testing
     func `Every fault of an app's settings is named`(_ value: JSONValue, _ pointer: String) {
         #expect(changes(value).1.map(\.pointer) == [pointer])
     }
+
+    @Test(
+        arguments: [
+            ("voip", "/voip"), ("update", "/update"), ("activity", "/activity"), ("", "/"), ("Card", "/Card"),
+            ("1", "/1"), ("a/b", "/a~1b"), ("..", "/.."), ("ä", "/ä"), ("a\u{0}", "/a\u{0}"),
+        ].map { ([$0: ["topicSuffix": ".x", "pushType": "x"]], $1) } + [
+            (["a": ["topicSuffix": "x", "pushType": "x"]], "/a/topicSuffix"),
+            (["a": ["topicSuffix": ".x\r\ny", "pushType": "x"]], "/a/topicSuffix"),
+            (["a": ["topicSuffix": ".", "pushType": ""]], "/a/pushType"),
+            (["a": ["topicSuffix": "", "pushType": "A"]], "/a/pushType"),
+            (["a": ["topicSuffix": "", "pushType": "a", "per": "activity"]], "/a/per"),
+            (["a": ["pushType": "a"]], "/a/topicSuffix"), (["a": 7], "/a"),
+        ] as [(JSONObject, String)]
+    )
+    func `Hostile kinds of tokens, and those of a built-in kind, are refused`(_ kinds: JSONObject, _ pointer: String) {
+        #expect(changes(["tokenKinds": .object(kinds)]).1.map(\.pointer) == ["/tokenKinds\(pointer)"])
+    }
+
+    @Test func `An app has at most 16 kinds of tokens, with names of at most 32 bytes`() {
+        func faults(_ names: [String]) -> [String] {
+            let kinds = names.map { ($0, ["topicSuffix": "", "pushType": "a"] as JSONValue) }
+            return changes(["tokenKinds": .object(JSONObject(kinds))]).1.map(\.pointer)
+        }
+        let names = (0..<17).map { "k\($0)" }
+        #expect(faults(names) == ["/tokenKinds"] && faults(Array(names.dropFirst())) == [])
+        let long = String(repeating: "a", count: 33)
+        #expect(faults([long]) == ["/tokenKinds/\(long)"])
+    }
 }

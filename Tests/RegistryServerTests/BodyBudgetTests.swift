@@ -158,19 +158,17 @@ import Testing
         }
     }
 
-    @Test func `Bodies with too many values are refused`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            func body(_ objects: Int) -> [UInt8] {
-                Array("{\"aliases\":[],\"x\":[".utf8)
-                    + Array(repeating: Array("{\"\":0},".utf8), count: objects).joined()
-                    + Array("0]}".utf8)
-            }
-            let refused = try await server.send(.post, "…/resolve", body(60_000))
-            #expect(refused.problem == "invalid-request ")
-            // The object, both arrays and the last number are values, too.
-            #expect(try await server.send(.post, "…/resolve", body(49_998)).problem != "invalid-request ")
-            #expect(try await server.send(.post, "…/resolve", body(49_999)).problem == "invalid-request ")
+    @Test(.service) func `Bodies with too many values are refused`() async throws {
+        func body(_ objects: Int) -> [UInt8] {
+            Array("{\"aliases\":[],\"x\":[".utf8)
+                + Array(repeating: Array("{\"\":0},".utf8), count: objects).joined()
+                + Array("0]}".utf8)
         }
+        let refused = try await server.send(.post, "…/resolve", body(60_000))
+        #expect(refused.problem == "invalid-request ")
+        // The object, both arrays and the last number are values, too.
+        #expect(try await server.send(.post, "…/resolve", body(49_998)).problem != "invalid-request ")
+        #expect(try await server.send(.post, "…/resolve", body(49_999)).problem == "invalid-request ")
     }
 
     @Test func `The worst permitted body stays within its cost`() throws {

@@ -53,7 +53,12 @@ import Testing
         )
     }
 
-    @Test(arguments: ["", "0", "xy", "0g", String(repeating: "ab", count: 513), "de ad"])
+    /// The last are as other libraries and platforms write tokens.
+    @Test(arguments: [
+        "", "0", "xy", "0g", String(repeating: "ab", count: 513), "de ad", "<00112233 44556677>",
+        "{length = 32, bytes = 0x00112233 44556677}", "ABEiM0RVZneImaq7zN3u/w==", "0x00112233", "nil",
+        "fGx8Zk1:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx", "ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]",
+    ])
     func `Bad tokens are never repeated`(_ token: String) {
         let faults = registration(["token": .string(token)]).1
         #expect(faults.map(\.pointer) == ["/token"])

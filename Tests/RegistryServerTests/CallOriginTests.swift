@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(2))) struct CallOriginTests {
+@Suite(.service, .timeLimit(.minutes(2))) struct CallOriginTests {
     private static let site = HTTPField.Name("Sec-Fetch-Site")!
 
     private static let foreign: [HTTPFields] = [
@@ -12,35 +12,30 @@ import Testing
         [site: "same-site"], [site: "cross-site", .origin: "http://localhost"],
     ]
 
-    @Test(arguments: foreign) func `Changes from other origins are refused`(_ fields: HTTPFields) async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let changes: [(HTTPRequest.Method, String, JSONValue?)] = [
-                (.post, "…/release", nil), (.post, "…/activities/a/release", nil), (.delete, "…/activities/a", nil),
-                (.put, "…/activities/a", ["token": .token(1)]), (.post, "…/resolve", ["aliases": []]),
-            ]
-            for (method, path, body) in changes {
-                let reply = try await server.call(method, path, body, fields)
-                #expect(reply.problem == "forbidden", "\(method) \(path)")
-            }
-            #expect(try await server.call(.get, "…/aliases/userId/u/activities", nil, fields).status == 200)
-            #expect(try await server.call(.head, "/v1/apps", nil, fields).status == 200)
+    @Test(arguments: foreign)
+    func `Changes from other origins are refused`(_ fields: HTTPFields) async throws {
+        let changes: [(HTTPRequest.Method, String, JSONValue?)] = [
+            (.post, "…/release", nil), (.post, "…/activities/a/release", nil), (.delete, "…/activities/a", nil),
+            (.put, "…/activities/a", ["token": .token(1)]), (.post, "…/resolve", ["aliases": []]),
+        ]
+        for (method, path, body) in changes {
+            let reply = try await server.call(method, path, body, fields)
+            #expect(reply.problem == "forbidden", "\(method) \(path)")
         }
+        #expect(try await server.call(.get, "…/aliases/userId/u/activities", nil, fields).status == 200)
+        #expect(try await server.call(.head, "/v1/apps", nil, fields).status == 200)
     }
 
     @Test(arguments: [[:], [.origin: "http://localhost"], [site: "same-origin"], [site: "same-origin", .origin: "x"]])
     func `Own pages and programs may make changes`(_ fields: HTTPFields) async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            #expect(try await server.call(.post, "…/release", nil, fields).status == 200)
-            #expect(try await server.call(.put, "…/activities/a", ["token": .token(1)], fields).status == 201)
-        }
+        #expect(try await server.call(.post, "…/release", nil, fields).status == 200)
+        #expect(try await server.call(.put, "…/activities/a", ["token": .token(1)], fields).status == 201)
     }
 
     /// Pages of other sites have no credentials.
-    @Test func `With credentials, the origin does not matter`() async throws {
-        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
-            var fields = try await server.key(.admin).fields
-            fields[.origin] = "https://evil.example"
-            #expect(try await server.call(.post, "…/release", nil, fields).status == 200)
-        }
+    @Test(.secureService) func `With credentials, the origin does not matter`() async throws {
+        var fields = try await server.key(.admin).fields
+        fields[.origin] = "https://evil.example"
+        #expect(try await server.call(.post, "…/release", nil, fields).status == 200)
     }
 }

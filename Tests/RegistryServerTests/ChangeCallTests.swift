@@ -29,145 +29,129 @@ import Testing
         try #require(try await server.call(.get, "…/changes")["after"].string)
     }
 
-    @Test
+    @Test(.service)
     func `A position is returned at once, and the changes since it come with the next position`() async throws {
-        try await LiveServer.run { server in
-            let start = try await server.call(.get, "…/changes?wait=60")
-            #expect(start.status == 200)
-            #expect(start["changes"] == [])
-            #expect(start["more"] == false)
-            var after = try await Self.position(server)
-            for number in 0..<3 { try await server.register("a-\(number)", token: number) }
-            var (found, sizes, hasMore): ([JSONValue], [Int], Bool) = ([], [], true)
-            while hasMore {
-                let page = try await server.call(.get, "…/changes?limit=2&after=\(after)")
-                found += page["changes"].all("activityId")
-                sizes.append(page["changes"].all("id").count)
-                hasMore = page["more"] == true
-                if case .string(let next) = page["after"] { after = next }
-            }
-            #expect(sizes.prefix(2) == [2, 1])
-            #expect(found == ["a-0", "a-1", "a-2"])
-            let quiet = try await server.call(.get, "…/changes?after=\(after)")
-            #expect(quiet["changes"] == [])
-            #expect(quiet["more"] == false)
+        let start = try await server.call(.get, "…/changes?wait=60")
+        #expect(start.status == 200)
+        #expect(start["changes"] == [])
+        #expect(start["more"] == false)
+        var after = try await Self.position(server)
+        for number in 0..<3 { try await server.register("a-\(number)", token: number) }
+        var (found, sizes, hasMore): ([JSONValue], [Int], Bool) = ([], [], true)
+        while hasMore {
+            let page = try await server.call(.get, "…/changes?limit=2&after=\(after)")
+            found += page["changes"].all("activityId")
+            sizes.append(page["changes"].all("id").count)
+            hasMore = page["more"] == true
+            if case .string(let next) = page["after"] { after = next }
         }
+        #expect(sizes.prefix(2) == [2, 1])
+        #expect(found == ["a-0", "a-1", "a-2"])
+        let quiet = try await server.call(.get, "…/changes?after=\(after)")
+        #expect(quiet["changes"] == [])
+        #expect(quiet["more"] == false)
     }
 
-    @Test func `A change has its kind and its subject, and no token`() async throws {
-        try await LiveServer.run { server in
-            let after = try await Self.position(server)
-            try await server.register("a-1", token: 1)
-            try await server.register("a-1", token: 2)
-            #expect(try await server.call(.delete, "…/activities/a-1").status == 204)
-            let page = try await server.call(.get, "…/changes?after=\(after)")
-            #expect(page["changes"].all("type") == ["available", "rotated", "ended"])
-            #expect(page["changes"].all("state") == ["active", "active", "ended"])
-            #expect(page["changes"][0]["aliases"] == ["liveactivityId": ["order-42"]])
-            #expect(page["changes"][2]["reason"] == "ended")
-            let text = String(decoding: page.bytes, as: UTF8.self)
-            for number in 1...2 { #expect(!text.contains(Hexadecimal.encode(PushToken.sample(number).bytes))) }
-        }
+    @Test(.service) func `A change has its kind and its subject, and no token`() async throws {
+        let after = try await Self.position(server)
+        try await server.register("a-1", token: 1)
+        try await server.register("a-1", token: 2)
+        #expect(try await server.call(.delete, "…/activities/a-1").status == 204)
+        let page = try await server.call(.get, "…/changes?after=\(after)")
+        #expect(page["changes"].all("type") == ["available", "rotated", "ended"])
+        #expect(page["changes"].all("state") == ["active", "active", "ended"])
+        #expect(page["changes"][0]["aliases"] == ["liveactivityId": ["order-42"]])
+        #expect(page["changes"][2]["reason"] == "ended")
+        let text = page.text
+        for number in 1...2 { #expect(!text.contains(Hexadecimal.encode(PushToken.sample(number).bytes))) }
     }
 
-    @Test func `A response waits for a change that passes the filter, at most until its deadline`() async throws {
-        try await LiveServer.run { server in
-            let after = try await Self.position(server)
-            async let waited = server.call(.get, "…/changes?after=\(after)&wait=60&alias=liveactivityId:wanted")
-            try await server.register("a-1", token: 1, alias: "other")
-            try await server.register("a-2", token: 2, alias: "wanted")
-            #expect(try await waited["changes"].all("activityId") == ["a-2"])
-            let begin = ContinuousClock.now
-            let none = try await server.call(.get, "…/changes?after=\(after)&wait=1&types=ended")
-            #expect(none["changes"] == [])
-            #expect(none["more"] == false)
-            #expect(begin.duration(to: .now) >= .milliseconds(900))
-            #expect(none["after"] != .string(after), "the position must advance without changes")
-        }
+    @Test(.service)
+    func `A response waits for a change that passes the filter, at most until its deadline`() async throws {
+        let after = try await Self.position(server)
+        async let waited = server.call(.get, "…/changes?after=\(after)&wait=60&alias=liveactivityId:wanted")
+        try await server.register("a-1", token: 1, alias: "other")
+        try await server.register("a-2", token: 2, alias: "wanted")
+        #expect(try await waited["changes"].all("activityId") == ["a-2"])
+        let begin = ContinuousClock.now
+        let none = try await server.call(.get, "…/changes?after=\(after)&wait=1&types=ended")
+        #expect(none["changes"] == [])
+        #expect(none["more"] == false)
+        #expect(begin.duration(to: .now) >= .milliseconds(900))
+        #expect(none["after"] != .string(after), "the position must advance without changes")
     }
 
-    @Test func `A stream of lines begins with a bookmark, then sends changes and a bookmark after them`() async throws {
-        try await LiveServer.run { server in
+    @Test(.service)
+    func `A stream of lines begins with a bookmark, then sends changes and a bookmark after them`() async throws {
+        let connection = try Self.open(server)
+        #expect(await connection.read(past: #""at":"#).contains(#"{"after":""#))
+        try await server.register("a-1", token: 1)
+        let told = await connection.read(past: #""at":"#)
+        let more = told.contains(#"{"after":"#) ? "" : await connection.read(past: #"{"after":"#)
+        let lines = (told + more).split(separator: "\n")
+        let change = try #require(lines.firstIndex { $0.contains(#""activityId":"a-1""#) })
+        let bookmark = try #require(lines.firstIndex { $0.contains(#"{"after":"#) })
+        #expect(lines[change].contains(#""type":"available""#))
+        #expect(change < bookmark)
+    }
+
+    @Test(.service) func `Server-sent events have their position as id and resume by Last-Event-ID`() async throws {
+        let after = try await Self.position(server)
+        try await server.register("a-1", token: 1)
+        let first = try Self.open(server, accept: "text/event-stream", "Last-Event-ID: \(after)\r\n")
+        let text = await first.read(past: "event: bookmark")
+        #expect(text.contains("text/event-stream"))
+        #expect(text.lowercased().contains("x-accel-buffering: no"))
+        #expect(text.contains("event: change\ndata: {") && text.contains(#""activityId":"a-1""#))
+        let id = try #require(text.split(separator: "\n").last { $0.hasPrefix("id: ") }).dropFirst(4)
+        first.finish()
+        try await server.register("a-2", token: 2)
+        // `Last-Event-ID` has precedence over the position in the URL, which a browser keeps.
+        let second = try Self.open(
+            server,
+            "?after=\(after)",
+            accept: "text/event-stream",
+            "Last-Event-ID: \(id)\r\n"
+        )
+        let resumed = await second.read(past: "event: bookmark")
+        #expect(resumed.contains("a-2") && !resumed.contains("a-1"))
+    }
+
+    @Test(.service) func `An invalid position gets a 410, also for a stream`() async throws {
+        let after = try await Self.position(server)
+        try await database.execute("SELECT setval('events_event_number_seq', 1000)")
+        try await server.register("a-1", token: 1)
+        let late = try await Self.position(server)
+        #expect(try await server.call(.get, "…/changes?after=\(late)").status == 200)
+        // Imitates a restored backup.
+        try await database.execute("SELECT setval('events_event_number_seq', 500)")
+        #expect(try await server.call(.get, "…/changes?after=\(after)").status == 200)
+        let reset = try await server.call(.get, "…/changes?after=\(late)")
+        #expect(reset.status == 410)
+        #expect(reset.problem == "feed-reset")
+        let stream = try Self.open(server, "?after=\(late)")
+        let answer = await stream.read(past: "feed-reset")
+        #expect(answer.hasPrefix("HTTP/1.1 410"))
+        #expect(answer.contains("feed-reset"))
+    }
+
+    @Test(.service)
+    func `An instance accepts 64 streams, and refuses more with Retry-After until one ends`() async throws {
+        var streams: [RawConnection] = []
+        for _ in 0..<FollowerCount.limit {
             let connection = try Self.open(server)
-            #expect(await connection.read(past: #""at":"#).contains(#"{"after":""#))
-            try await server.register("a-1", token: 1)
-            let told = await connection.read(past: #""at":"#)
-            let more = told.contains(#"{"after":"#) ? "" : await connection.read(past: #"{"after":"#)
-            let lines = (told + more).split(separator: "\n")
-            let change = try #require(lines.firstIndex { $0.contains(#""activityId":"a-1""#) })
-            let bookmark = try #require(lines.firstIndex { $0.contains(#"{"after":"#) })
-            #expect(lines[change].contains(#""type":"available""#))
-            #expect(change < bookmark)
+            _ = await connection.read(past: #""at":"#)
+            streams.append(connection)
         }
-    }
-
-    @Test func `Server-sent events have their position as id and resume by Last-Event-ID`() async throws {
-        try await LiveServer.run { server in
-            let after = try await Self.position(server)
-            try await server.register("a-1", token: 1)
-            let first = try Self.open(server, accept: "text/event-stream", "Last-Event-ID: \(after)\r\n")
-            let text = await first.read(past: "event: bookmark")
-            #expect(text.contains("text/event-stream"))
-            #expect(text.lowercased().contains("x-accel-buffering: no"))
-            #expect(text.contains("event: change\ndata: {") && text.contains(#""activityId":"a-1""#))
-            let id = try #require(text.split(separator: "\n").last { $0.hasPrefix("id: ") }).dropFirst(4)
-            first.finish()
-            try await server.register("a-2", token: 2)
-            // `Last-Event-ID` has precedence over the position in the URL, which a browser keeps.
-            let second = try Self.open(
-                server,
-                "?after=\(after)",
-                accept: "text/event-stream",
-                "Last-Event-ID: \(id)\r\n"
-            )
-            let resumed = await second.read(past: "event: bookmark")
-            #expect(resumed.contains("a-2") && !resumed.contains("a-1"))
-        }
-    }
-
-    @Test func `An invalid position gets a 410, also for a stream`() async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        try await LiveServer.run(on: database.registry) { server in
-            let after = try await Self.position(server)
-            _ = try await database.pool.withSession { session in
-                try session.execute("SELECT setval('events_event_number_seq', 1000)").count
-            }
-            try await server.register("a-1", token: 1)
-            let late = try await Self.position(server)
-            #expect(try await server.call(.get, "…/changes?after=\(late)").status == 200)
-            // Imitates a restored backup.
-            _ = try await database.pool.withSession { session in
-                try session.execute("SELECT setval('events_event_number_seq', 500)").count
-            }
-            #expect(try await server.call(.get, "…/changes?after=\(after)").status == 200)
-            let reset = try await server.call(.get, "…/changes?after=\(late)")
-            #expect(reset.status == 410)
-            #expect(reset.problem == "feed-reset")
-            let stream = try Self.open(server, "?after=\(late)")
-            let answer = await stream.read(past: "feed-reset")
-            #expect(answer.hasPrefix("HTTP/1.1 410"))
-            #expect(answer.contains("feed-reset"))
-        }
-    }
-
-    @Test func `An instance accepts 64 streams, and refuses more with Retry-After until one ends`() async throws {
-        try await LiveServer.run { server in
-            var streams: [RawConnection] = []
-            for _ in 0..<FollowerCount.limit {
-                let connection = try Self.open(server)
-                _ = await connection.read(past: #""at":"#)
-                streams.append(connection)
-            }
-            let refused = try Self.open(server)
-            let answer = await refused.read(past: "\r\n\r\n")
-            #expect(answer.hasPrefix("HTTP/1.1 503"))
-            #expect(answer.lowercased().contains("retry-after: 5"))
-            #expect(try await server.call(.get, "…/changes").status == 200)
-            streams.removeLast().reset()
-            try await until {
-                let next = try Self.open(server)
-                return await next.read(past: "\r\n").hasPrefix("HTTP/1.1 200")
-            }
+        let refused = try Self.open(server)
+        let answer = await refused.read(past: "\r\n\r\n")
+        #expect(answer.hasPrefix("HTTP/1.1 503"))
+        #expect(answer.lowercased().contains("retry-after: 5"))
+        #expect(try await server.call(.get, "…/changes").status == 200)
+        streams.removeLast().reset()
+        try await until {
+            let next = try Self.open(server)
+            return await next.read(past: "\r\n").hasPrefix("HTTP/1.1 200")
         }
     }
 

@@ -23,93 +23,81 @@ import Testing
         try await server.send(.post, "…/feedback", Array(text.utf8), [.contentType: "application/x-ndjson"])
     }
 
-    @Test func `Large reports get complete results in order`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            for number in 1...3 { try await server.register("a-\(number)", token: number) }
-            let known = [17: 1, 10_000: 2, 19_999: 3]
-            let text = (0..<20_000).map { Self.line(known[$0] ?? 1000 + $0, 200) }.joined()
-            let reply = try await Self.send(text, to: server)
-            let lines = reply.lines
-            #expect(reply.status == 200)
-            #expect(reply.fields[.contentType] == "application/x-ndjson")
-            #expect(lines.count == 20_001)
-            #expect(lines.last == ["end": true, "count": 20_000])
-            let delivered = lines.indices.filter { lines[$0]["action"] == "delivered" }
-            #expect(delivered == [17, 10_000, 19_999])
-            #expect(lines.dropLast().count { $0["action"] == "unknown" } == 19_997)
-        }
+    @Test(.service) func `Large reports get complete results in order`() async throws {
+        for number in 1...3 { try await server.register("a-\(number)", token: number) }
+        let known = [17: 1, 10_000: 2, 19_999: 3]
+        let text = (0..<20_000).map { Self.line(known[$0] ?? 1000 + $0, 200) }.joined()
+        let reply = try await Self.send(text, to: server)
+        let lines = reply.lines
+        #expect(reply.status == 200)
+        #expect(reply.fields[.contentType] == "application/x-ndjson")
+        #expect(lines.count == 20_001)
+        #expect(lines.last == ["end": true, "count": 20_000])
+        let delivered = lines.indices.filter { lines[$0]["action"] == "delivered" }
+        #expect(delivered == [17, 10_000, 19_999])
+        #expect(lines.dropLast().count { $0["action"] == "unknown" } == 19_997)
     }
 
-    @Test func `A malformed report gets a problem in its position`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            try await server.register("a-1", token: 1)
-            let long = String(repeating: " ", count: LineSplitter.maximumLine) + "{}\n"
-            let text = Self.line(1, 200) + "nonsense\n\r\n" + #"{"token":"xyz"}"# + "\n" + long + Self.line(1, 410)
-            let reply = try await Self.send(String(text.dropLast()), to: server)
-            let lines = reply.lines
-            #expect(reply.status == 200)
-            #expect(lines.count == 6)
-            let codes = lines.map { $0["problem"]?["code"] ?? $0["action"] ?? .null }
-            let expected: [JSONValue] = [
-                "delivered", "malformed-json", "invalid-request", "body-too-large", "dropped", .null,
-            ]
-            #expect(codes == expected)
-            #expect(lines[2]["problem"]?["errors"]?.all("pointer") == ["/token", "/status"])
-            #expect(lines.last == ["end": true, "count": 5])
-        }
+    @Test(.service) func `A malformed report gets a problem in its position`() async throws {
+        try await server.register("a-1", token: 1)
+        let long = String(repeating: " ", count: LineSplitter.maximumLine) + "{}\n"
+        let inSeconds = Self.line(1, 410).replacing("}", with: #","timestamp":1795702129}"#)
+        let faulty = "nonsense\n\r\n" + #"{"token":"xyz"}"# + "\n" + inSeconds + long
+        let text = Self.line(1, 200) + faulty + Self.line(1, 410)
+        let reply = try await Self.send(String(text.dropLast()), to: server)
+        let lines = reply.lines
+        #expect(reply.status == 200)
+        #expect(lines.count == 7)
+        let codes = lines.map { $0["problem"]?["code"] ?? $0["action"] ?? .null }
+        let expected: [JSONValue] = [
+            "delivered", "malformed-json", "invalid-request", "invalid-request", "body-too-large", "dropped", .null,
+        ]
+        #expect(codes == expected)
+        #expect(lines[2]["problem"]?["errors"]?.all("pointer") == ["/token", "/status"])
+        #expect(lines[3]["problem"]?["errors"]?.all("pointer") == ["/timestamp"])
+        #expect(lines.last == ["end": true, "count": 6])
     }
 
-    @Test func `An empty stream gets the end alone`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            #expect(try await Self.send("", to: server).lines == [["end": true, "count": 0]])
-        }
+    @Test(.service) func `An empty stream gets the end alone`() async throws {
+        #expect(try await Self.send("", to: server).lines == [["end": true, "count": 0]])
     }
 
-    @Test func `Results are sent while reports still arrive`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let connection = try RawConnection(port: server.port)
-            connection.send(Self.head + Self.chunk(Self.line(1, 200)))
-            let first = await connection.read(until: "}\n\r\n")
-            #expect(first.hasPrefix("HTTP/1.1 200 "))
-            #expect(first.contains(#""action":"unknown""#))
-            for _ in 0..<3 {
-                connection.send(Self.chunk(Self.line(2, 200)))
-                #expect(await connection.read(until: "}\n\r\n").contains(#""action":"unknown""#))
-            }
-            connection.send("0\r\n\r\n")
-            #expect(await connection.read(until: "0\r\n\r\n").contains(#"{"end":true,"count":4}"#))
+    @Test(.service) func `Results are sent while reports still arrive`() async throws {
+        let connection = try RawConnection(port: server.port)
+        connection.send(Self.head + Self.chunk(Self.line(1, 200)))
+        let first = await connection.read(until: "}\n\r\n")
+        #expect(first.hasPrefix("HTTP/1.1 200 "))
+        #expect(first.contains(#""action":"unknown""#))
+        for _ in 0..<3 {
+            connection.send(Self.chunk(Self.line(2, 200)))
+            #expect(await connection.read(until: "}\n\r\n").contains(#""action":"unknown""#))
         }
+        connection.send("0\r\n\r\n")
+        #expect(await connection.read(until: "0\r\n\r\n").contains(#"{"end":true,"count":4}"#))
     }
 
-    @Test func `A stalled sender is disconnected`() async throws {
-        let adjust = { (limits: inout ServerConfiguration.Limits) in
-            // Long enough for Postgres to process the first line.
-            limits.requestDeadline = .seconds(3)
-            limits.idleTimeout = .seconds(600)
-        }
-        try await LiveServer.run(insecureNoAuth: true, adjust) { (server: LiveServer) async throws in
-            let silent = try RawConnection(port: server.port)
-            silent.send(Self.head + "1\r\n{\r\n")
-            async let nothing = silent.read()
-            let stalled = try RawConnection(port: server.port)
-            stalled.send(Self.head + Self.chunk(Self.line(1, 200)))
-            #expect(await stalled.read(until: "}\n\r\n").contains(#""action":"unknown""#))
-            stalled.send("1\r\n{\r\n")
-            let answer = await stalled.read()
-            let first = await nothing
-            #expect(first.isEmpty || first.hasPrefix("HTTP/1.1 408 "))
-            #expect(!answer.contains(#""end""#) && !answer.hasSuffix("0\r\n\r\n"))
-            #expect(try await server.call(.get, "/livez").status == 200)
-        }
+    /// Postgres needs some of the deadline for the first line.
+    @Test(.service { ($0.requestDeadline, $0.idleTimeout) = (.seconds(3), .seconds(600)) })
+    func `A stalled sender is disconnected`() async throws {
+        let silent = try RawConnection(port: server.port)
+        silent.send(Self.head + "1\r\n{\r\n")
+        async let nothing = silent.read()
+        let stalled = try RawConnection(port: server.port)
+        stalled.send(Self.head + Self.chunk(Self.line(1, 200)))
+        #expect(await stalled.read(until: "}\n\r\n").contains(#""action":"unknown""#))
+        stalled.send("1\r\n{\r\n")
+        let answer = await stalled.read()
+        let first = await nothing
+        #expect(first.isEmpty || first.hasPrefix("HTTP/1.1 408 "))
+        #expect(!answer.contains(#""end""#) && !answer.hasSuffix("0\r\n\r\n"))
+        #expect(try await server.call(.get, "/livez").status == 200)
     }
 
     /// Only a call that reads its body itself has no total deadline.
-    @Test func `Lines for another call are refused`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let fields: HTTPFields = [.contentType: "application/x-ndjson"]
-            let reply = try await server.send(.post, "…/resolve", Array("{}\n".utf8), fields)
-            #expect(reply.problem == "unsupported-media-type")
-        }
+    @Test(.service) func `Lines for another call are refused`() async throws {
+        let fields: HTTPFields = [.contentType: "application/x-ndjson"]
+        let reply = try await server.send(.post, "…/resolve", Array("{}\n".utf8), fields)
+        #expect(reply.problem == "unsupported-media-type")
     }
 }
 

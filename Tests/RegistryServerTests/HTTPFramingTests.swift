@@ -12,29 +12,26 @@ import Testing
 /// RFC 9112's rules for versions, hosts and the end of connections.
 @Suite(.timeLimit(.minutes(15))) struct HTTPFramingTests {
     private static let path = HotCallTests.path + "/aliases/orderId/nobody/activities"
+    private static let patient = ServiceTrait.service { $0.idleTimeout = .seconds(600) }
     private static let next = "GET /livez HTTP/1.1\r\nHost: localhost\r\nRequest-Id: behind\r\n\r\n"
 
     private static func answers(_ head: String, last: Bool = false) async throws -> [String] {
-        let answers = Answers()
-        let patient = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .seconds(600) }
-        try await HotCallTests.run(patient) { (server: LiveServer) async throws in
-            let connection = try RawConnection(port: server.port)
-            connection.send("\(head)\r\n\r\n\(Self.next)")
-            if last { connection.finishSending() }
-            answers.text = await connection.read()
-        }
-        return answers.text.components(separatedBy: "HTTP/1.").dropFirst().map { "HTTP/1." + $0 }
+        let text = try await server.answer(to: "\(head)\r\n\r\n\(Self.next)", isAll: last)
+        return text.components(separatedBy: "HTTP/1.").dropFirst().map { "HTTP/1." + $0 }
     }
 
     private static func closes(_ answer: String?) -> Bool {
         answer?.lowercased().contains("\r\nconnection: close\r\n") == true
     }
 
-    @Test(arguments: [
-        "1.1 Connection: close", "1.1 Connection: Close", "1.1 connection: CLOSE", "1.0 Connection: close",
-        "1.1 Connection: x-mine ,close , y", "1.1 Connection: keep-alive\r\nConnection: close", "1.0 X: y",
-        "1.1 Connection: keep-alive, cLose", "1.0 Connection: keep-alive",
-    ])
+    @Test(
+        patient,
+        arguments: [
+            "1.1 Connection: close", "1.1 Connection: Close", "1.1 connection: CLOSE", "1.0 Connection: close",
+            "1.1 Connection: x-mine ,close , y", "1.1 Connection: keep-alive\r\nConnection: close", "1.0 X: y",
+            "1.1 Connection: keep-alive, cLose", "1.0 Connection: keep-alive",
+        ]
+    )
     func `HTTP 1.0 connections and connections with close are closed`(_ text: String) async throws {
         let (version, field) = (text.prefix(3), text.dropFirst(4))
         let head = "GET \(Self.path) HTTP/\(version)\r\nHost: localhost\r\n\(field)"
@@ -43,7 +40,7 @@ import Testing
         #expect(Self.closes(answers.first))
     }
 
-    @Test(arguments: ["X: y", "Connection: keep-alive", "Connection: closed", "Connection: x-close"])
+    @Test(patient, arguments: ["X: y", "Connection: keep-alive", "Connection: closed", "Connection: x-close"])
     func `Other connections stay open`(_ field: String) async throws {
         let head = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\(field)"
         let answers = try await Self.answers(head, last: true)
@@ -51,7 +48,7 @@ import Testing
     }
 
     /// An HTTP/1.0 caller detects a complete stream by its last line and the connection's end.
-    @Test func `HTTP 1.0 callers get no chunks`() async throws {
+    @Test(patient) func `HTTP 1.0 callers get no chunks`() async throws {
         let head =
             "GET \(Self.path) HTTP/1.0\r\nHost: localhost\r\nAccept: application/x-ndjson\r\nExpect: 100-continue"
         let answer = try await Self.answers(head).joined()
@@ -60,11 +57,14 @@ import Testing
     }
 
     /// This check comes first, before the loopback check of `--insecure-no-auth`.
-    @Test(arguments: [
-        "", "Host:", "Host: localhost\r\nHost: localhost", "Host: localhost\r\nhost: evil.example", "Host: a b",
-        "Host: a/b", "Host: user@localhost", "Host: localhost:x", "Host: localhost:123456", "Host: [::1",
-        "Host: []", "Host: [::g]", "Host: ::1", "Host: caf\u{e9}", "Host: :80", "Host: a,b c",
-    ])
+    @Test(
+        patient,
+        arguments: [
+            "", "Host:", "Host: localhost\r\nHost: localhost", "Host: localhost\r\nhost: evil.example", "Host: a b",
+            "Host: a/b", "Host: user@localhost", "Host: localhost:x", "Host: localhost:123456", "Host: [::1",
+            "Host: []", "Host: [::g]", "Host: ::1", "Host: caf\u{e9}", "Host: :80", "Host: a,b c",
+        ]
+    )
     func `A request that does not name one host is refused`(_ field: String) async throws {
         let head = "GET \(Self.path) HTTP/1.1\r\n\(field.isEmpty ? "X: y" : field)"
         let answers = try await Self.answers(head)
@@ -74,24 +74,14 @@ import Testing
         #expect(answers.first?.contains("Host") == true)
     }
 
-    @Test func `The response before a framing fault is complete`() async throws {
-        let good = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        let answers = try await Self.answers("\(good)GET \(Self.path) HTTP/1.1\r\nX: y")
-        #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 200", "HTTP/1.1 400"])
-    }
-
     @Test(arguments: [
         "localhost", "LOCALHOST:8080", "a_b.example", "[::1]:80", "[::ffff:10.0.0.1]", "x:", "a%20b", "x ",
     ])
     func `A host is a name or address, with a port or without`(_ host: String) { #expect(HostField.isValid(host)) }
 
-    @Test func `HTTP 1.0 requests need no host`() async throws {
-        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
-            for (fields, status) in [("", "HTTP/1.0 200 "), ("Host: a\r\nHost: a\r\n", "HTTP/1.1 400 ")] {
-                let connection = try RawConnection(port: server.port)
-                connection.send("GET /livez HTTP/1.0\r\n\(fields)\r\n")
-                #expect(await connection.read().hasPrefix(status))
-            }
+    @Test(.secureService) func `HTTP 1.0 requests need no host`() async throws {
+        for (fields, status) in [("", "HTTP/1.0 200 "), ("Host: a\r\nHost: a\r\n", "HTTP/1.1 400 ")] {
+            #expect(try await server.answer(to: "GET /livez HTTP/1.0\r\n\(fields)\r\n").hasPrefix(status))
         }
     }
 
@@ -129,8 +119,4 @@ import Testing
         #expect((fault == nil) == isRight)
         #expect((isRight || fault?.code == .malformedRequest))
     }
-}
-
-private final class Answers: @unchecked Sendable {
-    var text = ""
 }

@@ -61,45 +61,40 @@ import Testing
 
     private static let closing = bytes("\r\nConnection: close\r\n\r\n")
 
-    @Test(arguments: inputs.indices) func `Hostile input gets a response or an end`(index: Int) async throws {
-        let limits = { (limits: inout ServerConfiguration.Limits) in
-            limits.requestDeadline = .seconds(1)
-            limits.idleTimeout = .seconds(1)
-        }
-        try await LiveServer.run(insecureNoAuth: true, limits) { (server: LiveServer) async throws in
-            let connection = try RawConnection(port: server.port)
-            connection.send(Self.inputs[index].bytes)
-            let answer = await connection.read()
-            let statuses = answer.matches(of: #/HTTP/1\.1 (\d)\d\d /#).map { String($0.output.1) }
-            #expect(!statuses.contains("5"), "\(Self.inputs[index].name): \(answer.prefix(300))")
-            #expect(answer.isEmpty || !statuses.isEmpty, "\(Self.inputs[index].name): \(answer.prefix(300))")
-            if Self.inputs[index].name.hasPrefix("500") { #expect(statuses.count == 500) }
-            try await Self.goesOn(server)
-        }
+    private static func impatient(_ time: Duration) -> ServiceTrait {
+        .service { ($0.requestDeadline, $0.idleTimeout) = (time, time) }
     }
 
-    @Test func `A request that stops at any byte changes nothing and blocks nothing`() async throws {
-        let limits = { (limits: inout ServerConfiguration.Limits) in
-            limits.requestDeadline = .milliseconds(500)
-            limits.idleTimeout = .milliseconds(500)
-        }
-        try await LiveServer.run(insecureNoAuth: true, limits) { (server: LiveServer) async throws in
-            let whole = Self.put(Self.bytes(#"{"token":"00ff"}"#))
-            try await withThrowingTaskGroup(of: String.self) { group in
-                for count in 1..<whole.count {
-                    group.addTask {
-                        let connection = try RawConnection(port: server.port)
-                        connection.send(Array(whole.prefix(count)))
-                        return await connection.read()
-                    }
+    @Test(impatient(.seconds(1)), arguments: inputs.indices)
+    func `Hostile input gets a response or an end`(index: Int) async throws {
+        let (name, bytes) = Self.inputs[index]
+        let connection = try RawConnection(port: server.port)
+        connection.send(bytes)
+        let answer = await connection.read()
+        let statuses = answer.matches(of: #/HTTP/1\.1 (\d)\d\d /#).map { String($0.output.1) }
+        #expect(!statuses.contains("5"), "\(name): \(answer.prefix(300))")
+        #expect(answer.isEmpty || !statuses.isEmpty, "\(name): \(answer.prefix(300))")
+        if name.hasPrefix("500") { #expect(statuses.count == 500) }
+        try await Self.goesOn(server)
+    }
+
+    @Test(impatient(.milliseconds(500)))
+    func `A request that stops at any byte changes nothing and blocks nothing`() async throws {
+        let whole = Self.put(Self.bytes(#"{"token":"00ff"}"#))
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for count in 1..<whole.count {
+                group.addTask {
+                    let connection = try RawConnection(port: server.port)
+                    connection.send(Array(whole.prefix(count)))
+                    return await connection.read()
                 }
-                for try await answer in group { #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer)") }
             }
-            try await Self.goesOn(server)
-            // Valid calls need a service with long deadlines.
-            try await LiveServer.run(on: server.registry) { (patient: LiveServer) async throws in
-                #expect(try await patient.call(.get, "…/activities/a-1").problem == "activity-not-found")
-            }
+            for try await answer in group { #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer)") }
+        }
+        try await Self.goesOn(server)
+        // Valid calls need a service with long deadlines.
+        try await LiveServer.run(on: server.registry) { (patient: LiveServer) async throws in
+            #expect(try await patient.call(.get, "…/activities/a-1").problem == "activity-not-found")
         }
     }
 

@@ -76,19 +76,18 @@ extension HotCallTests {
             clock: clock.clock,
             logger: .silent
         )
-        let answers = ResponseBox()
-        try await LiveServer.run(responder, configuration) { server in
+        return try await LiveServer.run(responder, configuration) { server in
+            var answers: [String] = []
             for (name, fields) in try await callers(server) {
                 let lines = fields.map { "\r\n\($0.name.rawName): \($0.value)" }.joined()
                 for (number, call) in calls(name).enumerated() {
-                    let connection = try RawConnection(port: server.port)
-                    connection.send(text([call[0], call[1] + lines, call[2]], number, last: false))
-                    connection.finishSending()
-                    answers.add("\(name): \(call[0]) \(call[2])\n" + normalized(await connection.read()))
+                    let text = text([call[0], call[1] + lines, call[2]], number, last: false)
+                    let answer = normalized(try await server.answer(to: text, isAll: true))
+                    answers.append("\(name): \(call[0]) \(call[2])\n" + answer)
                 }
             }
+            return answers
         }
-        return answers.answers
     }
 
     @Test func `Callers get the same responses, allowances and refusals with and without caches`() async throws {

@@ -77,22 +77,16 @@ import Testing
     }
 
     /// The normalized responses, from one pipelined connection or from one connection each.
-    private static func answers(from server: LiveServer, oneByOne: Bool) async throws -> [String] {
-        var answers: [String] = []
-        if oneByOne {
-            for (number, (request, _)) in requests.enumerated() {
-                let connection = try RawConnection(port: server.port)
-                connection.send(text(request, number, last: false))
-                connection.finishSending()
-                answers.append(await connection.read())
-            }
-        } else {
-            let connection = try RawConnection(port: server.port)
+    private static func answers(oneByOne: Bool) async throws -> [String] {
+        guard oneByOne else {
             let texts = requests.enumerated().map { text($1.request, $0, last: $0 == requests.count - 1) }
-            connection.send(texts.joined())
-            answers = split(await connection.read())
+            return split(try await server.answer(to: texts.joined())).map(normalized)
         }
-        return answers.map(normalized)
+        var answers: [String] = []
+        for (number, (request, _)) in requests.enumerated() {
+            answers.append(normalized(try await server.answer(to: text(request, number, last: false), isAll: true)))
+        }
+        return answers
     }
 
     static func split(_ text: String) -> [String] {
@@ -111,148 +105,69 @@ import Testing
         return ([lines[0]] + fields + [body]).joined(separator: "\n")
     }
 
-    static func run(
-        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
-        _ test: @Sendable (LiveServer) async throws -> Void
-    ) async throws { try await LiveServer.run(adjust, test) }
-
-    @Test(arguments: [true, false])
+    @Test(.service, arguments: [true, false])
     func `Pipelined requests get the responses of single ones`(oneByOne: Bool) async throws {
-        let answers = ResponseBox()
-        try await Self.run { answers.set(try await Self.answers(from: $0, oneByOne: oneByOne)) }
-        #expect(answers.answers.count == Self.requests.count)
+        let answers = try await Self.answers(oneByOne: oneByOne)
+        try #require(answers.count == Self.requests.count)
         for (index, request) in Self.requests.enumerated() {
-            let answer = try #require(answers.answers.indices.contains(index) ? answers.answers[index] : nil)
+            let answer = answers[index]
             #expect(answer.hasPrefix("HTTP/1.1 \(request.status) "), "\(request.request): \(answer)")
             #expect(answer.contains("Request-Id: r-\(index)"))
         }
     }
 
-    @Test func `Each request uses its own credential`() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
-            let (first, second) = (try await server.key(.sender), try await server.key(.sender))
-            let client = try await server.key(.client)
-            let mistyped = String(first.fields[.authorization]!.dropLast()) + "?"
-            let bearers = [
-                first.fields, first.fields, second.fields, client.fields, [.authorization: mistyped],
-                first.fields + first.fields, [:], first.fields,
-            ]
-            let requests = bearers.enumerated().map { number, fields in
-                let lines = fields.map { "\($0.name.rawName): \($0.value)" }.joined(separator: "\r\n")
-                let get = Self.get("orderId/o-1/activities", lines.isEmpty ? "X-None: 1" : lines)
-                return Self.text(get, number, last: number == bearers.count - 1)
-            }
-            for _ in 0..<2 {
-                let connection = try RawConnection(port: server.port)
-                connection.send(requests.joined())
-                let answers = Self.split(await connection.read())
-                #expect(
-                    answers.map { $0.dropFirst(9).prefix(3) } == [
-                        "200", "200", "200", "403", "401", "401", "401", "200",
-                    ]
-                )
-            }
+    @Test(.secureService) func `Each request uses its own credential`() async throws {
+        let (first, second) = (try await server.key(.sender).fields, try await server.key(.sender).fields)
+        let mistyped: HTTPFields = [.authorization: String(first[.authorization]!.dropLast()) + "?"]
+        let client = try await server.key(.client).fields
+        let bearers = [first, first, second, client, mistyped, first + first, [:], first]
+        let requests = bearers.enumerated().map { number, fields in
+            let lines = fields.map { "\($0.name.rawName): \($0.value)" }.joined(separator: "\r\n")
+            let get = Self.get("orderId/o-1/activities", lines.isEmpty ? "X-None: 1" : lines)
+            return Self.text(get, number, last: number == bearers.count - 1)
         }
-    }
-
-    @Test func `A caller that closed its side gets the response`() async throws {
-        try await Self.run { server in
-            let connection = try RawConnection(port: server.port)
-            connection.send(Self.text(Self.get("orderId/o-1/activities"), 1, last: false))
-            connection.finishSending()
-            #expect(await connection.read().hasPrefix("HTTP/1.1 200 "))
+        let statuses = ["200", "200", "200", "403", "401", "401", "401", "200"]
+        for _ in 0..<2 {
+            let answers = Self.split(try await server.answer(to: requests.joined()))
+            #expect(answers.map { String($0.dropFirst(9).prefix(3)) } == statuses)
         }
     }
 
     /// Closing a connection with unread input would reset it, and the caller would lose both responses.
-    @Test func `The responses before and to a fault arrive despite many bytes after it`() async throws {
-        try await Self.run { server in
-            let connection = try RawConnection(port: server.port)
-            let next = String(repeating: Self.text(Self.get("orderId/o-1/activities"), 2, last: false), count: 200)
-            connection.send(
-                Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false) + "put / HTTP/1.1\r\n\r\n" + next
-            )
-            let answers = Self.split(await connection.read())
-            #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 201", "HTTP/1.1 400"])
-        }
-    }
-
-    @Test func `Input that is not HTTP waits for the response before it`() async throws {
-        try await Self.run { server in
-            let connection = try RawConnection(port: server.port)
-            connection.send(Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false) + "NONSENSE\r\n\r\n")
-            let answers = Self.split(await connection.read())
-            #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 201", "HTTP/1.1 400"])
-        }
+    @Test(.service) func `The responses before and to a fault arrive despite many bytes after it`() async throws {
+        let first = Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false)
+        let next = String(repeating: Self.text(Self.get("orderId/o-1/activities"), 2, last: false), count: 200)
+        let answers = Self.split(try await server.answer(to: first + "put / HTTP/1.1\r\n\r\n" + next))
+        #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 201", "HTTP/1.1 400"])
     }
 
     /// Reading pauses while the request waits for an earlier response, and resumes afterwards.
-    @Test func `The rest of a body that waited for an earlier response is read`() async throws {
-        try await Self.run { server in
-            let connection = try RawConnection(port: server.port)
-            let next = Self.text(Self.put("a-2", #"{"token":"aa02"}"#), 2, last: false)
-            connection.send(Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false) + next.dropLast(4))
-            #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 201 "))
-            connection.send(String(next.suffix(4)))
-            #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 201 "))
-        }
+    @Test(.service) func `The rest of a body that waited for an earlier response is read`() async throws {
+        let connection = try RawConnection(port: server.port)
+        let next = Self.text(Self.put("a-2", #"{"token":"aa02"}"#), 2, last: false)
+        connection.send(Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false) + next.dropLast(4))
+        #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 201 "))
+        connection.send(String(next.suffix(4)))
+        #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 201 "))
     }
 
-    @Test func `A reader that stops reading gets no further responses`() async throws {
-        let adjust = { (limits: inout ServerConfiguration.Limits) in limits.stalledReader = .seconds(4) }
-        try await Self.run(adjust) { (server: LiveServer) async throws in
-            for number in 0..<200 {
-                let body = #"{"token":"\#(String(format: "%04x", number))","aliases":{"orderId":"o"}}"#
-                let connection = try RawConnection(port: server.port)
-                connection.send(Self.text(Self.put("a-\(number)", body), number, last: true))
-                #expect(await connection.read().hasPrefix("HTTP/1.1 201 "))
-            }
-            // About 60 KB per request, 12 MB in total: more than all buffers. The service ignores the bytes after them.
-            let connection = try RawConnection(port: server.port, receiveBuffer: 4096)
-            let requests = (0..<200).map { Self.text(Self.get("orderId/o/activities?limit=1000"), $0, last: false) }
-            connection.send(requests.joined() + Self.text(Self.put("late", #"{"token":"ffff"}"#), 200, last: false))
-            // Blocks until the service closes the connection.
-            _ = await connection.send([UInt8](repeating: 0x20, count: 65_536), times: 2000)
-            #expect(try await server.call(.get, "…/activities/late").status == 404)
+    @Test(.service { $0.stalledReader = .seconds(4) })
+    func `A reader that stops reading gets no further responses`() async throws {
+        for number in 0..<200 {
+            let body: JSONValue = ["token": .token(number), "aliases": ["orderId": "o"]]
+            #expect(try await server.call(.put, "…/activities/a-\(number)", body).status == 201)
         }
-    }
-
-    @Test func `A chunked response is complete before the next begins`() async throws {
-        try await Self.run { server in
-            let connection = try RawConnection(port: server.port)
-            let path = "orderId/nobody/activities"
-            connection.send(Self.text(Self.get(path, "Accept: application/x-ndjson"), 1, last: false))
-            #expect(await connection.read(until: "\r\n0\r\n\r\n").contains(#""count":0"#))
-            connection.send(Self.text(Self.get(path), 2, last: false))
-            connection.finishSending()
-            let answer = await connection.read()
-            #expect(answer.hasPrefix("HTTP/1.1 200 "))
-            #expect(answer.hasSuffix("}"))
-        }
-    }
-
-    @Test func `After a call an unread body is cut off`() async throws {
-        try await Self.run { server in
-            let connection = try RawConnection(port: server.port)
-            connection.send(Self.text(Self.get("orderId/nobody/activities"), 1, last: false))
-            #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 200 "))
-            connection.send("POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 655360000\r\n\r\n")
-            #expect(await connection.send([UInt8](repeating: 0x20, count: 65_536), times: 10_000) < 655_360_000)
-        }
+        // About 60 KB per request, 12 MB in total: more than all buffers. The service ignores the bytes after them.
+        let connection = try RawConnection(port: server.port, receiveBuffer: 4096)
+        let requests = (0..<200).map { Self.text(Self.get("orderId/o/activities?limit=1000"), $0, last: false) }
+        connection.send(requests.joined() + Self.text(Self.put("late", #"{"token":"ffff"}"#), 200, last: false))
+        // Blocks until the service closes the connection.
+        _ = await connection.send([UInt8](repeating: 0x20, count: 65_536), times: 2000)
+        #expect(try await server.call(.get, "…/activities/late").status == 404)
     }
 
     @Test func `Dates have the format of HTTP`() {
         #expect(HTTPDate.format(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate.format(1_709_251_199) == "Thu, 29 Feb 2024 23:59:59 GMT")
     }
-}
-
-final class ResponseBox: @unchecked Sendable {
-    private let lock = NSLock()
-    private var all: [String] = []
-    var answers: [String] { lock.withLock { all } }
-    func set(_ answers: [String]) { lock.withLock { all = answers } }
-    func add(_ answer: String) { lock.withLock { all.append(answer) } }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import RegistryCore
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(15))) struct KeyForgeryTests {
+@Suite(.secureService, .timeLimit(.minutes(15))) struct KeyForgeryTests {
     /// A key with a correct checksum.
     private static func sealed(_ body: String) -> String { body + Base62.sixDigits(CRC32.checksum(body.utf8)) }
 
@@ -28,27 +28,25 @@ import Testing
     }
 
     @Test func `Every forged key is refused`() async throws {
-        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
-            let (mine, other) = (try await server.key(.client), try await server.key(.client))
-            let (revoked, expired) = (
-                try await server.key(.sender), try await server.key(.sender, expiresAt: Date(timeIntervalSinceNow: -1))
-            )
-            let app = try #require(try await server.registry.app(BundleID("com.example.food")))
-            #expect(try await server.registry.revokeKey(revoked.key.id, ofApp: app.id, by: "test"))
-            let forgeries = Self.forgeries(mine.key, other.key, revoked: revoked.key, expired: expired.key)
-            #expect(forgeries.count >= 29)
-            func problem(_ authorization: String) async throws -> String {
-                let fields: HTTPFields = [.authorization: authorization, .installationID: "x"]
-                return try await server.call(.put, "…/activities/a", ["token": "00"], fields).problem
-            }
-            for (number, forgery) in forgeries.enumerated() {
-                #expect(try await problem("Bearer \(forgery)") == "unauthenticated", "the forgery \(number)")
-            }
-            let text = mine.key.text.revealed
-            for header in [
-                "Basic \(text)", text, "Bearer\(text)", "Token \(text)", "Bearer:\(text)", "Bearer, \(text)",
-            ] { #expect(try await problem(header) == "unauthenticated") }
-            #expect(try await problem("Bearer \(text)") == "")
+        let (mine, other) = (try await server.key(.client), try await server.key(.client))
+        let (revoked, expired) = (
+            try await server.key(.sender), try await server.key(.sender, expiresAt: Date(timeIntervalSinceNow: -1))
+        )
+        let app = try #require(try await server.registry.app(BundleID("com.example.food")))
+        #expect(try await server.registry.revokeKey(revoked.key.id, ofApp: app.id, by: "test"))
+        let forgeries = Self.forgeries(mine.key, other.key, revoked: revoked.key, expired: expired.key)
+        #expect(forgeries.count >= 29)
+        func problem(_ authorization: String) async throws -> String {
+            let fields: HTTPFields = [.authorization: authorization, .installationID: "x"]
+            return try await server.call(.put, "…/activities/a", ["token": "00"], fields).problem
         }
+        for (number, forgery) in forgeries.enumerated() {
+            #expect(try await problem("Bearer \(forgery)") == "unauthenticated", "the forgery \(number)")
+        }
+        let text = mine.key.text.revealed
+        for header in [
+            "Basic \(text)", text, "Bearer\(text)", "Token \(text)", "Bearer:\(text)", "Bearer, \(text)",
+        ] { #expect(try await problem(header) == "unauthenticated") }
+        #expect(try await problem("Bearer \(text)") == "")
     }
 }

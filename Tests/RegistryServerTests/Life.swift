@@ -9,12 +9,7 @@ import TestSupport
 ///
 /// Times are minutes ago. The defaults are activity `a-1` of `phone-1`, with the alias `order-42`.
 struct Life {
-    let server: LiveServer
     static let alias = "order-42"
-
-    static func play(_ story: @Sendable (Life) async throws -> Void) async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in try await story(Life(server: server)) }
-    }
 
     private func path(_ rest: String, _ environment: APNSEnvironment) -> String {
         "/v1/apps/com.example.food/\(environment.rawValue)/\(rest)"

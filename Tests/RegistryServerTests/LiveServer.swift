@@ -10,6 +10,61 @@ import Testing
 
 @testable import RegistryServer
 
+/// Runs the service during a test, on an empty schema with the app `com.example.food`.
+struct ServiceTrait: TestTrait, SuiteTrait, TestScoping {
+    struct Running {
+        let server: LiveServer
+        let database: TestDatabase
+        let clock: ManualClock
+    }
+
+    @TaskLocal static var running: Running?
+    let isRecursive = true
+    var hasManualClock = false
+    let configure: @Sendable (inout ServerConfiguration) -> Void
+
+    func provideScope(
+        for _: Test,
+        testCase _: Test.Case?,
+        performing test: @Sendable () async throws -> Void
+    ) async throws {
+        let (database, clock) = (try await TestDatabase.withScope().0, ManualClock())
+        var configuration = ServerConfiguration(port: 0)
+        configure(&configuration)
+        let time = hasManualClock ? clock.clock : .system
+        try await LiveServer.run(on: database.registry, configuration, clock: time) { server in
+            let running = Running(server: server, database: database, clock: clock)
+            try await Self.$running.withValue(running, operation: test)
+        }
+    }
+}
+
+extension Trait where Self == ServiceTrait {
+    /// Without authentication.
+    static var service: Self { service() }
+    static var secureService: Self { ServiceTrait { _ in } }
+
+    static func service(_ adjust: @escaping @Sendable (inout ServerConfiguration.Limits) -> Void = { _ in }) -> Self {
+        ServiceTrait {
+            $0.insecureNoAuth = true
+            adjust(&$0.limits)
+        }
+    }
+
+    /// With authentication, and a clock that stands still.
+    static func timedService(_ configure: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in }) -> Self {
+        ServiceTrait(hasManualClock: true, configure: configure)
+    }
+}
+
+private var running: ServiceTrait.Running {
+    ServiceTrait.running ?? { fatalError("The test lacks a trait of ServiceTrait.") }()
+}
+/// The service of a test with ``ServiceTrait``, its database, and its clock.
+var server: LiveServer { running.server }
+var database: TestDatabase { running.database }
+var clock: ManualClock { running.clock }
+
 struct LiveServer {
     let port: Int
     let registry: Registry
@@ -52,11 +107,11 @@ struct LiveServer {
         try await run(responder, configuration, test)
     }
 
-    static func run(
+    static func run<Value>(
         _ responder: RegistryResponder,
         _ configuration: ServerConfiguration,
-        _ test: @Sendable (LiveServer) async throws -> Void
-    ) async throws {
+        _ test: @Sendable (LiveServer) async throws -> Value
+    ) async throws -> Value {
         try await Listener.run(configuration, responder.respond) { port in
             try await test(LiveServer(port: port, registry: responder.registry))
         }
@@ -83,6 +138,16 @@ struct LiveServer {
         if body != nil, fields[.contentType] == nil { fields[.contentType] = "application/json" }
         let path = path.replacingOccurrences(of: "…", with: "/v1/apps/com.example.food/sandbox")
         return Reply(try await HTTPExchange.run(method, path, fields, body, port: port))
+    }
+
+    /// Sends a text on a new connection, and reads until its end.
+    ///
+    /// - Parameter isAll: whether the caller closes its side.
+    func answer(to text: String, isAll: Bool = false) async throws -> String {
+        let connection = try RawConnection(port: port)
+        connection.send(text)
+        if isAll { connection.finishSending() }
+        return await connection.read()
     }
 
     @discardableResult
@@ -142,6 +207,12 @@ extension JSONValue {
     func all(_ key: String) -> [JSONValue] {
         guard case .array(let elements) = self else { return [] }
         return elements.map { $0[key] ?? .null }
+    }
+}
+
+extension TestDatabase {
+    func execute(_ statement: SQL) async throws {
+        _ = try await pool.withSession { try $0.execute(statement).count }
     }
 }
 

@@ -10,17 +10,15 @@ import Testing
 @testable import RegistryServer
 
 /// Compares every caller's calls on records of every owner with ``OwnerMatrix``.
-@Suite(.timeLimit(.minutes(15))) struct OwnerMatrixTests {
+@Suite(.secureService, .timeLimit(.minutes(15))) struct OwnerMatrixTests {
     private typealias Cell = OwnerMatrix.Cell
 
     private struct World {
-        let database: TestDatabase
         let scope: Scope
-        let server: LiveServer
         private var credentials: [String: HTTPFields] = [:]
 
-        init(_ database: TestDatabase, _ server: LiveServer) async throws {
-            (self.database, self.server, scope) = (database, server, try await database.scope())
+        init() async throws {
+            scope = try await database.scope()
             for role in [Role.client, .sender, .admin, .root] {
                 credentials["\(role)"] = try await server.key(role).fields
             }
@@ -193,72 +191,63 @@ import Testing
     }
 
     @Test func `Every caller gets the listed response, and a refused call leaves no trace`() async throws {
-        let database = try await TestDatabase.make()
-        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
-            let world = try await World(database, server)
-            let cells = Cell.all()
-            for cell in cells { try await world.prepare(cell) }
-            func check(_ cells: [Cell]) async throws {
-                for cell in cells {
-                    let reply = try await world.send(cell)
-                    #expect(try await world.outcome(reply, cell) == String(cell.expected), "\(cell)")
-                }
+        let world = try await World()
+        let cells = Cell.all()
+        for cell in cells { try await world.prepare(cell) }
+        func check(_ cells: [Cell]) async throws {
+            for cell in cells {
+                let reply = try await world.send(cell)
+                #expect(try await world.outcome(reply, cell) == String(cell.expected), "\(cell)")
             }
-            // A full state is applied without its refused item, and dismisses the installation's other activities.
-            let others = cells.filter { $0.call != .fullStateItem }
-            let before = try await world.contents()
-            try await check(others.filter(\.isRefused))
-            #expect(try await world.contents().symmetricDifference(before) == [])
-            try await check(others.filter { !$0.isRefused })
-            try await check(cells.filter { $0.call == .fullStateItem })
-            #expect(cells.count == 1_837)
         }
+        // A full state is applied without its refused item, and dismisses the installation's other activities.
+        let others = cells.filter { $0.call != .fullStateItem }
+        let before = try await world.contents()
+        try await check(others.filter(\.isRefused))
+        #expect(try await world.contents().symmetricDifference(before) == [])
+        try await check(others.filter { !$0.isRefused })
+        try await check(cells.filter { $0.call == .fullStateItem })
+        #expect(cells.count == 1_837)
     }
 
     /// After all errors of the request itself, and before the record's state.
     @Test func `The refusal of another user's record comes in the documented order`() async throws {
-        let database = try await TestDatabase.make()
-        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
-            let world = try await World(database, server)
-            let phone = "…/installations/x-1"
-            for (call, path) in [
-                (OwnerMatrix.Call.startToken, phone + "/start-tokens/Match"), (.deviceToken, phone + "/device-token"),
-                (.newToken, "…/activities/cell-1"),
-            ] {
-                let cell = Cell(call: call, caller: "u2@x", owner: "u1@x", expected: "n", number: 1)
-                try await world.prepare(cell)
-                let fields = world.fields("u2@x", path.hasPrefix(phone) ? "-1" : "")
-                func problem(_ body: JSONValue) async throws -> String {
-                    try await server.call(.put, path, body, fields).problem
-                }
-                #expect(try await server.send(.put, path, [0x7B], fields).problem == "malformed-json")
-                #expect(try await problem([:]) == "invalid-request /token")
-                let skewed: JSONValue = ["token": .token(9), "observedAt": .minutesAgo(-60)]
-                #expect(try await problem(skewed) == "clock-skew /observedAt")
-                // Its own user would get a 409.
-                #expect(try await problem(["token": .token(9), "observedAt": .minutesAgo(50)]) == "not-yours")
-                let end = try await server.call(.delete, path + "?observedAt=2999-01-01T00:00:00Z", nil, fields)
-                #expect(end.problem == "clock-skew /observedAt")
+        let world = try await World()
+        let phone = "…/installations/x-1"
+        for (call, path) in [
+            (OwnerMatrix.Call.startToken, phone + "/start-tokens/Match"), (.deviceToken, phone + "/device-token"),
+            (.newToken, "…/activities/cell-1"),
+        ] {
+            let cell = Cell(call: call, caller: "u2@x", owner: "u1@x", expected: "n", number: 1)
+            try await world.prepare(cell)
+            let fields = world.fields("u2@x", path.hasPrefix(phone) ? "-1" : "")
+            func problem(_ body: JSONValue) async throws -> String {
+                try await server.call(.put, path, body, fields).problem
             }
+            #expect(try await server.send(.put, path, [0x7B], fields).problem == "malformed-json")
+            #expect(try await problem([:]) == "invalid-request /token")
+            let skewed: JSONValue = ["token": .token(9), "observedAt": .minutesAgo(-60)]
+            #expect(try await problem(skewed) == "clock-skew /observedAt")
+            // Its own user would get a 409.
+            #expect(try await problem(["token": .token(9), "observedAt": .minutesAgo(50)]) == "not-yours")
+            let end = try await server.call(.delete, path + "?observedAt=2999-01-01T00:00:00Z", nil, fields)
+            #expect(end.problem == "clock-skew /observedAt")
         }
     }
 
     @Test func `The refusal of another user's record reveals nothing`() async throws {
-        let database = try await TestDatabase.make()
-        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
-            let world = try await World(database, server)
-            var fields = world.fields("client@x")
-            fields[RequestID.field] = "same"
-            var answers: Set<[UInt8]> = []
-            for (number, owner) in ["u1", "none", "u1", "none"].enumerated() {
-                let call = number < 2 ? OwnerMatrix.Call.newToken : .tokenAfterTheEnd
-                let cell = Cell(call: call, caller: "client@x", owner: owner, expected: "n", number: number)
-                try await world.prepare(cell)
-                let reply = try await server.call(.put, "…/activities/\(cell.id)", ["token": .token(900)], fields)
-                #expect(reply.problem == "not-yours")
-                answers.insert(reply.bytes)
-            }
-            #expect(answers.count == 1)
+        let world = try await World()
+        var fields = world.fields("client@x")
+        fields[RequestID.field] = "same"
+        var answers: Set<[UInt8]> = []
+        for (number, owner) in ["u1", "none", "u1", "none"].enumerated() {
+            let call = number < 2 ? OwnerMatrix.Call.newToken : .tokenAfterTheEnd
+            let cell = Cell(call: call, caller: "client@x", owner: owner, expected: "n", number: number)
+            try await world.prepare(cell)
+            let reply = try await server.call(.put, "…/activities/\(cell.id)", ["token": .token(900)], fields)
+            #expect(reply.problem == "not-yours")
+            answers.insert(reply.bytes)
         }
+        #expect(answers.count == 1)
     }
 }

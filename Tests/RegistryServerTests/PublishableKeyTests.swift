@@ -57,27 +57,23 @@ import Testing
     }
 
     /// Half of the requests take the direct path, half the usual path.
-    @Test func `Refused requests are given back`() async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        var configuration = ServerConfiguration(port: 0)
-        configuration.keyRate = RateLimit(rate: 1, burst: 1)
-        try await LiveServer.run(on: database.registry, configuration, clock: ManualClock().clock) { server in
-            let key = try await server.key(.client)
-            func register(_ phone: String, _ body: JSONValue, slow: Bool = false) async throws -> Reply {
-                var fields = key.fields
-                fields[.installationID] = phone
-                if slow { fields[.expect] = "nothing" }
-                return try await server.call(.put, "…/activities/\(phone)", body, fields)
-            }
-            for number in 0..<20 {
-                #expect(try await register("bad-\(number)", ["token": "xyz"], slow: number % 2 == 0).status == 422)
-            }
-            for number in 0..<10 {
-                let reply = try await register("phone-\(number)", ["token": .token(number)])
-                #expect(reply.status == 201)
-            }
-            let refused = try await register("phone-10", ["token": .token(10)])
-            #expect(refused.problem == "too-many-requests")
+    @Test(.timedService { $0.keyRate = RateLimit(rate: 1, burst: 1) })
+    func `Refused requests are given back`() async throws {
+        let key = try await server.key(.client)
+        func register(_ phone: String, _ body: JSONValue, slow: Bool = false) async throws -> Reply {
+            var fields = key.fields
+            fields[.installationID] = phone
+            if slow { fields[.expect] = "nothing" }
+            return try await server.call(.put, "…/activities/\(phone)", body, fields)
         }
+        for number in 0..<20 {
+            #expect(try await register("bad-\(number)", ["token": "xyz"], slow: number % 2 == 0).status == 422)
+        }
+        for number in 0..<10 {
+            let reply = try await register("phone-\(number)", ["token": .token(number)])
+            #expect(reply.status == 201)
+        }
+        let refused = try await register("phone-10", ["token": .token(10)])
+        #expect(refused.problem == "too-many-requests")
     }
 }

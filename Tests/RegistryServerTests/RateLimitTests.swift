@@ -36,60 +36,54 @@ import Testing
         #expect(limiter.count(.name("x")).retryAfter == nil)
     }
 
-    @Test func `Each key is limited on its own`() async throws {
-        let clock = ManualClock()
-        var configuration = ServerConfiguration(port: 0)
-        configuration.keyRate = RateLimit(rate: 2)
-        let (database, _) = try await TestDatabase.withScope()
-        try await LiveServer.run(on: database.registry, configuration, clock: clock.clock) { server in
-            let (one, other) = (try await server.key(.sender), try await server.key(.sender))
-            func call(_ key: TestKey, _ path: String = "…/activities/a") async throws -> Reply {
-                try await server.call(.get, path, nil, key.fields)
-            }
-            for remaining in [3, 2, 1, 0] {
-                let reply = try await call(one, "…/aliases/userId/u/activities")
-                #expect(reply.status == 200)
-                #expect(reply.fields[Self.rate] == "\"key\";r=\(remaining);t=2")
-                #expect(reply.fields[Self.policy] == "\"key\";q=4;w=2")
-            }
-            let refused = try await call(one)
-            #expect(refused.problem == "too-many-requests")
-            #expect(refused.fields[.retryAfter] == "1")
-            #expect(refused.fields[Self.rate] == "\"key\";r=0;t=2")
-            #expect(refused.fields[Self.policy] == "\"key\";q=4;w=2")
-            #expect(try await call(other).status == 404)
-            // A refusal that comes before the limit is unchanged.
-            #expect(try await call(one, "/v1/apps").problem == "forbidden")
-            #expect(try await call(one, "/v1/apps/com.example.none/sandbox/activities/a").problem == "unknown-app")
-            clock.advance(by: .milliseconds(500))
-            #expect(try await call(one).status == 404)
-            #expect(try await call(one).status == 429)
-            #expect(try await server.call(.get, "/livez").status == 200)
+    @Test(.timedService { $0.keyRate = RateLimit(rate: 2) })
+    func `Each key is limited on its own`() async throws {
+        let (one, other) = (try await server.key(.sender), try await server.key(.sender))
+        func call(_ key: TestKey, _ path: String = "…/activities/a") async throws -> Reply {
+            try await server.call(.get, path, nil, key.fields)
         }
+        for remaining in [3, 2, 1, 0] {
+            let reply = try await call(one, "…/aliases/userId/u/activities")
+            #expect(reply.status == 200)
+            #expect(reply.fields[Self.rate] == "\"key\";r=\(remaining);t=2")
+            #expect(reply.fields[Self.policy] == "\"key\";q=4;w=2")
+        }
+        let refused = try await call(one)
+        #expect(refused.problem == "too-many-requests")
+        #expect(refused.fields[.retryAfter] == "1")
+        #expect(refused.fields[Self.rate] == "\"key\";r=0;t=2")
+        #expect(refused.fields[Self.policy] == "\"key\";q=4;w=2")
+        #expect(try await call(other).status == 404)
+        // A refusal that comes before the limit is unchanged.
+        #expect(try await call(one, "/v1/apps").problem == "forbidden")
+        #expect(try await call(one, "/v1/apps/com.example.none/sandbox/activities/a").problem == "unknown-app")
+        clock.advance(by: .milliseconds(500))
+        #expect(try await call(one).status == 404)
+        #expect(try await call(one).status == 429)
+        #expect(try await server.call(.get, "/livez").status == 200)
     }
 
-    @Test func `Addresses are limited behind trusted proxies`() async throws {
-        var configuration = ServerConfiguration(port: 0)
-        configuration.addressRate = RateLimit(rate: 1)
-        configuration.trustedProxies = ["127.0.0.0/8", "::1", "10.0.0.0/8"].compactMap { AddressRange($0) }
-        let (database, _) = try await TestDatabase.withScope()
-        let clock = ManualClock()
-        try await LiveServer.run(on: database.registry, configuration, clock: clock.clock) { server in
-            let key = try await server.key(.sender)
-            func status(_ hops: String) async throws -> Int {
-                var fields = key.fields
-                fields[Self.forwarded] = hops
-                return try await server.call(.get, "…/activities/a", nil, fields).status
-            }
-            #expect(try await status("9.9.9.9") == 404)
-            #expect(try await status("1.1.1.1, 9.9.9.9, 10.1.1.1") == 404)
-            #expect(try await status("2.2.2.2, 9.9.9.9") == 429)
-            #expect(try await status("9.9.9.9, 2.2.2.2") == 404)
-            #expect(try await status("2a00:1::1") == 404)
-            #expect(try await status("2a00:1::2") == 404)
-            #expect(try await status("2a00:1::3") == 429)
-            #expect(try await status("2a00:2::1") == 404)
+    @Test(
+        .timedService {
+            $0.addressRate = RateLimit(rate: 1)
+            $0.trustedProxies = ["127.0.0.0/8", "::1", "10.0.0.0/8"].compactMap { AddressRange($0) }
         }
+    )
+    func `Addresses are limited behind trusted proxies`() async throws {
+        let key = try await server.key(.sender)
+        func status(_ hops: String) async throws -> Int {
+            var fields = key.fields
+            fields[Self.forwarded] = hops
+            return try await server.call(.get, "…/activities/a", nil, fields).status
+        }
+        #expect(try await status("9.9.9.9") == 404)
+        #expect(try await status("1.1.1.1, 9.9.9.9, 10.1.1.1") == 404)
+        #expect(try await status("2.2.2.2, 9.9.9.9") == 429)
+        #expect(try await status("9.9.9.9, 2.2.2.2") == 404)
+        #expect(try await status("2a00:1::1") == 404)
+        #expect(try await status("2a00:1::2") == 404)
+        #expect(try await status("2a00:1::3") == 429)
+        #expect(try await status("2a00:2::1") == 404)
     }
 
     @Test(arguments: [

@@ -46,26 +46,23 @@ import Testing
         }
     }
 
-    @Test(arguments: [(64, "200 "), (65, "400 ")])
+    @Test(.service, arguments: [(64, "200 "), (65, "400 ")])
     func `Queries have a limit`(_ count: Int, _ status: String) async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let path = "/livez?" + (0..<count).map { "a\($0)" }.joined(separator: "&")
-            let reply = try await server.call(.get, path)
-            #expect("\(reply.status) " == status)
-            #expect((reply.status == 200 || reply.problem == "malformed-path"))
-        }
+        let path = "/livez?" + (0..<count).map { "a\($0)" }.joined(separator: "&")
+        let reply = try await server.call(.get, path)
+        #expect("\(reply.status) " == status)
+        #expect((reply.status == 200 || reply.problem == "malformed-path"))
     }
 
-    @Test func `Paths of many parts have no route`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let parts = String(repeating: "/a", count: 4000)
-            #expect(try await server.call(.get, "/v1" + parts).problem == "no-such-route")
-            #expect(try await server.call(.get, "/v1" + parts + "%").problem == "malformed-path")
-        }
+    @Test(.service) func `Paths of many parts have no route`() async throws {
+        let parts = String(repeating: "/a", count: 4000)
+        #expect(try await server.call(.get, "/v1" + parts).problem == "no-such-route")
+        #expect(try await server.call(.get, "/v1" + parts + "%").problem == "malformed-path")
     }
 
     /// NIO replaces both with U+FFFD, which would make them one installation; two fields would give an id with a comma.
     @Test(
+        .service,
         arguments: [
             ("X-Installation-Id: \u{FFFD}", [0xEF, 0xBF, 0xBD], [0xFF, 0xFE]),
             ("X-Installation-Id: \u{FFFD}", [0xEF, 0xBF, 0xBD], [0xC3, 0x28]),
@@ -74,18 +71,14 @@ import Testing
         ] as [(String, [UInt8], [UInt8])]
     )
     func `Installations are named once and in UTF-8`(_ field: String, _ mark: [UInt8], _ bytes: [UInt8]) async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let body = #"{"token":"aa01"}"#
-            var request = Array("PUT \(HotCallTests.path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n".utf8)
-            request += Array(
-                "\(field)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n".utf8
-            )
-            if !mark.isEmpty, let range = request.firstRange(of: mark) { request.replaceSubrange(range, with: bytes) }
-            let connection = try RawConnection(port: server.port)
-            connection.send(request + Array("Connection: close\r\n\r\n\(body)".utf8))
-            let answer = await connection.read()
-            #expect(answer.hasPrefix("HTTP/1.1 422 ") && answer.contains("/X-Installation-Id"), "\(answer)")
-            #expect(answer.contains(bytes.isEmpty ? "must be given only once" : "must be UTF-8"))
-        }
+        let body = #"{"token":"aa01"}"#
+        var request = Array("PUT \(HotCallTests.path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n".utf8)
+        request += Array("\(field)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n".utf8)
+        if !mark.isEmpty, let range = request.firstRange(of: mark) { request.replaceSubrange(range, with: bytes) }
+        let connection = try RawConnection(port: server.port)
+        connection.send(request + Array("Connection: close\r\n\r\n\(body)".utf8))
+        let answer = await connection.read()
+        #expect(answer.hasPrefix("HTTP/1.1 422 ") && answer.contains("/X-Installation-Id"), "\(answer)")
+        #expect(answer.contains(bytes.isEmpty ? "must be given only once" : "must be UTF-8"))
     }
 }

@@ -55,9 +55,7 @@ import Testing
         #expect(log.text.contains("4bf92f3577b34da6a3ce929d0e0e4736"))
     }
 
-    @Test(
-        arguments: [Result<Response, any Error>.success(.noContent), refusal]
-    )
+    @Test(arguments: [Result<Response, any Error>.success(.noContent), refusal])
     func `A line below the log level is not built`(_ result: Result<Response, any Error>) {
         let touches = Touches()
         let logger = Logger(label: "test") { _ in TouchyHandler(touches: touches) }

@@ -7,7 +7,6 @@ import NIOHTTP1
 import RegistryCore
 import RegistryStore
 import TestSupport
-import Synchronization
 import Testing
 
 @testable import RegistryServer
@@ -15,27 +14,15 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct SecureCallTests {
     typealias Version = HTTPClient.Configuration.HTTPVersion
 
-    private static func run(_ version: Version, _ test: @Sendable (HTTPClient, Int) async throws -> Void) async throws {
+    private static func run<Value: Sendable>(
+        _ version: Version,
+        _ test: @Sendable (HTTPClient, Int) async throws -> Value
+    ) async throws -> Value {
         let files = try TLSTests.Files()
         defer { files.remove() }
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        try await serve(files, on: database) { port in
+        return try await TLSTests.run(files) { port in
             try await TLSTests.call(version, trusting: files) { try await test($0, port) }
         }
-    }
-
-    static func serve(
-        _ files: TLSTests.Files,
-        on database: TestDatabase,
-        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
-        _ test: @Sendable (Int) async throws -> Void
-    ) async throws {
-        var settings = ServerConfiguration(port: 0, insecureNoAuth: true)
-        adjust(&settings.limits)
-        settings.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: .silent)
-        let responder = RegistryResponder(registry: database.registry, configuration: settings, logger: .silent)
-        try await Listener.run(settings, responder.respond, test)
     }
 
     private static func request(_ parts: [String], _ number: Int, _ port: Int) -> HTTPClientRequest {
@@ -58,23 +45,14 @@ import Testing
         return HotCallTests.normalized("\(response.status.code)\r\n\(fields)\r\n\(String(buffer: body))")
     }
 
-    private static func answers(_ version: Version) async throws -> [String] {
-        let answers = ResponseBox()
-        try await run(version) { client, port in
-            for (number, (parts, _)) in HotCallTests.requests.enumerated() {
-                let request = request(parts, number, port)
-                answers.add(try await text(client.execute(request, timeout: .seconds(30))))
-            }
-        }
-        return answers.answers
-    }
-
     @Test(arguments: [Version.http1Only, .automatic])
     func `Requests over TLS and TCP get equal responses`(_ version: Version) async throws {
-        let answers = try await Self.answers(version)
-        #expect(answers.count == HotCallTests.requests.count)
-        for (index, request) in HotCallTests.requests.enumerated() {
-            #expect(answers[index].hasPrefix("\(request.status)\n"), "\(request.request): \(answers[index])")
+        try await Self.run(version) { client, port in
+            for (number, (parts, status)) in HotCallTests.requests.enumerated() {
+                let request = Self.request(parts, number, port)
+                let answer = try await Self.text(client.execute(request, timeout: .seconds(30)))
+                #expect(answer.hasPrefix("\(status)\n"), "\(parts): \(answer)")
+            }
         }
     }
 
@@ -93,15 +71,13 @@ import Testing
     /// The service stops once all connections are closed, or after a minute.
     @Test(arguments: [Version.http1Only, .automatic])
     func `The connection of a client that leaves is closed at once`(_ version: Version) async throws {
-        let clock = ContinuousClock()
-        let left = Mutex(clock.now)
-        try await Self.run(version) { client, port in
+        let left = try await Self.run(version) { client, port in
             let request = Self.request(HotCallTests.put("a-1", #"{"token":"aa01"}"#), 1, port)
             let status = try await client.execute(request, timeout: .seconds(30)).status
             #expect(status == .created)
-            left.withLock { $0 = clock.now }
+            return ContinuousClock.now
         }
-        #expect(clock.now - left.withLock { $0 } < .seconds(40))
+        #expect(.now - left < .seconds(40))
     }
 
     @Test func `Hundreds of concurrent streams, hot and not, each get their own response`() async throws {

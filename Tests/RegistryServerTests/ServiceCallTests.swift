@@ -7,27 +7,23 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct ServiceCallTests {
-    @Test func `HEAD is GET without its body`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let get = try await server.call(.get, "/openapi.json")
-            let head = try await server.call(.head, "/openapi.json")
-            #expect(head.status == 200)
-            #expect(head.bytes.isEmpty)
-            #expect(head.fields[.contentLength] == get.fields[.contentLength])
-            #expect(try await server.call(.head, "…/activities/none").status == 404)
-            #expect(try await server.call(.get, "/livez").status == 200)
-        }
+    @Test(.service) func `HEAD is GET without its body`() async throws {
+        let get = try await server.call(.get, "/openapi.json")
+        let head = try await server.call(.head, "/openapi.json")
+        #expect(head.status == 200)
+        #expect(head.bytes.isEmpty)
+        #expect(head.fields[.contentLength] == get.fields[.contentLength])
+        #expect(try await server.call(.head, "…/activities/none").status == 404)
+        #expect(try await server.call(.get, "/livez").status == 200)
     }
 
-    @Test func `Every response has a request ID`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            for path in ["/livez", "/none", "/%", "…/activities/none"] {
-                let named = try await server.call(.get, path, nil, [RequestID.field: "my-request"])
-                #expect(named.fields[RequestID.field] == "my-request")
-                #expect(named.json["requestId"] == nil || named["requestId"] == "my-request")
-                let given = try await server.call(.get, path, nil, [RequestID.field: "two words"])
-                #expect(given.fields[RequestID.field]?.utf8.count == 32)
-            }
+    @Test(.service) func `Every response has a request ID`() async throws {
+        for path in ["/livez", "/none", "/%", "…/activities/none"] {
+            let named = try await server.call(.get, path, nil, [RequestID.field: "my-request"])
+            #expect(named.fields[RequestID.field] == "my-request")
+            #expect(named.json["requestId"] == nil || named["requestId"] == "my-request")
+            let given = try await server.call(.get, path, nil, [RequestID.field: "two words"])
+            #expect(given.fields[RequestID.field]?.utf8.count == 32)
         }
     }
 

@@ -21,9 +21,8 @@ import Testing
     ) async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        try await SecureCallTests.serve(files, on: database, adjust) { port in
+        let (database, _) = try await TestDatabase.withScope()
+        try await TLSTests.run(files, on: database, adjust) { port in
             try await FrameConnection.open(port: port, settings: settings) { try await test($0, database) }
         }
     }
@@ -31,8 +30,17 @@ import Testing
     /// Expects a response, so the connection still works.
     private static func expectAnswer(_ connection: FrameConnection, _ id: HTTP2StreamID) async throws {
         try await connection.send(id, "GET", resolve, isLast: true)
+        try await expectEnd(connection, id, "200")
+    }
+
+    private static func expectEnd(
+        _ connection: FrameConnection,
+        _ id: HTTP2StreamID,
+        _ status: String,
+        _ code: String = ""
+    ) async throws {
         let ends = try await connection.ends(1)
-        guard case .answer(status: "200", _) = ends[id] else {
+        guard case .answer(status, let body) = ends[id], code.isEmpty || body.contains(code) else {
             Issue.record("\(ends)")
             return
         }
@@ -44,12 +52,7 @@ import Testing
         } _: { connection, _ in
             try await connection.send(1, "PUT", Self.activity, length: 100, isLast: false)
             try await connection.send(1, "{", isLast: false)
-            let ends = try await connection.ends(1)
-            guard case .answer(status: "408", let body) = ends[1] else {
-                Issue.record("\(ends)")
-                return
-            }
-            #expect(body.contains("request-timeout"))
+            try await Self.expectEnd(connection, 1, "408", "request-timeout")
             try await Self.expectAnswer(connection, 3)
         }
     }
@@ -71,10 +74,7 @@ import Testing
             try await connection.send(1, "PUT", Self.activity, length: Self.body.utf8.count, isLast: false)
             try await connection.send(1, Self.body, isLast: false)
             try await connection.send(1, .headers(.init(headers: ["x-checksum": "1"], endStream: true)))
-            guard case .answer(status: "201", _)? = try await connection.ends(1)[1] else {
-                Issue.record("no response")
-                return
-            }
+            try await Self.expectEnd(connection, 1, "201")
             try await Self.expectAnswer(connection, 3)
         }
     }
@@ -88,10 +88,7 @@ import Testing
             try await connection.send(1, .rstStream(.cancel))
             // After the reset on the same connection, so the reset is processed when the lock is released.
             try await connection.send(3, "GET", "/livez", isLast: true)
-            guard case .answer(status: "200", _)? = try await connection.ends(1)[3] else {
-                Issue.record("no response")
-                return
-            }
+            try await Self.expectEnd(connection, 3, "200")
             try await held.release()
             try await Self.expectAnswer(connection, 5)
             try await until { try await database.count("SELECT count(*) FROM activities") == 1 }
@@ -107,10 +104,7 @@ import Testing
             #expect(try await connection.ends(1) == [1: .reset(.cancel)])
             try await connection.send(3, "GET", Self.resolve, isLast: true)
             try await connection.send(3, .windowUpdate(windowSizeIncrement: 65_535))
-            guard case .answer(status: "200", _)? = try await connection.ends(1)[3] else {
-                Issue.record("no response")
-                return
-            }
+            try await Self.expectEnd(connection, 3, "200")
         }
     }
 }

@@ -52,28 +52,27 @@ import Testing
     }
 
     /// A complete stream differs from a truncated one by its last line and HTTP's last chunk.
-    @Test func `A stream contains all activities of an alias`() async throws {
-        try await LiveServer.run { server in
-            let (installations, size) = (3, ActivityStream.firstPageSize / 3 + 1)
-            for installation in 0..<installations {
-                let items = (0..<size).map { number -> JSONValue in
-                    [
-                        "activityId": .string("a-\(installation)-\(number)"), "aliases": ["orderId": "o"],
-                        "token": .token(installation * 1000 + number),
-                    ]
-                }
-                let body: JSONValue = ["observedAt": .minutesAgo(1), "activities": .array(items)]
-                let reply = try await server.call(.put, "…/installations/i-\(installation)/activities", body)
-                #expect(reply.status == 200)
+    @Test(.service) func `A stream contains all activities of an alias`() async throws {
+        let (installations, size) = (3, ActivityStream.firstPageSize / 3 + 1)
+        for installation in 0..<installations {
+            let items = (0..<size).map { number -> JSONValue in
+                [
+                    "activityId": .string("a-\(installation)-\(number)"), "aliases": ["orderId": "o"],
+                    "token": .token(installation * 1000 + number), "metadata": ["seat": .integer(Int64(number))],
+                ]
             }
-            let path = "…/aliases/orderId/o/activities"
-            let stream = try await server.call(.get, path, nil, [.accept: "application/x-ndjson"])
-            #expect(stream.fields[.contentType] == "application/x-ndjson")
-            #expect(stream.fields[.contentLength] == nil)
-            #expect(stream.fields[.cacheControl] == "no-store")
-            #expect(stream.lines.last == ["end": true, "count": .integer(Int64(installations * size))])
-            #expect(Set(stream.lines.compactMap { $0["token"] }).count == installations * size)
+            let body: JSONValue = ["observedAt": .minutesAgo(1), "activities": .array(items)]
+            let reply = try await server.call(.put, "…/installations/i-\(installation)/activities", body)
+            #expect(reply.status == 200)
         }
+        let path = "…/aliases/orderId/o/activities?include=metadata"
+        let stream = try await server.call(.get, path, nil, [.accept: "application/x-ndjson"])
+        #expect(stream.fields[.contentType] == "application/x-ndjson")
+        #expect(stream.fields[.contentLength] == nil)
+        #expect(stream.fields[.cacheControl] == "no-store")
+        #expect(stream.lines.last == ["end": true, "count": .integer(Int64(installations * size))])
+        #expect(Set(stream.lines.compactMap { $0["token"] }).count == installations * size)
+        #expect(stream.lines.dropFirst().dropLast().allSatisfy { $0["metadata"]?["seat"] != nil })
     }
 
     @Test func `A stream ends without its last line when Postgres fails`() async throws {

@@ -45,18 +45,19 @@ import Testing
         func remove() { try? FileManager.default.removeItem(atPath: directory) }
     }
 
-    static func run(
+    static func run<Value>(
         _ files: Files,
-        deadline: Duration = .seconds(10),
+        on database: TestDatabase? = nil,
         logger: Logger = .silent,
-        _ test: @Sendable (Int) async throws -> Void
-    ) async throws {
-        let (database, _) = try await TestDatabase.withScope()
+        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
+        _ test: (Int) async throws -> Value
+    ) async throws -> Value {
+        let registry = if let database { database.registry } else { try await TestDatabase.withScope().0.registry }
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
-        configuration.limits.requestDeadline = deadline
+        adjust(&configuration.limits)
         configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: logger)
-        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
-        try await Listener.run(configuration, responder.respond, test)
+        let responder = RegistryResponder(registry: registry, configuration: configuration, logger: .silent)
+        return try await Listener.run(configuration, responder.respond, test)
     }
 
     /// A new client performs a new handshake.
@@ -90,9 +91,7 @@ import Testing
         return request
     }
 
-    @Test(
-        arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic]
-    )
+    @Test(arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic])
     func `HTTP 1.1 and HTTP 2 are served over TLS`(_ version: HTTPClient.Configuration.HTTPVersion) async throws {
         let files = try Files()
         defer { files.remove() }
@@ -118,26 +117,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic])
-    func `A body that arrives too slowly is refused`(_ version: HTTPClient.Configuration.HTTPVersion) async throws {
-        let files = try Files()
-        defer { files.remove() }
-        try await Self.run(files, deadline: .milliseconds(500)) { port in
-            try await Self.call(version, trusting: files) { client in
-                let (parts, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
-                continuation.yield(ByteBuffer(string: "{"))
-                let body = HTTPClientRequest.Body.stream(parts, length: .known(Int64(100)))
-                let status = try? await client.execute(Self.put(port, body), timeout: .seconds(20)).status.code
-                #expect(status == nil || status == 408)
-                continuation.finish()
-            }
-        }
-    }
-
     @Test func `A handshake that never arrives ends the connection`() async throws {
         let files = try Files()
         defer { files.remove() }
-        try await Self.run(files, deadline: .milliseconds(300)) { port in
+        try await Self.run(files) {
+            $0.requestDeadline = .milliseconds(300)
+        } _: { port in
             for opening: [UInt8] in [
                 [], [0x16, 0x03, 0x01], Array("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8),
             ] {

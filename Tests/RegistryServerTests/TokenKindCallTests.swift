@@ -5,7 +5,7 @@ import Testing
 @testable import RegistryServer
 
 /// Kinds of tokens that an app's settings add, and `voip`, by all calls about tokens.
-@Suite(.timeLimit(.minutes(15))) struct TokenKindCallTests {
+@Suite(.service, .timeLimit(.minutes(15))) struct TokenKindCallTests {
     private static let app = "/v1/apps/com.example.food"
     private static let kinds: JSONValue = [
         "controls": ["topicSuffix": ".push-type.controls", "pushType": "controls"],
@@ -24,131 +24,84 @@ import Testing
     }
 
     @Test func `A kind has the calls, feedback, audit and counts of a built-in one`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            try await Self.make(server)
-            let suffixes = ["voip": ".voip", "controls": ".push-type.controls"]
-            for (number, kind) in ["voip", "controls"].enumerated() {
-                let path = "…/installations/phone-1/tokens/\(kind)"
-                #expect(try await server.call(.put, path, ["token": .token(10 * number + 1)]).status == 201)
-                #expect(try await server.call(.put, path, ["token": .token(10 * number + 2)])["outcome"] == "rotated")
-                let list = try await server.call(.get, "…/aliases/userId/u-7/tokens/\(kind)")
-                #expect(list["tokens"].all("token") == [.token(10 * number + 2)])
-                #expect(list["topic"] == .string("com.example.food" + (suffixes[kind] ?? "")))
-                #expect(list["pushType"] == .string(kind))
-                let stale = try await server.call(.get, "…/audit/stale?kind=\(kind)&unconfirmedFor=PT1S")
-                #expect(stale.status == 200)
-                // A value is of one kind.
-                let conflict = try await server.call(.put, "…/activities/a", ["token": .token(10 * number + 2)])
-                #expect(conflict["code"] == "token-kind-conflict")
-                let report: JSONValue = ["token": .token(10 * number + 2), "status": 400, "reason": "BadDeviceToken"]
-                let answer = try await server.call(.post, "…/feedback", ["reports": [report]])
-                #expect(answer["results"].all("action") == ["quarantined"])
-                #expect(try await server.call(.get, "…/aliases/userId/u-7/tokens/\(kind)")["tokens"] == [])
-                let quarantined = try await server.call(.get, "…/audit/stale?kind=\(kind)&reason=quarantined")
-                #expect(quarantined["tokens"].all("kind") == [.string(kind)])
-                #expect(try await server.call(.post, path + "/release").status == 204)
-                #expect(try await server.call(.delete, path).status == 204)
-            }
-            let controls = "…/installations/phone-1/tokens/controls"
-            #expect(try await server.call(.put, controls, ["token": .token(3)]).status == 200)
-            let statistics = try await server.call(.get, "…/stats")["tokens"]
-            #expect(statistics.all("kind") == ["update", "start", "device", "widget", "voip", "controls"])
-            #expect(statistics.all("count") == [0, 0, 0, 0, 0, 1])
-            let metrics = String(decoding: try await server.call(.get, "/metrics").bytes, as: UTF8.self)
-            for series in [
-                #"pushreg_tokens{environment="sandbox",kind="controls",state="current"} 1"#,
-                #"pushreg_registrations_total{kind="other",outcome="rotated"} 1"#,
-                #"pushreg_registrations_total{kind="voip",outcome="rotated"} 1"#,
-            ] { #expect(metrics.contains(series), "\(series)") }
-            #expect(try await server.call(.post, "…/release")["released"] == 0)
-            #expect(
-                try await server.call(.get, "…/aliases/userId/u-7/tokens/watch").problem == "invalid-request /tokenKind"
-            )
+        try await Self.make(server)
+        let suffixes = ["voip": ".voip", "controls": ".push-type.controls"]
+        for (number, kind) in ["voip", "controls"].enumerated() {
+            let path = "…/installations/phone-1/tokens/\(kind)"
+            #expect(try await server.call(.put, path, ["token": .token(10 * number + 1)]).status == 201)
+            #expect(try await server.call(.put, path, ["token": .token(10 * number + 2)])["outcome"] == "rotated")
+            let list = try await server.call(.get, "…/aliases/userId/u-7/tokens/\(kind)")
+            #expect(list["tokens"].all("token") == [.token(10 * number + 2)])
+            #expect(list["topic"] == .string("com.example.food" + (suffixes[kind] ?? "")))
+            #expect(list["pushType"] == .string(kind))
+            let stale = try await server.call(.get, "…/audit/stale?kind=\(kind)&unconfirmedFor=PT1S")
+            #expect(stale.status == 200)
+            // A value is of one kind.
+            let conflict = try await server.call(.put, "…/activities/a", ["token": .token(10 * number + 2)])
+            #expect(conflict["code"] == "token-kind-conflict")
+            let report: JSONValue = ["token": .token(10 * number + 2), "status": 400, "reason": "BadDeviceToken"]
+            let answer = try await server.call(.post, "…/feedback", ["reports": [report]])
+            #expect(answer["results"].all("action") == ["quarantined"])
+            #expect(try await server.call(.get, "…/aliases/userId/u-7/tokens/\(kind)")["tokens"] == [])
+            let quarantined = try await server.call(.get, "…/audit/stale?kind=\(kind)&reason=quarantined")
+            #expect(quarantined["tokens"].all("kind") == [.string(kind)])
+            #expect(try await server.call(.post, path + "/release").status == 204)
+            #expect(try await server.call(.delete, path).status == 204)
         }
+        let controls = "…/installations/phone-1/tokens/controls"
+        #expect(try await server.call(.put, controls, ["token": .token(3)]).status == 200)
+        let statistics = try await server.call(.get, "…/stats")["tokens"]
+        #expect(statistics.all("kind") == ["update", "start", "device", "widget", "voip", "controls"])
+        #expect(statistics.all("count") == [0, 0, 0, 0, 0, 1])
+        let metrics = try await server.call(.get, "/metrics").text
+        for series in [
+            #"pushreg_tokens{environment="sandbox",kind="controls",state="current"} 1"#,
+            #"pushreg_registrations_total{kind="other",outcome="rotated"} 1"#,
+            #"pushreg_registrations_total{kind="voip",outcome="rotated"} 1"#,
+        ] { #expect(metrics.contains(series), "\(series)") }
+        #expect(try await server.call(.post, "…/release")["released"] == 0)
+        #expect(
+            try await server.call(.get, "…/aliases/userId/u-7/tokens/watch").problem == "invalid-request /tokenKind"
+        )
     }
 
     @Test func `A kind may have one token for each attributes type`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            try await Self.make(server)
-            let path = "…/installations/phone-1/tokens/card"
-            #expect(
-                try await server.call(.put, path, ["token": .token(1)]).problem == "invalid-request /attributesType"
-            )
-            for type in ["Delivery", "Match"] {
-                let reply = try await server.call(.put, path + "?attributesType=\(type)", ["token": .token(1)])
-                #expect(reply.status == 201 && reply["attributesType"] == .string(type))
-            }
-            func types(_ query: String = "") async throws -> [JSONValue] {
-                try await server.call(.get, "…/aliases/userId/u-7/tokens/card\(query)")["tokens"].all("attributesType")
-            }
-            #expect(try await types() == ["Delivery", "Match"])
-            #expect(try await types("?attributesType=Match") == ["Match"])
-            #expect(try await server.call(.delete, path + "?attributesType=Match").status == 204)
-            #expect(try await types() == ["Delivery"])
+        try await Self.make(server)
+        let path = "…/installations/phone-1/tokens/card"
+        #expect(try await server.call(.put, path, ["token": .token(1)]).problem == "invalid-request /attributesType")
+        for type in ["Delivery", "Match"] {
+            let reply = try await server.call(.put, path + "?attributesType=\(type)", ["token": .token(1)])
+            #expect(reply.status == 201 && reply["attributesType"] == .string(type))
         }
-    }
-
-    @Test(arguments: [
-        ("voip", "/voip"), ("update", "/update"), ("activity", "/activity"), ("", "/"), ("Card", "/Card"), ("1", "/1"),
-        ("a/b", "/a~1b"), ("..", "/.."), ("ä", "/ä"), ("a\u{0}", "/a\u{0}"), (String(repeating: "a", count: 33), nil),
-    ])
-    func `A hostile name, and that of a built-in kind, are refused`(_ name: String, _ pointer: String?) async throws {
-        let kind: JSONValue = ["topicSuffix": ".x", "pushType": "x"]
-        let settings = JSONValue.object(JSONObject([(name, kind)]))
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let problem = try await Self.put(settings, server).problem
-            #expect(problem == "invalid-request /tokenKinds" + (pointer ?? "/\(name)"))
-            #expect(try await server.call(.get, Self.app)["tokenKinds"] == [:])
+        func types(_ query: String = "") async throws -> [JSONValue] {
+            try await server.call(.get, "…/aliases/userId/u-7/tokens/card\(query)")["tokens"].all("attributesType")
         }
-    }
-
-    @Test func `Hostile topics, push types, holders and numbers of kinds are refused`() async throws {
-        let hostile: [(JSONValue, String)] = [
-            (["topicSuffix": "x", "pushType": "x"], "/a/topicSuffix"),
-            (["topicSuffix": ".x\r\ny", "pushType": "x"], "/a/topicSuffix"),
-            (["topicSuffix": ".", "pushType": ""], "/a/pushType"),
-            (["topicSuffix": "", "pushType": "A"], "/a/pushType"),
-            (["topicSuffix": "", "pushType": "a", "per": "activity"], "/a/per"),
-            (["pushType": "a"], "/a/topicSuffix"), (7, "/a"),
-        ]
-        try await LiveServer.run { (server: LiveServer) async throws in
-            for (kind, pointer) in hostile {
-                let settings = JSONValue.object(JSONObject([("a", kind)]))
-                #expect(
-                    try await Self.put(settings, server).problem == "invalid-request /tokenKinds\(pointer)",
-                    "\(kind)"
-                )
-            }
-            let many = (0..<17).map { ("k\($0)", ["topicSuffix": "", "pushType": "a"] as JSONValue) }
-            #expect(try await Self.put(.object(JSONObject(many)), server).problem == "invalid-request /tokenKinds")
-            #expect(try await Self.put(.object(JSONObject(Array(many.dropFirst()))), server).status == 200)
-        }
+        #expect(try await types() == ["Delivery", "Match"])
+        #expect(try await types("?attributesType=Match") == ["Match"])
+        #expect(try await server.call(.delete, path + "?attributesType=Match").status == 204)
+        #expect(try await types() == ["Delivery"])
     }
 
     @Test func `A kind with tokens stays until they are purged`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            try await Self.make(server)
-            let path = "…/installations/phone-1/tokens/controls"
-            let observed: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(5)]
-            #expect(try await server.call(.put, path, observed).status == 201)
-            let other: JSONValue = [
-                "controls": ["topicSuffix": ".x", "pushType": "x", "per": "attributes-type"]
-            ]
-            for kinds in [[:], other] {
-                let reply = try await Self.put(kinds, server)
-                #expect(reply.problem == "invalid-request /tokenKinds")
-            }
-            // The way to push to it may change, and kinds without tokens may go.
-            let kept: JSONValue = ["controls": ["topicSuffix": ".x", "pushType": "x"]]
-            #expect(try await Self.put(kept, server).status == 200)
-            #expect(try await server.call(.get, "…/aliases/userId/u-7/tokens/controls")["pushType"] == "x")
-            #expect(try await server.call(.delete, path).status == 204)
-            #expect(try await Self.put([:], server).status == 200)
-            #expect(try await server.call(.put, path, ["token": .token(2)]).problem == "invalid-request /tokenKind")
-            #expect(try await server.call(.get, "…/stats").status == 200)
-            // The null of an app's settings changes nothing.
-            #expect(try await Self.put(kept, server).status == 200)
-            #expect(try await Self.put(.null, server)["tokenKinds"]["controls"]?["pushType"] == "x")
+        try await Self.make(server)
+        let path = "…/installations/phone-1/tokens/controls"
+        let observed: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(5)]
+        #expect(try await server.call(.put, path, observed).status == 201)
+        let other: JSONValue = ["controls": ["topicSuffix": ".x", "pushType": "x", "per": "attributes-type"]]
+        for kinds in [[:], other] {
+            let reply = try await Self.put(kinds, server)
+            #expect(reply.problem == "invalid-request /tokenKinds")
         }
+        // The way to push to it may change, and kinds without tokens may go.
+        let kept: JSONValue = ["controls": ["topicSuffix": ".x", "pushType": "x"]]
+        #expect(try await Self.put(kept, server).status == 200)
+        #expect(try await server.call(.get, "…/aliases/userId/u-7/tokens/controls")["pushType"] == "x")
+        #expect(try await server.call(.delete, path).status == 204)
+        #expect(try await Self.put([:], server).status == 200)
+        #expect(try await server.call(.put, path, ["token": .token(2)]).problem == "invalid-request /tokenKind")
+        #expect(try await server.call(.get, "…/stats").status == 200)
+        // The null of an app's settings changes nothing.
+        #expect(try await Self.put(kept, server).status == 200)
+        #expect(try await Self.put(.null, server)["tokenKinds"]["controls"]?["pushType"] == "x")
     }
 }

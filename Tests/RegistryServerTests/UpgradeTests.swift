@@ -63,17 +63,9 @@ import Testing
         }
     }
 
-    @Sendable private static func patient(_ limits: inout ServerConfiguration.Limits) {
-        limits.idleTimeout = .seconds(600)
-    }
-
-    @Test(arguments: requests)
+    @Test(.service { $0.idleTimeout = .seconds(600) }, arguments: requests)
     func `A request with Upgrade and the next one get responses over TCP`(_ request: Request) async throws {
-        try await HotCallTests.run(Self.patient) { (server: LiveServer) async throws in
-            let connection = try RawConnection(port: server.port)
-            connection.send(request.text + Self.get("/livez", "Connection: close"))
-            Self.check(request, await connection.read())
-        }
+        Self.check(request, try await server.answer(to: request.text + Self.get("/livez", "Connection: close")))
     }
 
     /// On one service, because each service generates a certificate.
@@ -89,19 +81,16 @@ import Testing
         }
     }
 
-    @Test func `Bytes after CONNECT are not collected`() async throws {
-        let adjust = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .seconds(2) }
-        try await HotCallTests.run(adjust) { (server: LiveServer) async throws in
-            let connection = try RawConnection(port: server.port)
-            connection.send("CONNECT localhost:443 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            let taken = await connection.send([UInt8](repeating: 0x20, count: 1 << 16), times: 1024)
-            // Includes the kernel's buffers.
-            #expect(taken < 32 << 20, "\(taken)")
-        }
+    @Test(.service { $0.idleTimeout = .seconds(2) }) func `Bytes after CONNECT are not collected`() async throws {
+        let connection = try RawConnection(port: server.port)
+        connection.send("CONNECT localhost:443 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        let taken = await connection.send([UInt8](repeating: 0x20, count: 1 << 16), times: 1024)
+        // Includes the kernel's buffers.
+        #expect(taken < 32 << 20, "\(taken)")
     }
 
     /// Java's own client requests h2c until it is refused once, and keeps its connections.
-    @Test func `Twenty calls of Java's client get responses`() async throws {
+    @Test(.service) func `Twenty calls of Java's client get responses`() async throws {
         guard FileManager.default.isExecutableFile(atPath: "/usr/bin/java") else {
             print("left out: there is no java, whose client asks for h2c")
             return
@@ -109,11 +98,9 @@ import Testing
         let file = "/tmp/pushreg-\(UUID().uuidString.prefix(8)).java"
         try Self.java.write(toFile: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: file) }
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let address = "http://127.0.0.1:\(server.port)\(Self.path)/"
-            let said = try await OutsideProgram.output(of: ["/usr/bin/java", file, address])
-            #expect(said == "201 200 " + Array(repeating: "200 200", count: 9).joined(separator: " ") + "\n")
-        }
+        let address = "http://127.0.0.1:\(server.port)\(Self.path)/"
+        let said = try await OutsideProgram.output(of: ["/usr/bin/java", file, address])
+        #expect(said == "201 200 " + Array(repeating: "200 200", count: 9).joined(separator: " ") + "\n")
     }
 
     private static let java = #"""

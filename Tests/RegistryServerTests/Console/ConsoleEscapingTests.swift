@@ -14,39 +14,37 @@ import Testing
         "%2F..%2F", "javascript:alert(1)", "?a=b#c", "ünï/çødé",
     ]
 
-    @Test func `Hostile names are shown as text`() async throws {
-        try await LiveServer.run { server in
-            for (number, name) in Self.nasty.enumerated() {
-                let body: JSONValue = [
-                    "token": .token(number), "installationId": .string("phone-\(number)"),
-                    "attributesType": .string(name), "aliases": ["liveactivityId": .string(name)],
-                    "metadata": ["note": .string(name)],
-                ]
-                let path = "…/activities/\(ConsoleLink.encoded(name))"
-                #expect(try await server.call(.put, path, body).status == 201)
-                _ = try await server.call(.put, "/v1/apps/com.example.food", ["name": .string(name)])
-                let channel: JSONValue = ["channelId": "dGVzdA==", "messageStoragePolicy": 1]
-                let place = "…/aliases/liveactivityId/\(ConsoleLink.encoded(name))/channel"
-                _ = try await server.call(.put, place, channel)
-            }
-            let browser = ConsoleBrowser(server)
-            var pages = [
-                "…", "…/stale", "…/installations", "…/channels", "…/keys", "…/search?q=event:any",
-                "…/search?q=state:active",
+    @Test(.service) func `Hostile names are shown as text`() async throws {
+        for (number, name) in Self.nasty.enumerated() {
+            let body: JSONValue = [
+                "token": .token(number), "installationId": .string("phone-\(number)"),
+                "attributesType": .string(name), "aliases": ["liveactivityId": .string(name)],
+                "metadata": ["note": .string(name)],
             ]
-            for name in Self.nasty {
-                let encoded = ConsoleLink.encoded(name)
-                pages += [
-                    "…/activities/\(encoded)", "…/aliases/liveactivityId/\(encoded)", "…/search?q=\(encoded)",
-                    "…/search?q=state:\(encoded)", "…/stale?attributesType=\(encoded)", "…/stale?kind=\(encoded)",
-                    "/console/sign-in?next=\(encoded)", "/console/\(encoded)/sandbox", "…/nothing/\(encoded)",
-                ]
-            }
-            for path in pages {
-                let reply = try await browser.get(path)
-                Self.checkMarkup(reply, path)
-                Self.checkTokens(reply, path)
-            }
+            let path = "…/activities/\(ConsoleLink.encoded(name))"
+            #expect(try await server.call(.put, path, body).status == 201)
+            _ = try await server.call(.put, "/v1/apps/com.example.food", ["name": .string(name)])
+            let channel: JSONValue = ["channelId": "dGVzdA==", "messageStoragePolicy": 1]
+            let place = "…/aliases/liveactivityId/\(ConsoleLink.encoded(name))/channel"
+            _ = try await server.call(.put, place, channel)
+        }
+        let browser = ConsoleBrowser(server)
+        var pages = [
+            "…", "…/stale", "…/installations", "…/channels", "…/keys", "…/search?q=event:any",
+            "…/search?q=state:active",
+        ]
+        for name in Self.nasty {
+            let encoded = ConsoleLink.encoded(name)
+            pages += [
+                "…/activities/\(encoded)", "…/aliases/liveactivityId/\(encoded)", "…/search?q=\(encoded)",
+                "…/search?q=state:\(encoded)", "…/stale?attributesType=\(encoded)", "…/stale?kind=\(encoded)",
+                "/console/sign-in?next=\(encoded)", "/console/\(encoded)/sandbox", "…/nothing/\(encoded)",
+            ]
+        }
+        for path in pages {
+            let reply = try await browser.get(path)
+            Self.checkMarkup(reply, path)
+            Self.checkTokens(reply, path)
         }
     }
 

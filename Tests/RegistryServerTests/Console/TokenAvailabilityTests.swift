@@ -10,7 +10,7 @@ import Testing
 @testable import RegistryServer
 
 /// For each reason to withhold a token, `audit/explain` and the console state it in one sentence.
-@Suite(.timeLimit(.minutes(15))) struct TokenAvailabilityTests {
+@Suite(.service, .timeLimit(.minutes(15))) struct TokenAvailabilityTests {
     enum Keeping: String, Sendable, CaseIterable {
         case activity, start, device
     }
@@ -44,29 +44,26 @@ import Testing
     @Test(arguments: TokenAvailability.allCases, Keeping.allCases)
     func `Every withholding reason has one sentence`(availability: TokenAvailability, keeping: Keeping) async throws {
         guard let words = Self.words(availability, keeping) else { return }
-        let (database, _) = try await TestDatabase.withScope()
-        try await LiveServer.run(on: database.registry) { server in
-            let (life, browser) = (Life(server: server), ConsoleBrowser(server))
-            try await Provocation(life: life, database: database, keeping: keeping).provoke(availability)
-            let explained = try await server.call(.get, Self.bearers)
-            let found = explained[keeping == .activity ? "activities" : "tokens"][0]
-            #expect(found["reason"] == .string(availability.rawValue))
-            #expect(found["handedOut"] == .bool(availability == .handedOut))
-            let sentence = try #require(found["detail"]?.string, "\(explained.json)")
-            #expect(sentence.hasPrefix(words) && sentence.hasSuffix("."), "\(sentence)")
-            #expect(!sentence.dropLast().contains(". "), "more than one sentence: \(sentence)")
-            #expect(try await Self.tokens(server, keeping).isEmpty == (availability != .handedOut))
-            if keeping == .activity {
-                #expect(try await server.call(.get, "…/activities/a-1")["state"] == found["state"] ?? .null)
-            }
-            let said = availability == .handedOut ? "handed out Senders get it." : sentence
-            let page = try await browser.get(Self.page)
-            #expect(page.words.contains(said), "\(said) in \(page.words)")
-            // The channel belongs to an alias, and the page of an activity does not show aliases.
-            guard availability != .channel else { return }
-            let own = try await browser.get(keeping == .activity ? "…/activities/a-1" : Self.installation())
-            #expect(own.words.contains(said), "\(said) in \(own.words)")
+        let (life, browser) = (Life(), ConsoleBrowser(server))
+        try await Provocation(life: life, keeping: keeping).provoke(availability)
+        let explained = try await server.call(.get, Self.bearers)
+        let found = explained[keeping == .activity ? "activities" : "tokens"][0]
+        #expect(found["reason"] == .string(availability.rawValue))
+        #expect(found["handedOut"] == .bool(availability == .handedOut))
+        let sentence = try #require(found["detail"]?.string, "\(explained.json)")
+        #expect(sentence.hasPrefix(words) && sentence.hasSuffix("."), "\(sentence)")
+        #expect(!sentence.dropLast().contains(". "), "more than one sentence: \(sentence)")
+        #expect(try await Self.tokens(server, keeping).isEmpty == (availability != .handedOut))
+        if keeping == .activity {
+            #expect(try await server.call(.get, "…/activities/a-1")["state"] == found["state"] ?? .null)
         }
+        let said = availability == .handedOut ? "handed out Senders get it." : sentence
+        let page = try await browser.get(Self.page)
+        #expect(page.words.contains(said), "\(said) in \(page.words)")
+        // The channel belongs to an alias, and the page of an activity does not show aliases.
+        guard availability != .channel else { return }
+        let own = try await browser.get(keeping == .activity ? "…/activities/a-1" : Self.installation())
+        #expect(own.words.contains(said), "\(said) in \(own.words)")
     }
 
     private static func tokens(_ server: LiveServer, _ keeping: Keeping) async throws -> [JSONValue] {
@@ -97,48 +94,44 @@ import Testing
         .otherCase(UTF8Text(Life.alias.uppercased())),
     ])
     func `Every note has one sentence`(note: AliasExplanation.Note) async throws {
-        try await Life.play { life in
-            switch note {
-            case .unknown: break
-            case .knownElsewhere: try await life.register(1, observed: 5, in: .production)
-            case .erased:
-                try await life.register(1, observed: 5)
-                let alias: JSONValue = ["kind": "liveactivityId", "value": .string(Life.alias)]
-                #expect(try await life.server.call(.post, "…/erasures", ["alias": alias]).status == 200)
-            case .otherCase(let value): try await life.server.register("a-1", token: 1, alias: value.string)
-            }
-            let notes = try await life.server.call(.get, Self.bearers)["notes"]
-            #expect(notes.all("code").contains(.string(note.code)))
-            guard case .array(let all) = notes else { return }
-            let page = try await ConsoleBrowser(life.server).get(Self.page)
-            for case .string(let sentence)? in all.map({ $0["detail"] }) {
-                #expect([".", "?"].contains(sentence.last), "\(sentence) in \(page.words)")
-                #expect(page.words.contains(sentence), "\(sentence) in \(page.words)")
-            }
-            #expect(page.words.contains(Self.words(note)))
-            #expect(page.words.contains("A sender gets no activity token"))
+        let life = Life()
+        switch note {
+        case .unknown: break
+        case .knownElsewhere: try await life.register(1, observed: 5, in: .production)
+        case .erased:
+            try await life.register(1, observed: 5)
+            let alias: JSONValue = ["kind": "liveactivityId", "value": .string(Life.alias)]
+            #expect(try await server.call(.post, "…/erasures", ["alias": alias]).status == 200)
+        case .otherCase(let value): try await server.register("a-1", token: 1, alias: value.string)
         }
+        let notes = try await server.call(.get, Self.bearers)["notes"]
+        #expect(notes.all("code").contains(.string(note.code)))
+        guard case .array(let all) = notes else { return }
+        let page = try await ConsoleBrowser(server).get(Self.page)
+        for case .string(let sentence)? in all.map({ $0["detail"] }) {
+            #expect([".", "?"].contains(sentence.last), "\(sentence) in \(page.words)")
+            #expect(page.words.contains(sentence), "\(sentence) in \(page.words)")
+        }
+        #expect(page.words.contains(Self.words(note)))
+        #expect(page.words.contains("A sender gets no activity token"))
     }
 
     @Test func `Replaced tokens are labelled as replaced`() async throws {
-        try await Life.play { life in
-            try await life.register(1, observed: 5)
-            try await life.register(2, observed: 3)
-            #expect(try await life.register(1, observed: 4).problem == "superseded")
-            let browser = ConsoleBrowser(life.server)
-            let old = Hexadecimal.encode(Array(SHA256.hash(data: PushToken.sample(1).bytes).prefix(4)))
-            #expect(try await browser.get("…/search?q=fingerprint:\(old)").words.contains(" a-1 "))
-            let page = try await browser.get("…/activities/a-1")
-            #expect(page.words.contains(old) && page.words.contains("a newer token replaced it"), "\(page.words)")
-        }
+        let life = Life()
+        try await life.register(1, observed: 5)
+        try await life.register(2, observed: 3)
+        #expect(try await life.register(1, observed: 4).problem == "superseded")
+        let browser = ConsoleBrowser(server)
+        let old = Hexadecimal.encode(Array(SHA256.hash(data: PushToken.sample(1).bytes).prefix(4)))
+        #expect(try await browser.get("…/search?q=fingerprint:\(old)").words.contains(" a-1 "))
+        let page = try await browser.get("…/activities/a-1")
+        #expect(page.words.contains(old) && page.words.contains("a newer token replaced it"), "\(page.words)")
     }
 }
 
 private struct Provocation {
     let life: Life
-    let database: TestDatabase
     let keeping: TokenAvailabilityTests.Keeping
-    private var server: LiveServer { life.server }
 
     func provoke(_ availability: TokenAvailability) async throws {
         switch availability {
@@ -220,9 +213,7 @@ private struct Provocation {
 
     private func purge() async throws {
         for table in ["activities", "installation_tokens"] {
-            try await database.pool.withSession { session in
-                _ = try session.execute("UPDATE \(unescaped: table) SET confirmed_at = now() - interval '9 days'").count
-            }
+            try await database.execute("UPDATE \(unescaped: table) SET confirmed_at = now() - interval '9 days'")
         }
         #expect(try await server.call(.post, "…/audit/stale/purge", ["dryRun": false])["purged"] == 1)
     }

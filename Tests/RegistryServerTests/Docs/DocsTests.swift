@@ -12,52 +12,48 @@ import Testing
         return pages
     }
 
-    @Test func `Every page is complete and may load only its own files`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let pages = try await Self.pages(server)
-            #expect(pages.count == 8)
-            for (path, page) in pages {
-                #expect(page.status == 200, "\(path)")
-                #expect(page.fields[.contentType] == "text/html; charset=utf-8")
-                #expect(page.fields[.cacheControl] == "public, max-age=300")
-                #expect(page.fields[.xContentTypeOptions] == "nosniff")
-                let policy = page.fields[.contentSecurityPolicy] ?? ""
-                #expect(policy.hasPrefix("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'"))
-                #expect(!policy.contains("unsafe") && !policy.contains("http"))
-                let scan = PageScan(page.text)
-                #expect(scan.faults == [], "\(path)")
-                #expect(scan.elements.allSatisfy { $0.attributes["style"] == nil && $0.attributes["onclick"] == nil })
-                #expect(scan.elements.filter { $0.name == "script" }.allSatisfy { $0.attributes["src"] != nil })
-                #expect(scan.elements.count { $0.name == "h1" } == 1, "\(path)")
-            }
+    @Test(.service) func `Every page is complete and may load only its own files`() async throws {
+        let pages = try await Self.pages(server)
+        #expect(pages.count == 8)
+        for (path, page) in pages {
+            #expect(page.status == 200, "\(path)")
+            #expect(page.fields[.contentType] == "text/html; charset=utf-8")
+            #expect(page.fields[.cacheControl] == "public, max-age=300")
+            #expect(page.fields[.xContentTypeOptions] == "nosniff")
+            let policy = page.fields[.contentSecurityPolicy] ?? ""
+            #expect(policy.hasPrefix("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'"))
+            #expect(!policy.contains("unsafe") && !policy.contains("http"))
+            let scan = PageScan(page.text)
+            #expect(scan.faults == [], "\(path)")
+            #expect(scan.elements.allSatisfy { $0.attributes["style"] == nil && $0.attributes["onclick"] == nil })
+            #expect(scan.elements.filter { $0.name == "script" }.allSatisfy { $0.attributes["src"] != nil })
+            #expect(scan.elements.count { $0.name == "h1" } == 1, "\(path)")
         }
     }
 
-    @Test func `Every link has a target`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let pages = try await Self.pages(server).mapValues { PageScan($0.text) }
-            var asked: Set<String> = []
-            for (path, scan) in pages {
-                for address in scan.addresses {
-                    if address.hasPrefix("http") {
-                        // Links may lead there, but no page loads anything from there.
-                        let loads = scan.elements.filter { $0.name != "a" }.flatMap(\.attributes.values)
-                        #expect(!loads.contains(address), "\(path) loads \(address)")
-                        continue
-                    }
-                    let parts = address.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-                    let target = parts[0].isEmpty ? path : String(parts[0])
-                    if parts.count > 1 {
-                        let page = try #require(pages[target], "\(path): \(address)")
-                        #expect(page.ids.contains(String(parts[1])), "\(path): \(address)")
-                    }
-                    guard pages[target] == nil, asked.insert(target).inserted else { continue }
-                    let reply = try await server.call(.get, target, nil, [:])
-                    #expect(reply.status == 200 || (target == "/console" && reply.status == 303), "\(path): \(address)")
+    @Test(.service) func `Every link has a target`() async throws {
+        let pages = try await Self.pages(server).mapValues { PageScan($0.text) }
+        var asked: Set<String> = []
+        for (path, scan) in pages {
+            for address in scan.addresses {
+                if address.hasPrefix("http") {
+                    // Links may lead there, but no page loads anything from there.
+                    let loads = scan.elements.filter { $0.name != "a" }.flatMap(\.attributes.values)
+                    #expect(!loads.contains(address), "\(path) loads \(address)")
+                    continue
                 }
+                let parts = address.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+                let target = parts[0].isEmpty ? path : String(parts[0])
+                if parts.count > 1 {
+                    let page = try #require(pages[target], "\(path): \(address)")
+                    #expect(page.ids.contains(String(parts[1])), "\(path): \(address)")
+                }
+                guard pages[target] == nil, asked.insert(target).inserted else { continue }
+                let reply = try await server.call(.get, target, nil, [:])
+                #expect(reply.status == 200 || (target == "/console" && reply.status == 303), "\(path): \(address)")
             }
-            #expect(asked.contains("/openapi.json"))
         }
+        #expect(asked.contains("/openapi.json"))
     }
 
     @Test func `Every operation is listed with its roles and responses`() throws {
@@ -109,26 +105,24 @@ import Testing
         }
     }
 
-    @Test func `Files of pages are cached forever, and missing pages get a 404 page`() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            let style = try await server.call(.get, DocsSite.assets.address + "/docs.css", nil, [:])
-            #expect(style.status == 200)
-            #expect(style.fields[.contentType] == "text/css; charset=utf-8")
-            #expect(style.fields[.cacheControl] == "public, max-age=31536000, immutable")
-            let old = try await server.call(.get, "/docs/assets/0/docs.css", nil, [:])
-            #expect(old.status == 200)
-            #expect(old.fields[.cacheControl] == "no-store")
-            #expect(try await server.call(.get, "/docs/assets/0/none.css", nil, [:])["code"] == "no-such-route")
-            for path in ["/docs/none", "/docs/reference/none"] {
-                let missing = try await server.call(.get, path, nil, [:])
-                #expect(missing.status == 404)
-                #expect(missing.text.contains("No such page"))
-                #expect(missing.fields[.cacheControl] == "no-store")
-            }
-            let head = try await server.call(.head, "/docs", nil, [:])
-            #expect(head.status == 200)
-            #expect(head.bytes.isEmpty)
-            #expect(try await server.call(.post, "/docs", nil, [:]).status == 405)
+    @Test(.service) func `Files of pages are cached forever, and missing pages get a 404 page`() async throws {
+        let style = try await server.call(.get, DocsSite.assets.address + "/docs.css", nil, [:])
+        #expect(style.status == 200)
+        #expect(style.fields[.contentType] == "text/css; charset=utf-8")
+        #expect(style.fields[.cacheControl] == "public, max-age=31536000, immutable")
+        let old = try await server.call(.get, "/docs/assets/0/docs.css", nil, [:])
+        #expect(old.status == 200)
+        #expect(old.fields[.cacheControl] == "no-store")
+        #expect(try await server.call(.get, "/docs/assets/0/none.css", nil, [:])["code"] == "no-such-route")
+        for path in ["/docs/none", "/docs/reference/none"] {
+            let missing = try await server.call(.get, path, nil, [:])
+            #expect(missing.status == 404)
+            #expect(missing.text.contains("No such page"))
+            #expect(missing.fields[.cacheControl] == "no-store")
         }
+        let head = try await server.call(.head, "/docs", nil, [:])
+        #expect(head.status == 200)
+        #expect(head.bytes.isEmpty)
+        #expect(try await server.call(.post, "/docs", nil, [:]).status == 405)
     }
 }

@@ -109,9 +109,7 @@ import Testing
             try await database.expireActivity("canary-2")
             await sweeper.sweepOnce()
             // Of a later minute, so that statistics do not count again.
-            try await database.pool.withSession { session in
-                try session.simple("UPDATE counts SET counted_at = counted_at + interval '1 hour'")
-            }
+            try await database.execute("UPDATE counts SET counted_at = counted_at + interval '1 hour'")
             let statistics = try await server.call(.get, "…/stats")
             let metrics = try await server.measurements()
             #expect(statistics["activities"] == ["active": 1, "ended": 1, "expired": 1])
