@@ -118,6 +118,7 @@ extension Probe {
 
     static let ends: [Probe] = [
         Probe("endActivity", "never seen", .delete(path + "unseen")).gives(204),
+        Probe("endActivity", "with a type", .delete(path + "x").with("Content-Type", "application/json")).gives(204),
         Probe("endActivity", "with its time", .delete(path + "done?reason=dismissed&observedAt=2026-01-01T00:00:00Z"))
             .after(put("done", 23))
             .gives(204),

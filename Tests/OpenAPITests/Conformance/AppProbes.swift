@@ -13,13 +13,6 @@ extension Probe {
         ],
     ]
 
-    private static func jwt(keys count: Int) -> JSONValue {
-        var settings = TestUsers.shared.settings
-        let key = settings["jwks"]?["keys"]?.elements.first ?? .null
-        settings["jwks"] = ["keys": .array([JSONValue](repeating: key, count: count))]
-        return .object(settings)
-    }
-
     private static let kind: JSONValue = ["topicSuffix": ".card", "pushType": "card", "per": "attributes-type"]
     private static let kinds: JSONValue = ["card": kind]
 
@@ -48,10 +41,6 @@ extension Probe {
         Probe("putApp", "without JWTs again", .put(path + "com.example.kept", ["jwt": [:]]))
             .after(.put(path + "com.example.kept", settings))
             .gives(200, ["jwt": .null]),
-        Probe("putApp", "with four keys of one kid", .put(path + "com.example.keys", ["jwt": jwt(keys: 4)]))
-            .gives(201),
-        Probe("putApp", "with five keys of one kid", .put(path + "com.example.keys", ["jwt": jwt(keys: 5)]))
-            .fails(.invalidRequest).at("/jwt/jwks/keys/4"),
         Probe("putApp", "that forgets too early", .put(path + "com.example.short", forgetful))
             .fails(.invalidRequest).at("/tombstoneRetention"),
         // The store compares it with the stored lifetime.
@@ -118,8 +107,8 @@ extension Probe {
     static var specific: [Probe] {
         [
             registrations, refusedRegistrations, reads, ends, namedRegistrations, namedEnds, lists, resolutions,
-            feedback, plans, fullStates, malformedItems, installations, startTokens, deviceTokens, tokensOfKinds,
-            tokenLists, channels, refusedChannels, ofOthers, audit, scheduledActivities, apps, apiKeys, forbidden,
+            feedback, plans, fullStates, malformedItems, installations, slots, tokenLists, channels, refusedChannels,
+            ofOthers, audit, scheduledActivities, apps, apiKeys, forbidden,
             service, excluded, erased, paths,
         ].flatMap { $0 }
     }

@@ -67,36 +67,26 @@ extension Probe {
         Probe("putFullState", "more than thirty days ahead, and so present", put("phone-25", 1, [farAhead]))
             .after(register("state-10", 424, of: "phone-25"))
             .gives(200, ["ended": [], "/results/0/problem/errors/0/pointer": "/activities/0/startsAt"]),
-        Probe(
-            "reportFeedback",
-            "with seconds, with zero, and with milliseconds",
-            .post(
-                "…/feedback",
-                [
-                    "reports": .array(
-                        [1_795_248_000, 0, 1_795_248_000_000].map {
-                            ["token": "aa11bb23", "status": 410, "timestamp": $0]
-                        }
-                    )
-                ]
-            )
-        )
-        .gives([
-            "/results/0/problem/errors/0/detail": "timestamp is in milliseconds, as APNs sends it",
-            "/results/1/problem/errors/0/pointer": "/reports/1/timestamp", "/results/2/action": "unknown",
-        ]),
+        Probe("reportFeedback", "with seconds, with zero, and with milliseconds", .report(times))
+            .gives([
+                "/results/0/problem/errors/0/detail": "timestamp is in milliseconds, as APNs sends it",
+                "/results/1/problem/errors/0/pointer": "/reports/1/timestamp", "/results/2/action": "unknown",
+            ]),
         Probe("resolveAliases", "of no kind", .post("…/resolve", ["aliases": [["kind": "7", "value": "x"], 7]]))
             .gives([
                 "/results/0/problem/code": "invalid-request", "/results/0/problem/status": 422,
                 "/results/0/problem/errors/0/pointer": "/aliases/0/kind",
                 "/results/1/problem/errors/0/pointer": "/aliases/1",
             ]),
-        Probe("reportFeedback", "that are none", .post("…/feedback", ["reports": [["token": "xyz", "status": 7], 7]]))
+        Probe("reportFeedback", "that are none", .report([["token": "xyz", "status": 7], 7]))
             .gives([
                 "/results/0/problem/errors/0/pointer": "/reports/0/token",
                 "/results/0/problem/errors/1/pointer": "/reports/0/status", "/results/1/problem/status": 422,
             ]),
     ]
 
+    private static let times: [JSONValue] = [1_795_248_000, 0, 1_795_248_000_000].map {
+        ["token": "aa11bb23", "status": 410, "timestamp": $0]
+    }
     private static let farAhead: JSONValue = ["activityId": "state-10", "startsAt": Sample.minutesAgo(-30 * 1440 - 60)]
 }

@@ -52,15 +52,6 @@ extension Probe {
         Probe("putInstallation", "that was erased", .put(phone, ["observedAt": Sample.minutesAgo(5)]))
             .after(erasure)
             .fails(.activityEnded),
-        Probe("putStartToken", "that was erased", .put(phone + "/start-tokens/Delivery", token))
-            .after(erasure)
-            .fails(.activityEnded),
-        Probe("putDeviceToken", "that was erased", .put(phone + "/device-token", token))
-            .after(erasure)
-            .fails(.activityEnded),
-        Probe("putTokenOfKind", "that was erased", .put(phone + "/tokens/widget", token))
-            .after(erasure)
-            .fails(.activityEnded),
         Probe("putFullState", "that was erased", .put(phone + "/activities", state))
             .after(erasure)
             .fails(.activityEnded),
@@ -68,7 +59,6 @@ extension Probe {
 
     private static let phone = "…/installations/erased-1"
     private static let erasure: Message = .post(erasures, ["installationId": "erased-1"])
-    private static let token = Sample.registration(230, minutesAgo: 5)
     private static let state: JSONValue = ["observedAt": Sample.minutesAgo(5), "activities": []]
     private static let erasures = "…/erasures"
     private static let alias: JSONValue = ["kind": "orderId", "value": "o-10"]

@@ -5,19 +5,8 @@ extension Probe {
         .put("…/activities/" + id, Sample.registration(token, minutesAgo: 5))
     }
 
-    private static func phone(_ path: String, _ token: Int) -> Message {
-        .put("…/installations/phone-11/" + path, Sample.registration(token, minutesAgo: 5))
-    }
-
-    private static func report(_ token: Int, _ status: Int, _ reason: String?) -> JSONValue {
-        [
-            "token": Sample.token(token), "status": .integer(Int64(status)),
-            "reason": reason.map { .string($0) } ?? .null,
-        ]
-    }
-
-    private static func report(_ token: Int, _ status: Int, reason: String? = nil) -> Message {
-        .post("…/feedback", ["reports": [report(token, status, reason)]])
+    private static func report(_ token: Int, _ status: Int, _ reason: JSONValue = .null) -> JSONValue {
+        ["token": Sample.token(token), "status": .integer(Int64(status)), "reason": reason]
     }
 
     /// A request body as gorush 1.18 writes it.
@@ -29,101 +18,79 @@ extension Probe {
         return .post("…/feedback/gorush", post)
     }
 
-    private static func reports(_ reports: [JSONValue]) -> Message {
-        .post("…/feedback", ["reports": .array(reports)])
-    }
-
     /// Twelve different reports on one token, each twice.
     private static let repeated = (0..<24).map { number -> JSONValue in
         ["token": Sample.token(440), "status": 410, "timestamp": .integer(1_700_000_000_000 + Int64(number % 12))]
     }
+    private static let manyKinds = [
+        report(61, 200), report(61, 429, "TooManyRequests"), report(62, 410, "Unregistered"),
+        report(63, 400, "BadDeviceToken"), report(64, 410),
+        ["token": Sample.token(61), "status": 410, "timestamp": 1_700_000_000_000, "apnsId": "8B0D4C6A"],
+    ]
     private static let allKept = JSONObject((0..<24).map { ("/results/\($0)/action", "kept-newer") })
 
-    static let feedback: [Probe] = [
-        Probe("giveGorushFeedback", "of Android", gorush("Unregistered", "aa11bb22", platform: "android"))
-            .gives(200, ["action": "ignored"]),
-        Probe("giveGorushFeedback", "of an unknown token", gorush("Unregistered", "aa11bb22"))
-            .gives(200, ["action": "unknown"]),
-        Probe("giveGorushFeedback", "of a busy APNs", gorush("TooManyRequests", Sample.token(450)))
-            .after(put("gorush-1", 450))
-            .gives(200, ["action": "kept"]),
-        Probe("giveGorushFeedback", "of its own fault", gorush("dial tcp: no such host", Sample.token(450)))
-            .after(put("gorush-1", 450))
-            .gives(200, ["action": "kept"]),
-        Probe("giveGorushFeedback", "of a dead token", gorush("Unregistered", Sample.token(451)))
-            .after(put("gorush-2", 451))
-            .gives(200, ["action": "dropped"]),
-        Probe("giveGorushFeedback", "of a bad token", gorush("BadDeviceToken", Sample.token(452)))
-            .after(put("gorush-3", 452))
-            .gives(200, ["action": "quarantined"]),
-        Probe("giveGorushFeedback", "of no platform", .post("…/feedback/gorush", ["type": "failed-push"]))
-            .fails(.invalidRequest).at("/platform"),
-        Probe("giveGorushFeedback", "of no token", gorush("Unregistered", "no hex")).fails(.invalidRequest),
-        // Refused even where the post would be ignored.
-        Probe("giveGorushFeedback", "of a number", gorush("Unregistered", 1, platform: "android"))
-            .fails(.invalidRequest).at("/token"),
-        Probe(
-            "reportFeedback",
-            "of many kinds",
-            .post(
-                "…/feedback",
-                [
-                    "reports": [
-                        report(61, 200, nil), report(61, 429, "TooManyRequests"), report(62, 410, "Unregistered"),
-                        report(63, 400, "BadDeviceToken"), report(64, 410, nil),
-                        [
-                            "token": Sample.token(61), "status": 410, "timestamp": 1_700_000_000_000,
-                            "apnsId": "8B0D4C6A",
-                        ],
-                    ]
-                ]
+    private static let errorsOfGorush = [
+        ("TooManyRequests", "kept"), ("dial tcp: no such host", "kept"), ("Unregistered", "dropped"),
+        ("BadDeviceToken", "quarantined"),
+    ].enumerated().map { number, row in
+        Probe("giveGorushFeedback", "of \(row.0)", gorush(row.0, Sample.token(450 + number)))
+            .after(put("gorush-\(number)", 450 + number))
+            .gives(200, ["action": .string(row.1)])
+    }
+
+    static let feedback: [Probe] =
+        errorsOfGorush + [
+            Probe("giveGorushFeedback", "of Android", gorush("Unregistered", "aa11bb22", platform: "android"))
+                .gives(200, ["action": "ignored"]),
+            Probe("giveGorushFeedback", "of an unknown token", gorush("Unregistered", "aa11bb22"))
+                .gives(200, ["action": "unknown"]),
+            Probe("giveGorushFeedback", "of no platform", .post("…/feedback/gorush", ["type": "failed-push"]))
+                .fails(.invalidRequest).at("/platform"),
+            Probe("giveGorushFeedback", "of no token", gorush("Unregistered", "no hex")).fails(.invalidRequest),
+            // Refused even where the post would be ignored.
+            Probe("giveGorushFeedback", "of a number", gorush("Unregistered", 1, platform: "android"))
+                .fails(.invalidRequest).at("/token"),
+            Probe("reportFeedback", "of many kinds", .report(manyKinds))
+                .after(put("fed-1", 61), put("fed-2", 62), put("fed-3", 63))
+                .gives([
+                    "/results/0/action": "delivered", "/results/1/action": "kept", "/results/2/action": "dropped",
+                    "/results/3/action": "quarantined", "/results/4/action": "unknown",
+                    "/results/5/action": "kept-newer",
+                    "/results/6": .null,
+                ]),
+            Probe("reportFeedback", "of one token again and again", .report(repeated))
+                .after(put("fed-6", 440))
+                .gives(200, allKept),
+            Probe("reportFeedback", "of nothing", .report([])).gives(200, ["results": []]),
+            Probe("reportFeedback", "of too much", .report([JSONValue](repeating: report(61, 200), count: 1001)))
+                .fails(.invalidRequest).at("/reports"),
+            Probe("reportFeedback", "without reports", .post("…/feedback", ["reports": .null]))
+                .fails(.invalidRequest).at("/reports"),
+            Probe("registerActivity", "of a dead token", put("fed-4", 65))
+                .after(.report([report(65, 410)]))
+                .fails(.tokenUnregistered, ["reason": "unregistered"]),
+            Probe(
+                "registerActivityByAlias",
+                "of a dead one",
+                .post("…/activities", Sample.registration(67, minutesAgo: 5, ["alias": "o-9"]))
             )
-        )
-        .after(put("fed-1", 61), put("fed-2", 62), put("fed-3", 63))
-        .gives([
-            "/results/0/action": "delivered", "/results/1/action": "kept", "/results/2/action": "dropped",
-            "/results/3/action": "quarantined", "/results/4/action": "unknown", "/results/5/action": "kept-newer",
-            "/results/6": .null,
-        ]),
-        Probe("reportFeedback", "of one token again and again", reports(repeated))
-            .after(put("fed-6", 440))
-            .gives(200, allKept),
-        Probe("reportFeedback", "of nothing", reports([])).gives(200, ["results": []]),
-        Probe("reportFeedback", "of too much", reports([JSONValue](repeating: report(61, 200, nil), count: 1001)))
-            .fails(.invalidRequest).at("/reports"),
-        Probe("reportFeedback", "without reports", .post("…/feedback", ["reports": .null]))
-            .fails(.invalidRequest).at("/reports"),
-        Probe("registerActivity", "of a dead token", put("fed-4", 65))
-            .after(report(65, 410))
-            .fails(.tokenUnregistered, ["reason": "unregistered"]),
-        Probe(
-            "registerActivityByAlias",
-            "of a dead one",
-            .post("…/activities", Sample.registration(67, minutesAgo: 5, ["alias": "o-9"]))
-        )
-        .after(report(67, 410))
-        .fails(.tokenUnregistered),
-        Probe("putDeviceToken", "that is dead", phone("device-token", 68))
-            .after(report(68, 410))
+            .after(.report([report(67, 410)]))
             .fails(.tokenUnregistered),
-        Probe("putTokenOfKind", "that is dead", phone("tokens/widget", 70))
-            .after(report(70, 410))
-            .fails(.tokenUnregistered),
-        Probe("putStartToken", "that is dead", phone("start-tokens/Order", 69))
-            .after(report(69, 410))
-            .fails(.tokenUnregistered),
-        Probe("releaseActivity", "quarantined", .post("…/activities/fed-5/release"))
-            .after(put("fed-5", 66), report(66, 400, reason: "BadDeviceToken"))
-            .gives(200, ["released": 1]),
-        Probe("releaseActivity", "released before", .post("…/activities/fed-5/release")).gives(200, ["released": 0]),
-        Probe("releaseActivity", "unknown", .post("…/activities/nobody/release")).fails(.activityNotFound),
-        Probe("releaseActivity", "with a long id", .post("…/activities/\(Sample.longID)/release"))
-            .fails(.invalidRequest),
-        Probe("erase", "an alias", .post("…/erasures", ["alias": ["kind": "orderId", "value": "o-10"]]))
-            .gives(200, ["activities": 0]),
-        Probe("erase", "an installation", .post("…/erasures", ["installationId": "phone-10"])).gives(200),
-        Probe("erase", "a user, the rest being null", .post("…/erasures", ["subject": "u-9", "alias": .null]))
-            .gives(200),
-        Probe("releaseAll", "of two reports", .post("…/release")).gives(200, ["released": 2]),
-    ]
+            Probe("releaseActivity", "quarantined", .post("…/activities/fed-5/release"))
+                .after(put("fed-5", 66), .report([report(66, 400, "BadDeviceToken")]))
+                .gives(200, ["released": 1]),
+            Probe("releaseActivity", "released before", .post("…/activities/fed-5/release")).gives(
+                200,
+                ["released": 0]
+            ),
+            Probe("releaseActivity", "unknown", .post("…/activities/nobody/release")).fails(.activityNotFound),
+            Probe("releaseActivity", "with a long id", .post("…/activities/\(Sample.longID)/release"))
+                .fails(.invalidRequest),
+            Probe("erase", "an alias", .post("…/erasures", ["alias": ["kind": "orderId", "value": "o-10"]]))
+                .gives(200, ["activities": 0]),
+            Probe("erase", "an installation", .post("…/erasures", ["installationId": "phone-10"])).gives(200),
+            Probe("erase", "a user, the rest being null", .post("…/erasures", ["subject": "u-9", "alias": .null]))
+                .gives(200),
+            Probe("releaseAll", "of two reports", .post("…/release")).gives(200, ["released": 2]),
+        ]
 }

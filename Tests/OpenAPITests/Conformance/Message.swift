@@ -26,6 +26,8 @@ struct Message: Sendable {
     static func delete(_ target: String) -> Message { Message(.delete, target) }
 
     static func lines(_ target: String) -> Message { get(target).with("Accept", "application/x-ndjson") }
+    static func report(_ reports: [JSONValue]) -> Message { post("…/feedback", ["reports": .array(reports)]) }
+
     static func resolve(_ kind: JSONValue, _ value: JSONValue) -> Message {
         post("…/resolve", ["aliases": [["kind": kind, "value": value]]])
     }

@@ -14,18 +14,6 @@ extension Probe {
         Probe("endActivityByAlias", "of another's", onPhone(.delete("…/activities?alias=own-2")).by(user: "u-2"))
             .after(named(212).by(user: "u-1"))
             .fails(.notYours),
-        Probe("putStartToken", "of another's", start(215).by(user: "u-2"))
-            .after(start(214).by(user: "u-1"))
-            .fails(.notYours),
-        Probe("deleteStartToken", "of another's", .delete(phone + "/start-tokens/Delivery").by(user: "u-2"))
-            .after(start(214).by(user: "u-1"))
-            .fails(.notYours),
-        Probe("putDeviceToken", "of another's", device(217).by(user: "u-2"))
-            .after(device(216).by(user: "u-1"))
-            .fails(.notYours),
-        Probe("deleteDeviceToken", "of another's", .delete(phone + "/device-token").by(user: "u-2"))
-            .after(device(216).by(user: "u-1"))
-            .fails(.notYours),
         Probe("logOutInstallation", "of another's", .delete(phone).by(user: "u-2"))
             .after(device(216).by(user: "u-1"))
             .fails(.notYours),
@@ -46,10 +34,6 @@ extension Probe {
 
     private static func named(_ token: Int) -> Message {
         onPhone(.post("…/activities", Sample.registration(token, minutesAgo: nil, ["alias": "own-2"])))
-    }
-
-    private static func start(_ token: Int) -> Message {
-        .put(phone + "/start-tokens/Delivery", Sample.registration(token))
     }
 
     private static func device(_ token: Int) -> Message { .put(phone + "/device-token", Sample.registration(token)) }

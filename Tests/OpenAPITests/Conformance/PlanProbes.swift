@@ -11,11 +11,12 @@ extension Probe {
         return .post("…/plan", .object(body))
     }
 
-    private static func phone(_ id: String, _ user: String, _ token: Int) -> [Message] {
-        [
-            .put("…/installations/\(id)", ["aliases": ["orderId": .string(user)]]),
-            .put("…/installations/\(id)/start-tokens/Order", Sample.registration(token)),
-        ]
+    private static func phone(_ id: String, _ user: String, metadata: JSONValue = .null) -> Message {
+        .put("…/installations/\(id)", ["aliases": ["orderId": .string(user)], "metadata": metadata])
+    }
+
+    private static func startToken(_ id: String, _ token: Int) -> Message {
+        .put("…/installations/\(id)/start-tokens/Order", Sample.registration(token))
     }
 
     private static func activity(
@@ -35,6 +36,12 @@ extension Probe {
         "maxStartTokenAge": "P1Y", "restartDismissed": "no", "renewBefore": 30, "planId": "", "limit": 1001,
         "cursor": 7,
     ]
+    private static let planned12 = "…/aliases/orderId/planned-12"
+    private static let everyPointer = [
+        "/alias/kind", "/alias/value", "/to/0/value", "/to/1", "/attributesType", "/lease", "/maxStartTokenAge",
+        "/restartDismissed", "/renewBefore", "/planId", "/limit", "/cursor",
+    ]
+    private static let channel: JSONValue = ["channelId": "dHN0LXNyY2gtY2hubA==", "messageStoragePolicy": 1]
     private static let channelPlan: JSONValue = [
         "alias": ["kind": "orderId", "value": "planned-12"], "attributesType": "Order",
     ]
@@ -44,127 +51,111 @@ extension Probe {
     ]
     private static let manyUsers = JSONValue.array(.init(repeating: ["kind": "userId", "value": "u-7"], count: 101))
 
-    static let plans: [Probe] = [
-        Probe("makePlan", "to start", plan("p-1", to: "planned-1", ["lease": "PT5M", "planId": "plan-1"]))
-            .after(phone("phone-71", "planned-1", 171)[0], phone("phone-71", "planned-1", 171)[1])
-            .gives([
-                "pushType": "liveactivity", "channels": [], "topic": "com.example.food.push-type.liveactivity",
-                "/installations/0/action": "start", "/installations/0/token": Sample.token(171),
-                "/installations/0/attempt": 1,
-            ]),
-        Probe("makePlan", "to wait", plan("p-2", to: "planned-1"))
-            .after(plan("p-2", to: "planned-1"))
-            .gives([
-                "/installations/0/action": "wait", "/installations/0/reason": "leased",
-                "/installations/0/token": .null,
-            ]),
-        Probe("makePlan", "to update", plan("p-3", to: "nobody"))
-            .after(activity("p-3", 172))
-            .gives([
-                "/installations/0/action": "update", "/installations/0/token": Sample.token(172),
-                "/installations/0/activityId": "p-3",
-            ]),
-        Probe("makePlan", "to renew", plan("p-11", to: "planned-11", ["renewBefore": "PT4H", "planId": "p-11"]))
-            .after(
-                phone("phone-81", "planned-11", 581)[0],
-                phone("phone-81", "planned-11", 581)[1],
-                activity("p-11", 582, of: "phone-81", ["startedAt": Sample.minutesAgo(300)])
-            )
-            .gives([
-                "/installations/0/action": "renew", "/installations/0/token": Sample.token(581),
-                "/installations/0/replaces/activityId": "p-11", "/installations/0/replaces/token": Sample.token(582),
-            ]),
-        Probe("makePlan", "to start by channel", .post("…/plan?include=metadata", channelPlan))
-            .after(
-                .put(
-                    "…/installations/phone-82",
-                    ["aliases": ["orderId": "planned-12"], "metadata": ["osVersion": "18.0"]]
-                ),
-                .put("…/installations/phone-82/start-tokens/Order", Sample.registration(583)),
-                .put(
-                    "…/aliases/orderId/planned-12/channel",
-                    ["channelId": "dHN0LXNyY2gtY2hubA==", "messageStoragePolicy": 1]
-                )
-            )
-            .gives([
-                "/installations/0/action": "start", "/installations/0/channelId": "dHN0LXNyY2gtY2hubA==",
-                "/installations/0/installationMetadata/osVersion": "18.0",
-            ]),
-        Probe(
-            "listStartTokensByAlias",
-            "with metadata",
-            .get("…/aliases/orderId/planned-12/start-tokens?include=metadata")
-        )
-        .gives(["/tokens/0/installationMetadata/osVersion": "18.0"]),
-        Probe("listActivitiesByAlias", "with more than there is", .get("…/aliases/orderId/p-3/activities?include=all"))
-            .fails(.invalidRequest).at("/include"),
-        Probe("makePlan", "to renew later", plan("p-3", to: "nobody", ["renewBefore": "PT1M"]))
-            .gives(["/installations/0/action": "update"]),
-        Probe("makePlan", "to renew too late", plan("p-3", to: "nobody", ["renewBefore": "PT59S"]))
-            .fails(.invalidRequest).at("/renewBefore"),
-        Probe("makePlan", "to renew too early", plan("p-3", to: "nobody", ["renewBefore": "PT4H1S"]))
-            .fails(.invalidRequest).at("/renewBefore"),
-        Probe("makePlan", "to alert of what was dismissed", plan("p-9", to: "planned-9"))
-            .after(
-                .put("…/installations/phone-79", ["aliases": ["orderId": "planned-9"]]),
-                .put("…/installations/phone-79/device-token", Sample.registration(480)),
-                activity("p-9", 481, of: "phone-79"),
-                .delete("…/activities/p-9?reason=dismissed")
-            )
-            .gives([
-                "/installations/0/action": "alert", "/installations/0/reason": "dismissed",
-                "/installations/0/token": Sample.token(480), "/installations/0/topic": "com.example.food",
-                "/installations/0/pushType": "alert",
-            ]),
-        Probe("makePlan", "for eight hours", plan("p-10", to: "nobody", ["lease": "PT8H"])).gives(200),
-        Probe("makePlan", "for longer", plan("p-10", to: "nobody", ["lease": "PT8H1S"]))
-            .fails(.invalidRequest).at("/lease"),
-        Probe("makePlan", "with every fault", .post("…/plan", everyFault))
-            .fails(.invalidRequest)
-            .at(
-                "/alias/kind",
-                "/alias/value",
-                "/to/0/value",
-                "/to/1",
-                "/attributesType",
-                "/lease",
-                "/maxStartTokenAge",
-                "/restartDismissed",
-                "/renewBefore",
-                "/planId",
-                "/limit",
-                "/cursor"
-            ),
-        Probe("makePlan", "of nothing", .post("…/plan", [:])).fails(.invalidRequest).at("/alias", "/attributesType"),
-        Probe("makePlan", "to too many", plan("p-10", to: "nobody", ["to": manyUsers]))
-            .fails(.invalidRequest).at("/to"),
-        Probe("makePlan", "to a number", plan("p-10", to: "nobody", ["to": 7])).fails(.invalidRequest).at("/to"),
-        Probe("makePlan", "to alert", plan("p-4", to: "planned-1"))
-            .after(
-                .put("…/installations/phone-71/device-token", Sample.registration(174)),
-                activity("p-4", 173),
-                .put("…/installations/phone-72", ["aliases": ["orderId": ["planned-2"]]]),
-                .delete("…/activities/p-4?reason=dismissed"),
-                plan("p-4", to: "planned-2"),
-                plan("p-5", to: "planned-1", ["attributesType": "Match"])
-            )
-            .gives(200),
-        Probe("makePlan", "for phones without tokens", plan("p-6", to: "planned-3"))
-            .after(.put("…/installations/phone-73", ["aliases": ["orderId": "planned-3"]]))
-            .gives(200),
-        Probe("makePlan", "for an activity without a token by design", plan("p-13", to: "nobody"))
-            .after(.put("…/installations/phone-95/activities", silentState))
-            .gives(["/installations/0/action": "none", "/installations/0/reason": "no-push"]),
-        Probe("makePlan", "of nobody, all else being null", plan("p-7", to: "nobody", ["to": .null, "lease": .null]))
-            .gives(200, ["installations": []]),
-        Probe("makePlan", "without a type", plan("p-8", to: "nobody", ["attributesType": .null]))
-            .fails(.invalidRequest).at("/attributesType"),
-        Probe("makePlan", "from nowhere", plan("p-8", to: "nobody", ["cursor": "MTAw"]))
-            .fails(.invalidCursor).at("/cursor"),
-        Probe("makePlan", "from an empty cursor", plan("p-8", to: "nobody", ["cursor": ""]))
-            .fails(.invalidCursor).at("/cursor"),
-        Probe("releaseLease", "that is not known", .delete("…/plan/leases/\(String(repeating: "0a", count: 16))"))
-            .gives(204),
-        Probe("releaseLease", "that is none", .delete("…/plan/leases/x")).fails(.invalidRequest).at("/leaseId"),
+    private static let refused: [(String, JSONValue)] = [
+        ("renewBefore", "PT59S"), ("renewBefore", "PT4H1S"), ("lease", "PT8H1S"), ("to", manyUsers), ("to", 7),
+        ("attributesType", .null), ("cursor", "MTAw"), ("cursor", ""),
     ]
+    private static let refusedPlans = refused.map { member, value in
+        Probe("makePlan", "with the \(member) \(value)", plan("p-8", to: "nobody", [member: value]))
+            .fails(member == "cursor" ? .invalidCursor : .invalidRequest).at("/\(member)")
+    }
+
+    static let plans: [Probe] =
+        refusedPlans + [
+            Probe("makePlan", "to start", plan("p-1", to: "planned-1", ["lease": "PT5M", "planId": "plan-1"]))
+                .after(phone("phone-71", "planned-1"), startToken("phone-71", 171))
+                .gives([
+                    "pushType": "liveactivity", "channels": [], "topic": "com.example.food.push-type.liveactivity",
+                    "/installations/0/action": "start", "/installations/0/token": Sample.token(171),
+                    "/installations/0/attempt": 1,
+                ]),
+            Probe("makePlan", "to wait", plan("p-2", to: "planned-1"))
+                .after(plan("p-2", to: "planned-1"))
+                .gives([
+                    "/installations/0/action": "wait", "/installations/0/reason": "leased",
+                    "/installations/0/token": .null,
+                ]),
+            Probe("makePlan", "to update", plan("p-3", to: "nobody"))
+                .after(activity("p-3", 172))
+                .gives([
+                    "/installations/0/action": "update", "/installations/0/token": Sample.token(172),
+                    "/installations/0/activityId": "p-3",
+                ]),
+            Probe("makePlan", "to renew", plan("p-11", to: "planned-11", ["renewBefore": "PT4H", "planId": "p-11"]))
+                .after(
+                    phone("phone-81", "planned-11"),
+                    startToken("phone-81", 581),
+                    activity("p-11", 582, of: "phone-81", ["startedAt": Sample.minutesAgo(300)])
+                )
+                .gives([
+                    "/installations/0/action": "renew", "/installations/0/token": Sample.token(581),
+                    "/installations/0/replaces/activityId": "p-11",
+                    "/installations/0/replaces/token": Sample.token(582),
+                ]),
+            Probe("makePlan", "to start by channel", .post("…/plan?include=metadata", channelPlan))
+                .after(
+                    phone("phone-82", "planned-12", metadata: ["osVersion": "18.0"]),
+                    startToken("phone-82", 583),
+                    .put(planned12 + "/channel", channel)
+                )
+                .gives([
+                    "/installations/0/action": "start", "/installations/0/channelId": "dHN0LXNyY2gtY2hubA==",
+                    "/installations/0/installationMetadata/osVersion": "18.0",
+                ]),
+            Probe("listStartTokensByAlias", "with metadata", .get(planned12 + "/start-tokens?include=metadata"))
+                .gives(["/tokens/0/installationMetadata/osVersion": "18.0"]),
+            Probe(
+                "listActivitiesByAlias",
+                "with more than there is",
+                .get("…/aliases/orderId/p-3/activities?include=all")
+            )
+            .fails(.invalidRequest).at("/include"),
+            Probe("makePlan", "to renew later", plan("p-3", to: "nobody", ["renewBefore": "PT1M"]))
+                .gives(["/installations/0/action": "update"]),
+            Probe("makePlan", "to alert of what was dismissed", plan("p-9", to: "planned-9"))
+                .after(
+                    phone("phone-79", "planned-9"),
+                    .put("…/installations/phone-79/device-token", Sample.registration(480)),
+                    activity("p-9", 481, of: "phone-79"),
+                    .delete("…/activities/p-9?reason=dismissed")
+                )
+                .gives([
+                    "/installations/0/action": "alert", "/installations/0/reason": "dismissed",
+                    "/installations/0/token": Sample.token(480), "/installations/0/topic": "com.example.food",
+                    "/installations/0/pushType": "alert",
+                ]),
+            Probe("makePlan", "for eight hours", plan("p-10", to: "nobody", ["lease": "PT8H"])).gives(200),
+            Probe("makePlan", "with every fault", .post("…/plan", everyFault))
+                .fails(.invalidRequest)
+                .at(everyPointer),
+            Probe("makePlan", "of nothing", .post("…/plan", [:])).fails(.invalidRequest).at(
+                "/alias",
+                "/attributesType"
+            ),
+            Probe("makePlan", "to alert", plan("p-4", to: "planned-1"))
+                .after(
+                    .put("…/installations/phone-71/device-token", Sample.registration(174)),
+                    activity("p-4", 173),
+                    .put("…/installations/phone-72", ["aliases": ["orderId": ["planned-2"]]]),
+                    .delete("…/activities/p-4?reason=dismissed"),
+                    plan("p-4", to: "planned-2"),
+                    plan("p-5", to: "planned-1", ["attributesType": "Match"])
+                )
+                .gives(200),
+            Probe("makePlan", "for phones without tokens", plan("p-6", to: "planned-3"))
+                .after(phone("phone-73", "planned-3"))
+                .gives(200),
+            Probe("makePlan", "for an activity without a token by design", plan("p-13", to: "nobody"))
+                .after(.put("…/installations/phone-95/activities", silentState))
+                .gives(["/installations/0/action": "none", "/installations/0/reason": "no-push"]),
+            Probe(
+                "makePlan",
+                "of nobody, all else being null",
+                plan("p-7", to: "nobody", ["to": .null, "lease": .null])
+            )
+            .gives(200, ["installations": []]),
+            Probe("releaseLease", "that is not known", .delete("…/plan/leases/\(String(repeating: "0a", count: 16))"))
+                .gives(204),
+            Probe("releaseLease", "that is none", .delete("…/plan/leases/x")).fails(.invalidRequest).at("/leaseId"),
+        ]
 }

@@ -48,7 +48,9 @@ struct Probe: Sendable, CustomStringConvertible {
         return probe.at("/observedAt").names("serverTime")
     }
 
-    func at(_ pointers: String...) -> Probe {
+    func at(_ pointers: String...) -> Probe { at(pointers) }
+
+    func at(_ pointers: [String]) -> Probe {
         var probe = self
         probe.pointers = Set(pointers)
         return probe

@@ -30,8 +30,6 @@ extension Probe {
                 .delete("…/installations/t-5/start-tokens/Match")
             )
             .gives(200, ["tokens": []]),
-        Probe("listStartTokensByAlias", "from nowhere", .get("…/aliases/userId/x/start-tokens?cursor=MTAw"))
-            .fails(.invalidCursor),
         Probe("listDeviceTokensByAlias", "a page", .get("…/aliases/userId/t-2/device-tokens"))
             .after(profile("t-2", "t-2"), token("t-2/device-token", 152))
             .gives([
@@ -43,9 +41,6 @@ extension Probe {
             .gives(200, ["tokens": []]),
         Probe("listDeviceTokensByAlias", "nothing", .get("…/aliases/userId/t-3/device-tokens"))
             .gives(200, ["tokens": []]),
-        Probe("listDeviceTokensByAlias", "of no kind", .get("…/aliases/7/x/device-tokens")).fails(.invalidRequest),
-        Probe("listDeviceTokensByAlias", "from nowhere", .get("…/aliases/userId/x/device-tokens?cursor=MTAw"))
-            .fails(.invalidCursor),
     ]
 
     private static func channel(
