@@ -61,6 +61,12 @@ import Testing
         (["apps", "create", "com.example.food", "--activity-lifetime", "P30D"], 64, "-lifetime must be from"),
         (["apps", "create", "com.example.food", "--event-retention", "PT0.01S"], 64, "-retention must be from"),
         (["no-such-command"], 64, "no-such-command"),
+        (["serve", "--database-url", "host=/n", "--tls-cert", "/no.pem"], 64, "--tls-cert and --tls-key go together"),
+        (["serve", "--database-url", "host=/n", "--tls-key", "/no.pem"], 64, "--tls-cert and --tls-key go together"),
+        (
+            ["serve", "--database-url", "host=/n", "--tls-cert", "/no.pem", "--tls-key", "/no.key"], 64,
+            "pushreg: /no.pem cannot be read: No such file or directory.\n"
+        ),
     ])
     func `Mistakes get a message and a status`(_ arguments: [String], _ status: Int, _ sentence: String) async throws {
         let outcome = try await Program.run(arguments)

@@ -35,9 +35,7 @@ import Testing
     }
 
     /// The service's statuses (503 several times, then 404), the number of attempts, and the demo's message.
-    @Test(
-        arguments: [(1, 2, 1, "the app exists"), (.max, 6, 69, "keeps responding with 503")]
-    )
+    @Test(arguments: [(1, 2, 1, "the app exists"), (.max, 6, 69, "keeps responding with 503")])
     func `An unavailable service is retried a few times`(
         _ faults: Int,
         _ calls: Int,

@@ -198,9 +198,7 @@ import Testing
     ])
     func `Another server is found`(_ code: String, _ detail: String, _ signature: String, _ body: String) async throws {
         let database = try await TestDatabase.make()
-        let schema = try await database.pool.withSession {
-            try $0.execute("SELECT current_schema()::text")[0].decode(String.self)
-        }
+        let schema = try await Self.schema(of: database)
         let path = database.connectionString + " options='-csearch_path=\(schema),pg_catalog'"
         try await Self.expect(code, detail, on: path) {
             try await Self.run("CREATE FUNCTION \(schema).\(signature) LANGUAGE sql AS $$\(body)$$", in: database)
@@ -210,9 +208,7 @@ import Testing
     @Test func `A standby is found`() async throws {
         let database = try await TestDatabase.make()
         #expect(try await Self.findings(database.connectionString).all["postgres-read-only"] == nil)
-        let schema = try await database.pool.withSession {
-            try $0.execute("SELECT current_schema()::text")[0].decode(String.self)
-        }
+        let schema = try await Self.schema(of: database)
         let options = " options='-csearch_path=\(schema) -cdefault_transaction_read_only=on'"
         #expect(try await Self.findings(database.connectionString + options).all["postgres-read-only"] != nil)
     }
@@ -277,16 +273,21 @@ import Testing
         #expect(found.all["postgres-unavailable"] != nil)
     }
 
+    private static func schema(of database: TestDatabase) async throws -> String {
+        try await database.pool.withSession {
+            try $0.execute("SELECT current_schema()::text")[0].decode(String.self)
+        }
+    }
+
     private static func run(_ script: String, in database: TestDatabase) async throws {
         try await database.pool.withSession { try $0.simple(script) }
     }
 
     private static func run(_ script: String, on connectionString: String) async throws {
         let pool = PostgresPool(configuration: PostgresConfiguration(connectionString: connectionString))
-        let outcome = await Result { try await pool.withSession { try $0.simple(script) } }
+        try await pool.withSession { try $0.simple(script) }
         // Postgres publishes a session's counts when it ends.
         await pool.shutdown()
-        try outcome.get()
     }
 
     private static func holding(
@@ -302,11 +303,5 @@ import Testing
         }
         try await body()
         for pool in pools { await pool.shutdown() }
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

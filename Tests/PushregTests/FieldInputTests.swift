@@ -9,41 +9,24 @@ import Testing
     private static let address = "postgres://u:hunter2@127.0.0.1:1/d"
 
     @Test(arguments: [
-        (["DATABASE_URL": #""\#(address)""#], "DATABASE_URL is not valid. Its value is in quotation marks."),
-        (
-            ["DATABASE_URL": "jdbc:postgresql://h/d?password=hunter2"],
-            "DATABASE_URL: the connection string begins with jdbc:"
-        ),
-        (["DATABASE_URL": address + "?schema=public"], #"has the parameter "schema""#),
-        (["DATABASE_URL": address + "?sslmode=no-verify"], "has the unknown sslmode no-verify"),
-        (["DATABASE_URL": "postgres://u:hunter2@h:abc/d"], "has a port that is not a number"),
-        (["DATABASE_URL": address + "?target_session_attrs=write"], "invalid target_session_attrs value"),
-        (["DATABASE_URL": address, "PUSHREG_PORT": "tcp://10.96.12.7:8080"], "for a Service named pushreg."),
-        (
-            ["DATABASE_URL": address, "PUSHREG_ADMIN_PORT": "tcp://10.96.12.7:8080"],
-            "for a Service named pushreg-admin."
-        ),
-        (
-            ["DATABASE_URL": address, "PUSHREG_PORT": #""8080""#],
-            "PUSHREG_PORT must be a whole number. Its value is in quotation"
-        ),
-        (
-            ["DATABASE_URL": address, "PUSHREG_HOST": "'::1'"],
-            "PUSHREG_HOST is not valid. Its value is in quotation marks."
-        ),
-        (
-            ["DATABASE_URL": address, "PUSHREG_PORT": "5434  # host port"],
-            "must be a whole number. Its value contains a comment."
-        ),
-        (
-            ["DATABASE_URL": address, "PUSHREG_HOST": "# the address"],
-            "PUSHREG_HOST is not valid. Its value contains a comment."
-        ),
-        (["DATABASE_URL": address, "PORT": "http"], "PORT must be a whole number."),
+        ("DATABASE_URL", #""\(address)""#, "DATABASE_URL is not valid. Its value is in quotation marks."),
+        ("DATABASE_URL", "jdbc:postgresql://h/d?password=hunter2", "the connection string begins with jdbc:"),
+        ("DATABASE_URL", address + "?schema=public", #"has the parameter "schema""#),
+        ("DATABASE_URL", address + "?sslmode=no-verify", "has the unknown sslmode no-verify"),
+        ("DATABASE_URL", "postgres://u:hunter2@h:abc/d", "has a port that is not a number"),
+        ("DATABASE_URL", address + "?target_session_attrs=write", "invalid target_session_attrs value"),
+        ("PUSHREG_PORT", "tcp://10.96.12.7:8080", "for a Service named pushreg."),
+        ("PUSHREG_ADMIN_PORT", "tcp://10.96.12.7:8080", "for a Service named pushreg-admin."),
+        ("PUSHREG_PORT", #""8080""#, "PUSHREG_PORT must be a whole number. Its value is in quotation"),
+        ("PUSHREG_HOST", "'::1'", "PUSHREG_HOST is not valid. Its value is in quotation marks."),
+        ("PUSHREG_PORT", "5434  # host port", "must be a whole number. Its value contains a comment."),
+        ("PUSHREG_HOST", "# the address", "PUSHREG_HOST is not valid. Its value contains a comment."),
+        ("PORT", "http", "PORT must be a whole number."),
     ])
-    func `A value for another program is refused with its cause`(_ environment: [String: String], _ words: String)
+    func `A value for another program is refused with its cause`(_ name: String, _ value: String, _ words: String)
         async throws
     {
+        let environment = ["DATABASE_URL": Self.address].merging([name: value]) { $1 }
         let outcome = try await Program.run(["serve"], environment: environment)
         // With 64, systemd does not restart the service.
         #expect(outcome.status == 64, "\(outcome.words)")
@@ -54,27 +37,21 @@ import Testing
         (["PORT": "5000"], #""port","value":5000,"from":"environment""#),
         (["PORT": "5000", "PUSHREG_PORT": "5001"], #""port","value":5001,"from":"environment""#),
         (["PUSHREG_PORT": " 5002\n"], #""port","value":5002,"from":"environment""#),
-        (
-            ["DATABASE_URL": address + "\n"],
-            #""databaseUrl","value":"dbname=d host=127.0.0.1 password=*** port=1 user=u""#
-        ),
+        (["DATABASE_URL": address + "\n"], #""dbname=d host=127.0.0.1 password=*** port=1 user=u""#),
     ])
     func `PORT counts, and white space is ignored`(_ environment: [String: String], _ row: String) async throws {
         let outcome = try await Program.run(["config", "print", "--json"], environment: environment)
         #expect(outcome.status == 0 && outcome.results.contains(row), "\(outcome.results)")
     }
 
-    @Test func `A database is found despite a newline after its address`() async throws {
-        let database = try await TestDatabase.make()
+    @Test(.transfer) func `A database is found despite a newline after its address`() async throws {
         let environment = ["DATABASE_URL": " \(database.connectionString)\r\n", "PUSHREG_UNSAFE_DURABILITY": "true"]
         let outcome = try await Program.run(["apps", "list"], environment: environment)
         #expect(outcome.status == 0, "\(outcome.words)")
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can give files to another user"))
+    @Test(.transfer, .enabled(if: geteuid() == 0, "only root can give files to another user"))
     func `Unreadable files are refused with the system's reason`() async throws {
-        let file = try TransferFile()
-        defer { file.remove() }
         try file.write("{}")
         chmod(file.path, 0o600)
         chmod(file.directory, 0o755)
@@ -98,15 +75,14 @@ import Testing
         return #"{"activityId":"a\#(number)","token":"\#(token)","observedAt":"\#(time)"\#(more)}"#
     }
 
-    @Test func `A byte order mark loses no record`() async throws {
-        let (database, file) = (try await TestDatabase.withScope().0, try TransferFile())
-        defer { file.remove() }
+    @Test(.transfer) func `A byte order mark loses no record`() async throws {
         try file.write("\u{FEFF}" + Self.line(1) + "\r\n" + Self.line(2))
         let outcome = try await file.load(into: database)
         #expect(outcome.results == #"{"taken":2,"refused":{},"faulty":0}"# + "\n", "\(outcome.words)")
     }
 
     @Test(
+        .transfer,
         arguments: [
             ([0x1F, 0x8B, 0x08, 0x00], "compressed by gzip"), ([0x28, 0xB5, 0x2F, 0xFD, 0x01], "compressed by zstd"),
             ([0x50, 0x4B, 0x03, 0x04], "a ZIP archive"), ([0xFF, 0xFE, 0x7B, 0x00], "text in UTF-16"),
@@ -116,8 +92,6 @@ import Testing
         ] as [([UInt8], String)]
     )
     func `A file of another format is named once`(_ bytes: [UInt8], _ words: String) async throws {
-        let (database, file) = (try await TestDatabase.withScope().0, try TransferFile())
-        defer { file.remove() }
         try Data(bytes).write(to: URL(fileURLWithPath: file.path))
         let outcome = try await file.load(into: database)
         #expect(outcome.status == 64)
@@ -125,9 +99,7 @@ import Testing
         #expect(outcome.words.contains(words) && outcome.words.split(separator: "\n").count == 1, "\(outcome.words)")
     }
 
-    @Test func `Repeated faults are named ten times and counted`() async throws {
-        let (database, file) = (try await TestDatabase.withScope().0, try TransferFile())
-        defer { file.remove() }
+    @Test(.transfer) func `Repeated faults are named ten times and counted`() async throws {
         let wrong = Self.line(2).replacing(#/"token":"[^"]*"/#, with: #""token":"xyz""#)
         try file.write(
             ([Self.line(1)] + (1...813).map { "no JSON \($0)" } + [wrong, Self.line(3)]).joined(separator: "\n")
@@ -142,10 +114,8 @@ import Testing
     }
 
     /// Local times marked as UTC.
-    @Test func `A line that expired by its own times ends no running activity`() async throws {
-        let (database, scope) = try await TestDatabase.withScope()
-        let file = try TransferFile()
-        defer { file.remove() }
+    @Test(.transfer) func `A line that expired by its own times ends no running activity`() async throws {
+        let scope = try await database.scope()
         try await database.registry.registerSample("a1", token: 1, minutesAgo: 1, in: scope)
         try file.write(Self.line(1, minutesAgo: 481))
         let outcome = try await file.load(into: database)
@@ -156,8 +126,7 @@ import Testing
         #expect(try await database.registry.activity(.sample("a1"), in: scope)?.token == .sample(1))
     }
 
-    @Test func `An output of - is standard output`() async throws {
-        let (database, _) = try await TestDatabase.withScope()
+    @Test(.transfer) func `An output of - is standard output`() async throws {
         let outcome = try await Program.run(["export"] + TransferFile.scope + ["--output", "-"] + database.flags)
         #expect(outcome.status == 0 && outcome.results.hasSuffix(#"{"end":true,"count":0}"# + "\n"), "\(outcome.words)")
         #expect(!FileManager.default.fileExists(atPath: "-"))

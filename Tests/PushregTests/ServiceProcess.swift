@@ -12,8 +12,10 @@ final class ServiceProcess: Sendable {
     private let program: RunningProgram
 
     var processID: pid_t { program.processID }
+    var log: String { program.text }
 
     private init(port: Int, program: RunningProgram) { (self.port, self.program) = (port, program) }
+    deinit { if program.isRunning { program.send(SIGKILL) } }
 
     /// Starts the service and waits until it accepts requests.
     static func start(databaseURL: String, arguments: [String] = []) async throws -> ServiceProcess {

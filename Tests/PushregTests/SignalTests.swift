@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import NIOCore
+import NIOPosix
 import PostgresDriver
 import RegistryCore
 import TestSupport
@@ -25,14 +27,20 @@ import Testing
     }
 
     @Test func `The service stops while Postgres does not answer`() async throws {
-        let server = try SilentServer()
-        let service = try RunningProgram.start([
-            "serve", "--database-url", "host=127.0.0.1 port=\(server.port)", "--request-timeout", "PT1H",
-        ])
-        await server.accept()
+        let (accepted, accept) = AsyncStream.makeStream(of: Void.self)
+        let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                accept.yield()
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let address = "host=127.0.0.1 port=\(try #require(server.localAddress?.port))"
+        let service = try RunningProgram.start(["serve", "--database-url", address, "--request-timeout", "PT1H"])
+        await accepted.first { _ in true }
         service.send(SIGTERM)
         // Without the signal, it would exit with 69 after the connection timeout.
         #expect(await service.end() == 0, "\(service.text)")
+        try await server.close()
     }
 
     @Test func `A stopping service is not ready`() async throws {
@@ -96,37 +104,5 @@ import Testing
         #expect(RunningProgram.idsRunning(in: directory) == [])
         if made != nil { #expect(!FileManager.default.fileExists(atPath: directory)) }
         try? FileManager.default.removeItem(atPath: directory)
-    }
-}
-
-private final class SilentServer: Sendable {
-    let port: UInt16
-    private let listener: Int32
-
-    init() throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let number = listener
-        let status = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(number, address, length) | listen(number, 8) | getsockname(number, address, &length)
-            }
-        }
-        guard status == 0 else { throw ServiceFault(detail: "cannot listen: \(errno)") }
-        port = UInt16(bigEndian: address.sin_port)
-    }
-
-    deinit { close(listener) }
-
-    func accept() async {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            Thread.detachNewThread { [listener] in
-                _ = Glibc.accept(listener, nil, nil)
-                continuation.resume()
-            }
-        }
     }
 }

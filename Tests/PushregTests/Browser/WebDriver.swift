@@ -26,7 +26,7 @@ final class WebDriver: Sendable {
     }
 
     /// Starts a browser that records the log messages of its pages.
-    static func start() async throws -> WebDriver {
+    private static func start() async throws -> WebDriver {
         guard let programs else { throw Fault(description: "chromium and chromium-driver are not installed") }
         let driver = try RunningProgram.start(URL(fileURLWithPath: programs.driver), ["--port=0"])
         guard let line = await driver.line(with: "started successfully on port"),
@@ -49,7 +49,20 @@ final class WebDriver: Sendable {
         return WebDriver(driver: driver, address: "\(base)/\(session)")
     }
 
-    func stop() async {
+    static let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
+
+    static func run(_ test: (WebDriver) async throws -> Void) async throws {
+        let browser = try await start()
+        do {
+            try await test(browser)
+        } catch {
+            await browser.stop()
+            throw error
+        }
+        await browser.stop()
+    }
+
+    private func stop() async {
         _ = try? await Self.call("DELETE", address, nil)
         // It has no session left and ignores SIGTERM.
         driver.send(SIGKILL)
@@ -74,7 +87,17 @@ final class WebDriver: Sendable {
         try await command("Emulation.setEmulatedMedia", ["features": [wish]])
     }
 
-    func screenshot() async throws -> [UInt8] {
+    /// Keeps a picture of the page in a folder of `.build`. The environment may name another for the console's.
+    func keepPicture(_ folder: String, _ name: String) async throws {
+        let usual = DocumentedCommand.project.appendingPathComponent(".build/\(folder)")
+        let named =
+            folder.hasPrefix("console") ? ProcessInfo.processInfo.environment["PUSHREG_CONSOLE_SCREENSHOTS"] : nil
+        let place = named.map { URL(fileURLWithPath: $0) } ?? usual
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        try await Data(screenshot()).write(to: place.appendingPathComponent("\(name).png"))
+    }
+
+    private func screenshot() async throws -> [UInt8] {
         let size = try await run(
             "const page = document.documentElement; return [page.clientWidth, Math.min(page.scrollHeight, 6000)]"
         )

@@ -14,34 +14,30 @@ import Testing
 ///
 /// Excluded because callers choose them as names: `Request-Id`, which is returned, and the ids and aliases of records.
 @Suite(.timeLimit(.minutes(40))) struct CanaryTests {
-    private static let count = TestScale.isLong ? 3400 : 60
+    private static let count = TestScale.isLong ? 3400 : 30
     private static let callers = 4
 
     private struct Service {
-        let program: RunningProgram
-        let address: String
+        let process: ServiceProcess
         let keys: [Role: String]
 
         static func start(on databaseURL: String) async throws -> Service {
             let place = ["--database-url", databaseURL]
-            let migrated = try await Program.run(["migrate"] + place)
-            #expect(migrated.status == 0, "\(migrated.words)")
-            let app = try await Program.run(["apps", "create", "com.example.food"] + place)
-            #expect(app.status == 0, "\(app.words)")
+            #expect(try await Program.run(["migrate"] + place).status == 0)
+            #expect(try await Program.run(["apps", "create", "com.example.food"] + place).status == 0)
             var keys: [Role: String] = [:]
             for role in [Role.client, .sender, .admin, .root] {
                 let owner = role == .root ? [] : ["--app", "com.example.food"]
                 let outcome = try await Program.run(["keys", "create", "--role", role.rawValue] + owner + place)
                 keys[role] = outcome.results.trimmingCharacters(in: .whitespacesAndNewlines)
             }
-            let program = try RunningProgram.start(["serve", "--port", "0", "--log-level", "trace"] + place)
-            let line = try #require(await program.line(with: "accepting requests"), "\(program.text)")
-            let address = try #require(line.firstMatch(of: /http:\/\/127\.0\.0\.1:\d+/)).output
-            return Service(program: program, address: String(address), keys: keys)
+            let flags = ["--log-level", "trace"]
+            let process = try await ServiceProcess.start(database: place, arguments: flags, isInsecure: false)
+            return Service(process: process, keys: keys)
         }
 
         func send(_ canary: CanaryRequest) async throws -> (status: Int, text: String) {
-            var request = HTTPClientRequest(url: address + canary.path)
+            var request = HTTPClientRequest(url: "http://127.0.0.1:\(process.port)\(canary.path)")
             request.method = canary.method
             for (name, value) in canary.fields { request.headers.add(name: name, value: value) }
             if let body = canary.body { request.body = .bytes(ByteBuffer(bytes: body)) }
@@ -68,13 +64,7 @@ import Testing
         let cluster = FaultCluster(settings: Self.talkative)
         let database = try await cluster.start()
         let service = try await Service.start(on: database)
-        do {
-            try await flood(service, database, log: cluster.directory + "/postgres.log")
-        } catch {
-            service.program.send(SIGTERM)
-            await cluster.remove()
-            throw error
-        }
+        try await flood(service, database, log: cluster.directory + "/postgres.log")
         await cluster.remove()
     }
 
@@ -91,9 +81,8 @@ import Testing
         let events = try await events(database)
         #expect(events.count > Self.count)
         #expect(search.count(in: events.joined(separator: "\n")) == 0)
-        service.program.send(SIGTERM)
-        #expect(await service.program.end() == 0)
-        let log = service.program.text
+        #expect(await service.process.stop() == 0)
+        let log = service.process.log
         #expect(log.contains("\"request\""))
         #expect(log.split(separator: "\n").count > Self.count * 20)
         #expect(search.count(in: log) == 0 && !CanarySearch.holdsByteArray(log))

@@ -10,20 +10,11 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(30))) struct ConsoleBrowserTests {
     private static let canRun = WebDriver.programs != nil
     private static let count = TestScale.isLong ? 1_000_000 : 2000
-    private static let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
 
     @Test(.enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that"))
     func `Every page is sound in a browser`() async throws {
         let place = try await ConsolePlace.make(count: Self.count)
-        let browser = try await WebDriver.start()
-        do {
-            try await Self.visit(browser, place)
-        } catch {
-            await browser.stop()
-            _ = await place.service.stop()
-            throw error
-        }
-        await browser.stop()
+        try await WebDriver.run { try await Self.visit($0, place) }
         #expect(await place.service.stop() == 0)
     }
 
@@ -54,7 +45,7 @@ import Testing
         _ place: ConsolePlace,
         _ suffix: String = ""
     ) async throws {
-        for (name, width, height, isPhone) in sizes {
+        for (name, width, height, isPhone) in WebDriver.sizes {
             try await browser.resize(width: width, height: height, isPhone: isPhone)
             try await browser.open(place.url(page.path))
             try await check(browser, "\(page.name)-\(name)\(suffix)", place)
@@ -68,7 +59,7 @@ import Testing
         let complaints = try await browser.complaints()
         #expect(complaints.filter { !name.hasPrefix("problem") || !$0.contains("404 (Not Found)") } == [], "\(name)")
         // Before the check, which moves the focus.
-        try place.keep(try await browser.screenshot(), as: name)
+        try await browser.keepPicture("console-screenshots", name)
         let faults = try await AccessibilityCheck.faults(browser)
         #expect(faults == [], "\(name)")
         #expect(try await browser.complaints() == [], "\(name)")
@@ -92,12 +83,7 @@ import Testing
     /// Median limits for the first byte: 300 ms for a page, one second for an audit response.
     @Test func `Every page of the console loads fast with many records`() async throws {
         let place = try await ConsolePlace.make(count: Self.count)
-        do {
-            try await Self.measure(place)
-        } catch {
-            _ = await place.service.stop()
-            throw error
-        }
+        try await Self.measure(place)
         #expect(await place.service.stop() == 0)
     }
 

@@ -89,18 +89,6 @@ struct ConsolePlace {
         ].map { base + $0 }
     }
 
-    func keep(_ image: [UInt8], as name: String) throws {
-        try FileManager.default.createDirectory(at: Self.pictures, withIntermediateDirectories: true)
-        try Data(image).write(to: Self.pictures.appendingPathComponent("\(name).png"))
-    }
-
-    private static let pictures: URL = {
-        let named = ProcessInfo.processInfo.environment["PUSHREG_CONSOLE_SCREENSHOTS"]
-        let usual = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../.build/console-screenshots").standardizedFileURL
-        return named.map { URL(fileURLWithPath: $0) } ?? usual
-    }()
-
     func cookie() async throws -> String {
         let page = try await HTTPClient.shared.execute(
             HTTPClientRequest(url: url("/console/sign-in")),

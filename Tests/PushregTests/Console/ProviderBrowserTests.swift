@@ -26,15 +26,7 @@ import Testing
                 ],
                 isInsecure: false
             )
-            let browser = try await WebDriver.start()
-            do {
-                try await Self.visit(browser, url)
-            } catch {
-                await browser.stop()
-                await service.stop()
-                throw error
-            }
-            await browser.stop()
+            try await WebDriver.run { try await Self.visit($0, url) }
             #expect(await service.stop() == 0)
         }
     }

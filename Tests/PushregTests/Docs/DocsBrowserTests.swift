@@ -6,7 +6,6 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(30))) struct DocsBrowserTests {
-    private static let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
     private static let canRun = WebDriver.programs != nil
 
     @Test(
@@ -16,18 +15,13 @@ import Testing
     func `Every page is sound in a browser`(isDark: Bool) async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(on: database)
-        let browser = try await WebDriver.start()
-        do {
+        try await WebDriver.run { browser in
             try await browser.prefer(dark: isDark)
             for path in DocsSite.pages.keys.sorted() + ["/docs/none"] {
                 try await Self.look(at: path, isDark: isDark, browser, service)
             }
             if !isDark { try await Self.copy(browser, service) }
-        } catch {
-            await browser.stop()
-            throw error
         }
-        await browser.stop()
         #expect(await service.stop() == 0)
     }
 
@@ -38,7 +32,7 @@ import Testing
         _ service: ServiceProcess
     ) async throws {
         let name = path.split(separator: "/").joined(separator: "-") + (isDark ? "-dark" : "")
-        for (size, width, height, isPhone) in sizes {
+        for (size, width, height, isPhone) in WebDriver.sizes {
             try await browser.resize(width: width, height: height, isPhone: isPhone)
             try await browser.open("http://127.0.0.1:\(service.port)\(path)")
             // The page about a missing page returns 404.
@@ -51,7 +45,7 @@ import Testing
                     + ".filter((host) => host !== location.host)"
             )
             #expect(loaded == .array([]), "\(name)-\(size)")
-            try keep(try await browser.screenshot(), as: "\(name)-\(size)")
+            try await browser.keepPicture("docs-screenshots", "\(name)-\(size)")
         }
     }
 
@@ -75,11 +69,4 @@ import Testing
         #expect(words[0] == "Selected")
         #expect(WebDriver.text(words[1]).hasPrefix("curl -X PUT \"$service/v1/apps/"))
     }
-
-    private static func keep(_ image: [UInt8], as name: String) throws {
-        try FileManager.default.createDirectory(at: pictures, withIntermediateDirectories: true)
-        try Data(image).write(to: pictures.appendingPathComponent("\(name).png"))
-    }
-
-    private static let pictures = DocumentedCommand.project.appendingPathComponent(".build/docs-screenshots")
 }

@@ -6,6 +6,7 @@ import Testing
 
 /// Runs the migration guide's commands unchanged: senders find the tokens of the source tables.
 @Suite(
+    .transfer,
     .timeLimit(.minutes(10)),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "there is no /usr/bin/python3")
 )
@@ -14,10 +15,7 @@ struct RecipeTests {
 
     @Test(arguments: ["UTC", "America/New_York"])
     func `Senders find the tokens of an app's own table`(_ timeZone: String) async throws {
-        let database = try await TestDatabase.make()
         let scope = try await database.scope("com.example.food", .production)
-        let file = try TransferFile()
-        defer { file.remove() }
         let commands = try await DocumentedCommand.all(of: Self.document).map(\.text)
         #expect(commands.count == 11)
         let script = ["set -eu", "cd \(file.directory)"] + RecipeTables.commands + commands

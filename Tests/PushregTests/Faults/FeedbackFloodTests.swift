@@ -47,10 +47,7 @@ import Testing
     private static func withService(_ test: (ServiceProcess) async throws -> Void) async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = try await ServiceProcess.start(on: database)
-        do { try await test(service) } catch {
-            await service.stop()
-            throw error
-        }
+        try await test(service)
         await service.stop()
     }
 }

@@ -7,9 +7,7 @@ import Testing
     private static let writers = 4
     private static let stepsOfAWriter = TestScale.isLong ? 200 : 60
 
-    @Test(
-        .timeLimit(.minutes(30))
-    )
+    @Test(.timeLimit(.minutes(30)))
     func `A follower agrees with resolve after either instance or Postgres is killed`() async throws {
         let place = FaultPlace()
         try await place.start()

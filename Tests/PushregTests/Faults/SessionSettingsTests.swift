@@ -1,5 +1,3 @@
-import EmbeddedPostgres
-import Foundation
 import Logging
 import PostgresDriver
 import RegistryStore
@@ -7,12 +5,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct SessionSettingsTests {
     @Test func `A session keeps its durability and warnings against other settings`() async throws {
-        let directory = "/tmp/pushreg-settings-\(UUID())"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let logger = Logger(label: "settings") { _ in SwiftLogNoOpLogHandler() }
-        let postgres = try await EmbeddedPostgres.open(directory, settings: [:], logger: logger)
-        let options = " options='-c client_min_messages=error'"
-        let pool = PostgresPool(databaseURL: postgres.connectionString + options, logger: logger)
+        let cluster = FaultCluster()
+        let url = try await cluster.start() + " options='-c client_min_messages=error'"
+        let pool = PostgresPool(databaseURL: url, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let found = try await pool.withSession { session in
             try session.execute(
                 """
@@ -23,6 +18,6 @@ import Testing
         }
         #expect(found == ["client_min_messages warning session", "synchronous_commit on session"])
         await pool.shutdown()
-        await postgres.close()
+        await cluster.remove()
     }
 }

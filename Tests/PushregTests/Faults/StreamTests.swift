@@ -14,7 +14,8 @@ import Testing
     @Test func `A stream is complete in bounded memory`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()
-        try await Self.fill(database, scope)
+        let all = BulkActivities(name: "activity", numbers: 1...Int64(Self.count), kind: "matchId", alias: "'m'::text")
+        try await all.insert(into: database, scope)
         let service = try await ServiceProcess.start(on: database)
         let before = service.peakMemory
         let clock = ContinuousClock()
@@ -53,30 +54,5 @@ import Testing
         )
         request.headers.add(name: "Accept", value: "application/x-ndjson")
         return try await HTTPClient.shared.execute(request, timeout: .minutes(5))
-    }
-
-    private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
-        try await database.pool.withSession(.never, timeout: .seconds(300)) { session in
-            try session.simple("SET statement_timeout = 0")
-            _ = try session.pipeline([
-                """
-                INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
-                    token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, created_at)
-                SELECT \(scope.id), 'activity-' || n, t.token, sha256(t.token), now(), now(), now(), now(),
-                    now() + interval '8 hours', now(), now()
-                FROM generate_series(1::bigint, \(Int64(count))) AS n
-                CROSS JOIN LATERAL (SELECT int8send(n) || decode(repeat('ab', 72), 'hex') AS token) AS t
-                """,
-                """
-                INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
-                SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities
-                """,
-                """
-                INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
-                SELECT scope_id, 'matchId', 'm', false, activity_key FROM activities
-                """,
-            ])
-            try session.simple("ANALYZE")
-        }
     }
 }

@@ -58,36 +58,10 @@ import Testing
 
     /// Adds activities that expired an hour ago, ten per alias that a caller resolves.
     private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
-        try await database.pool.withSession(.never, timeout: .seconds(600)) { session in
-            try session.simple("SET statement_timeout = 0")
-            _ = try session.pipeline([
-                """
-                INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
-                    token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, aliases,
-                    created_at)
-                SELECT \(scope.id), 'expired-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
-                    t.at + interval '8 hours', t.at,
-                    jsonb_build_object('testId', jsonb_build_array(
-                        CASE WHEN n <= \(callers * 10) THEN 'sweep-' || n % \(callers) ELSE 'old-' || n END
-                    )), t.at
-                FROM generate_series(1::bigint, \(Int64(count))) AS n
-                CROSS JOIN LATERAL (
-                    SELECT int8send(n) || decode(repeat('ee', 72), 'hex') AS token, now() - interval '9 hours' AS at
-                ) AS t
-                """,
-                """
-                INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
-                SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities
-                WHERE activity_id LIKE 'expired-%'
-                """,
-                """
-                INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
-                SELECT scope_id, 'testId', aliases -> 'testId' ->> 0, false, activity_key
-                FROM activities WHERE activity_id LIKE 'expired-%'
-                """,
-            ])
-            try session.simple("ANALYZE")
-        }
+        let alias = "CASE WHEN n <= \(callers * 10) THEN 'sweep-' || n % \(callers) ELSE 'old-' || n END"
+        let numbers = 1...Int64(count)
+        try await BulkActivities(name: "expired", numbers: numbers, kind: "testId", alias: alias, age: "9 hours")
+            .insert(into: database, scope)
     }
 }
 

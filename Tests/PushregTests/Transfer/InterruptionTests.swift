@@ -5,48 +5,36 @@ import RegistryStore
 import TestSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct InterruptionTests {
+@Suite(.transfer, .serialized, .timeLimit(.minutes(60))) struct InterruptionTests {
     private static let count = TestScale.isLong ? 1_000_000 : 5000
     /// In KiB. A debug build needs less than this for a file of any size.
     private static let mostMemory = 128 * 1024
 
     @Test func `An interrupted import neither loses nor duplicates records`() async throws {
-        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
-        let (scope, _) = (try await source.scope(), try await target.scope())
-        try await Self.fill(source, scope)
-        let file = try TransferFile()
-        defer { file.remove() }
-        try await Self.interruptExport(of: source, to: file)
-        let half = file.records.count
-        #expect(half > 0)
-        #expect(half < Self.count)
-        let resumed = try await file.export(from: source, ["--resume"])
+        try await Self.fill(Self.count)
+        try await Self.interruptExport()
+        #expect((1..<Self.count).contains(file.records.count))
+        let resumed = try await file.export(from: database, ["--resume"])
         #expect(resumed.words.contains("Continuing after "), "\(resumed.words)")
         let records = file.records
         #expect(records.count == Self.count)
         #expect(Set(records).count == Self.count)
 
-        let done = try await Self.interruptImport(of: file, into: target)
-        #expect(done > 0)
-        #expect(done < Self.count)
+        let done = try await Self.interruptImport(Self.count)
+        #expect((1..<Self.count).contains(done))
         let loaded = try await file.load(into: target)
         #expect(loaded.status == 0 && loaded.words.contains("Continuing after line \(done)."), "\(loaded.words)")
         let rest = try #require(loaded.words.firstMatch(of: /Imported (\d+) records/).flatMap { Int($0.1) })
-        #expect(rest < Self.count)
-        #expect(rest >= Self.count - done)
+        #expect((Self.count - done..<Self.count).contains(rest))
         #expect(!FileManager.default.fileExists(atPath: file.progress))
-        #expect(try await Self.state(source) == Self.state(target))
+        #expect(try await Self.state(database) == Self.state(target))
         // One event each, so no activity was registered twice.
         let events = try await target.count("SELECT count(*) FROM events WHERE activity_id IS NOT NULL")
         #expect(events == Self.count)
     }
 
     @Test func `An export resumes from any byte`() async throws {
-        let database = try await TestDatabase.make()
-        try await Self.fill(database, try await database.scope(), count: 2500)
-        let file = try TransferFile()
-        defer { file.remove() }
-        try await file.export(from: database)
+        try await Self.export(2500)
         let whole = Array(file.text.utf8)
         let newlines = whole.indices.filter { whole[$0] == UInt8(ascii: "\n") }
         // In the first line, after it, within a record, after a checkpoint, within the last line, and the whole file.
@@ -72,8 +60,7 @@ import Testing
 
     /// The program stops at a closed pipe, after the last chunk and the end of the file.
     @Test func `An import that stopped after the last record knows that the file is whole`() async throws {
-        let (_, target, file) = try await Self.exported(100)
-        defer { file.remove() }
+        try await Self.export(100)
         let command = ["import"] + TransferFile.scope + [file.path, "--json"] + target.flags
         let unheard = try await Program.intoNowhere(command)
         #expect(unheard.status != 0)
@@ -83,11 +70,10 @@ import Testing
     }
 
     @Test func `Progress counts for its own file and database only`() async throws {
-        let (source, target, file) = try await Self.exported(3000)
-        defer { file.remove() }
-        _ = try await Self.interruptImport(of: file, into: target, count: 3000)
+        try await Self.export(3000)
+        _ = try await Self.interruptImport(3000)
         let progress = try Data(contentsOf: URL(fileURLWithPath: file.progress))
-        let elsewhere = try await file.load(into: source)
+        let elsewhere = try await file.load(into: database)
         #expect(elsewhere.results.contains(#""taken":3000"#) && !elsewhere.words.contains("Continuing"))
         try progress.write(to: URL(fileURLWithPath: file.progress))
         let anew = try await file.load(into: target, ["--restart"])
@@ -99,11 +85,10 @@ import Testing
     }
 
     @Test func `Faults before an interruption count`() async throws {
-        let (_, target, file) = try await Self.exported(3000)
-        defer { file.remove() }
+        try await Self.export(3000)
         let newline = try #require(file.text.firstIndex(of: "\n"))
         try file.write("\(file.text[...newline])a diary\(file.text[newline...])")
-        _ = try await Self.interruptImport(of: file, into: target, count: 3000)
+        _ = try await Self.interruptImport(3000)
         let resumed = try await file.load(into: target)
         #expect(resumed.words.contains("Continuing") && resumed.results.contains(#""faulty":0"#), "\(resumed.words)")
         #expect(resumed.status == 1)
@@ -112,18 +97,13 @@ import Testing
 
     // MARK: Interrupting
 
-    /// Exports this number of activities, and returns the source, an empty target and the file.
-    private static func exported(_ count: Int) async throws -> (TestDatabase, TestDatabase, TransferFile) {
-        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
-        let (scope, _) = (try await source.scope(), try await target.scope())
-        try await fill(source, scope, count: count)
-        let file = try TransferFile()
-        try await file.export(from: source)
-        return (source, target, file)
+    private static func export(_ count: Int) async throws {
+        try await fill(count)
+        try await file.export(from: database)
     }
 
     /// Imitates a full disk with a limit on the file's size, in KiB.
-    private static func interruptExport(of database: TestDatabase, to file: TransferFile) async throws {
+    private static func interruptExport() async throws {
         let clock = ContinuousClock()
         let start = clock.now
         try await file.export(from: database)
@@ -141,22 +121,17 @@ import Testing
     /// Kills an import while another transaction holds one of the activities, so that the import cannot finish.
     ///
     /// - Returns: the number of finished lines, from the progress file.
-    private static func interruptImport(
-        of file: TransferFile,
-        into database: TestDatabase,
-        count: Int = count
-    ) async throws -> Int {
-        let scope = try await database.count("SELECT scope_id FROM scopes WHERE environment = 'sandbox'")
+    private static func interruptImport(_ count: Int) async throws -> Int {
         let start = ContinuousClock.now
         let middle = Int64(count * 3 / 5)
-        let holder = try await HeldTransaction(activities(of: Int64(scope), middle...middle), in: database)
-        let flags = database.flags
-        let program = try RunningProgram.start(["import"] + TransferFile.scope + [file.path] + flags)
+        let held = bulk(middle...middle).activities(in: try await target.scope().id)
+        let holder = try await HeldTransaction(held, in: target)
+        let program = try RunningProgram.start(["import"] + TransferFile.scope + [file.path] + target.flags)
         try await until(.seconds(1800)) {
             try #require(program.isRunning, "the import must still be running")
             return try await holder.waiting > 0
         }
-        let done = linesDone(file)
+        let done = linesDone()
         let rate = Double(done) / ((ContinuousClock.now - start) / .seconds(1))
         let memory = try peakMemory(of: program.processID)
         program.send(SIGKILL)
@@ -173,7 +148,7 @@ import Testing
         return try #require(status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.1) })
     }
 
-    private static func linesDone(_ file: TransferFile) -> Int {
+    private static func linesDone() -> Int {
         guard let text = try? String(contentsOfFile: file.progress, encoding: .utf8),
             case .integer(let line)? = try? JSONParser.parse(text)["line"]
         else { return 0 }
@@ -199,41 +174,13 @@ import Testing
         ].asyncMap { try await database.count($0) }
     }
 
-    private static func activities(of scope: Int64, _ numbers: ClosedRange<Int64>) -> SQL {
-        """
-        INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
-            token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, aliases,
-            aliases_observed_at, attributes_type, installation_hash, created_at)
-        SELECT \(scope), 'a-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
-            t.at + interval '8 hours', t.at,
-            jsonb_build_object('testId', jsonb_build_array('order-' || n)), t.at, 'Delivery',
-            sha256(int8send(n)), t.at
-        FROM generate_series(\(numbers.lowerBound)::bigint, \(numbers.upperBound)::bigint) AS n
-        CROSS JOIN LATERAL (
-            SELECT int8send(n) || decode(repeat('ee', 72), 'hex') AS token,
-                now() - interval '1 hour' - n * interval '1 microsecond' AS at
-        ) AS t
-        """
+    private static func bulk(_ numbers: ClosedRange<Int64>) -> BulkActivities {
+        BulkActivities(name: "a", numbers: numbers, kind: "testId", alias: "'order-' || n", age: "1 hour")
     }
 
     /// Adds running activities in the number of a large export.
-    static func fill(_ database: TestDatabase, _ scope: Scope, count: Int = count) async throws {
-        try await database.pool.withSession(.never, timeout: .seconds(600)) { session in
-            try session.simple("SET statement_timeout = 0")
-            _ = try session.pipeline([
-                activities(of: scope.id, 1...Int64(count)),
-                """
-                INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
-                SELECT scope_id, token_digest, activity_id, activity_key, token_observed_at FROM activities
-                """,
-                """
-                INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
-                SELECT scope_id, 'testId', aliases -> 'testId' ->> 0, false, activity_key
-                FROM activities
-                """,
-            ])
-            try session.simple("ANALYZE activities, token_values, activity_aliases")
-        }
+    private static func fill(_ count: Int) async throws {
+        try await bulk(1...Int64(count)).insert(into: database, database.scope())
     }
 }
 

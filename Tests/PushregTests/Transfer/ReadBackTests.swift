@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Every call and page returns accepted values unchanged, also after an export and an import.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ReadBackTests {
+@Suite(.transfer, .serialized, .timeLimit(.minutes(60))) struct ReadBackTests {
     private static let rounds = TestScale.isLong ? 3000 : 200
 
     private static var seed: UInt64 {
@@ -12,31 +12,20 @@ import Testing
     }
 
     @Test func `Accepted values are read back`() async throws {
-        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
-        _ = (try await source.scope(), try await target.scope())
         let seed = Self.seed
         print("ReadBackTests: PUSHREG_TEST_SEED=\(seed)")
-        let service = try await ServiceProcess.start(on: source, "--request-timeout", "PT30S")
+        let service = try await ServiceProcess.start(on: database, "--request-timeout", "PT30S")
         var conversation = Conversation(service: service, seed: seed)
-        do {
-            for _ in 0..<Self.rounds { try await conversation.continue() }
-            try await conversation.readEverything()
-        } catch {
-            await service.stop()
-            throw error
-        }
+        for _ in 0..<Self.rounds { try await conversation.continue() }
+        try await conversation.readEverything()
         await service.stop()
-        try await Self.transfer(from: source, to: target, conversation.said)
+        try await Self.transfer(conversation.said)
     }
 
-    private static func transfer(
-        from source: TestDatabase,
-        to target: TestDatabase,
-        _ said: [UTF8Text: Conversation.Said]
-    ) async throws {
-        let (first, second) = (try TransferFile(), try TransferFile())
-        defer { for file in [first, second] { file.remove() } }
-        try await first.export(from: source)
+    private static func transfer(_ said: [UTF8Text: Conversation.Said]) async throws {
+        let (first, second) = (file, try TransferFile())
+        defer { second.remove() }
+        try await first.export(from: database)
         var unseen = said
         for line in lines(of: first) {
             let record = try JSONParser.parse(line)
@@ -72,7 +61,6 @@ import Testing
     }
 
     @Test func `The times of one record do not change another`() async throws {
-        let (database, _) = try await TestDatabase.withScope()
         let service = try await ServiceProcess.start(on: database, "--request-timeout", "PT30S")
         let times = [
             "0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000001Z", "1970-01-01T00:00:00Z",

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @Suite(
+    .transfer,
     .timeLimit(.minutes(15)),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "there is no /usr/bin/python3")
 )
@@ -17,8 +18,7 @@ struct RecipeScriptTests {
     private static func convert(
         _ input: Data,
         _ script: String = "onesignal-to-ndjson.py",
-        _ arguments: [String] = [],
-        to file: TransferFile
+        _ arguments: [String] = []
     ) async throws -> Program.Outcome {
         let examples = DocumentedCommand.project.path + "/Sources/WebAssets/Documentation.docc/Examples/"
         let source = file.directory + "/source"
@@ -27,20 +27,17 @@ struct RecipeScriptTests {
         return try await Program.run("/bin/bash", ["-c", command, source, file.path, examples + script] + arguments)
     }
 
-    private static func converted(
-        _ rows: [String]
-    ) async throws -> (TestDatabase, Scope, TransferFile, Program.Outcome) {
-        let (database, file) = (try await TestDatabase.make(), try TransferFile())
-        let outcome = try await convert(Data(OneSignalExport.text(rows).utf8), to: file)
-        return (database, try await database.scope(), file, outcome)
+    private static func convert(_ rows: [String]) async throws -> Program.Outcome {
+        try await convert(Data(OneSignalExport.text(rows).utf8))
     }
 
-    private static func tokens(_ user: String, _ database: TestDatabase, _ scope: Scope) async throws -> [ResolvedToken]
-    { try await database.registry.tokens(under: .sample("userId", user), .device, limit: 100, in: scope) }
+    private static func tokens(_ user: String) async throws -> [ResolvedToken] {
+        try await database.registry.tokens(under: .sample("userId", user), .device, limit: 9, in: database.scope())
+    }
 
     @Test func `OneSignal's tokens are found by their users`() async throws {
         let upper = OneSignalExport.token(3).uppercased()
-        let (database, scope, file, outcome) = try await Self.converted([
+        let outcome = try await Self.convert([
             OneSignalExport.row(1, user: "u-1", lastActive: Self.recently),
             OneSignalExport.row(2, user: "u-1", lastActive: "2026-03-01 12:00:00", invalid: "false"),
             OneSignalExport.row(3, user: #""u,""3""""#, token: upper, lastActive: "2026-03-01 12:00:00 UTC"),
@@ -49,16 +46,15 @@ struct RecipeScriptTests {
             OneSignalExport.row(6, user: "u-1", token: "", lastActive: Self.recently),
             OneSignalExport.row(7, user: "", lastActive: Self.recently),
         ])
-        defer { file.remove() }
         #expect(outcome.status == 0, "\(outcome.words)")
         #expect(outcome.words.contains("Left out: 1 not of iOS."))
         #expect(outcome.words.contains("Left out: 3 invalid, or without a token or user."))
         let loaded = try await file.load(into: database)
         #expect(loaded.results == #"{"taken":6,"refused":{},"faulty":0}"# + "\n", "\(loaded.words)")
-        let found = try await Self.tokens("u-1", database, scope)
+        let found = try await Self.tokens("u-1")
         #expect(Set(found.map(\.token)) == [.sample(1), .sample(2)])
         #expect(found.first { $0.token == .sample(2) }?.observedAt == RFC3339.parse("2026-03-01T12:00:00Z"))
-        #expect(try await Self.tokens(#"u,"3""#, database, scope).map(\.token) == [.sample(3)])
+        #expect(try await Self.tokens(#"u,"3""#).map(\.token) == [.sample(3)])
         #expect(try await database.count("SELECT count(*) FROM installations") == 3)
         let events = try await database.count("SELECT count(*) FROM events")
         #expect(try await file.load(into: database).results.contains(#""taken":6"#))
@@ -77,19 +73,16 @@ struct RecipeScriptTests {
             ["u-2", "", "f", Self.recently, "0", OneSignalExport.token(2), "id-2"],
         ]
         let text = "\u{FEFF}" + lines.map { $0.joined(separator: delimiter) + end }.joined()
-        let (database, file) = (try await TestDatabase.make(), try TransferFile())
-        defer { file.remove() }
-        let scope = try await database.scope()
-        let outcome = try await Self.convert(Data(text.utf8), to: file)
+        let outcome = try await Self.convert(Data(text.utf8))
         #expect(outcome.status == 0 && outcome.words.isEmpty, "\(outcome.words)")
         #expect(try await file.load(into: database).results.contains(#""taken":4,"refused":{},"faulty":0"#))
         for number in 1...2 {
-            #expect(try await Self.tokens("u-\(number)", database, scope).map(\.token) == [.sample(number)])
+            #expect(try await Self.tokens("u-\(number)").map(\.token) == [.sample(number)])
         }
     }
 
     @Test func `A malformed row is named by its line, without its content, and skipped`() async throws {
-        let (database, scope, file, outcome) = try await Self.converted([
+        let outcome = try await Self.convert([
             OneSignalExport.row(1, user: "u-1", lastActive: Self.recently),
             OneSignalExport.row(2, user: "u-2", token: Self.secret + "x", lastActive: Self.recently),
             OneSignalExport.row(3, user: "u-3", token: Self.secret, lastActive: "yesterday"),
@@ -99,7 +92,6 @@ struct RecipeScriptTests {
             "id-7,\"\(Self.secret)\"a",
             OneSignalExport.row(8, user: "u-8", lastActive: Self.recently),
         ])
-        defer { file.remove() }
         #expect(outcome.status == 1)
         let reasons = [
             "line 4: identifier must be", "line 6: last_active must be", "line 8: last_active must be",
@@ -111,7 +103,7 @@ struct RecipeScriptTests {
         let loaded = try await file.load(into: database)
         #expect(loaded.results == #"{"taken":4,"refused":{},"faulty":0}"# + "\n")
         for number in [1, 8] {
-            #expect(try await Self.tokens("u-\(number)", database, scope).map(\.token) == [.sample(number)])
+            #expect(try await Self.tokens("u-\(number)").map(\.token) == [.sample(number)])
         }
     }
 
@@ -122,10 +114,8 @@ struct RecipeScriptTests {
         ("\u{FF}\u{FE}i\0d\0", "external_user_id. The file is compressed, or in UTF-16."),
     ])
     func `Another file is refused`(_ text: String, _ sentence: String) async throws {
-        let file = try TransferFile()
-        defer { file.remove() }
         // Bytes, because gzip is not UTF-8.
-        let outcome = try await Self.convert(Data(text.unicodeScalars.map { UInt8($0.value) }), to: file)
+        let outcome = try await Self.convert(Data(text.unicodeScalars.map { UInt8($0.value) }))
         #expect(outcome.status == 1 && outcome.words.contains(sentence), "\(outcome.words)")
         #expect(file.text.isEmpty)
     }
@@ -152,11 +142,8 @@ struct RecipeScriptTests {
             ],
         ]
         let text = pages.map { #"{"Endpoints": [\#($0.joined(separator: ", "))], "NextToken": "n"}"# + "\r\n" }.joined()
-        let (database, file) = (try await TestDatabase.make(), try TransferFile())
-        defer { file.remove() }
-        let scope = try await database.scope()
         let arguments = ["sandbox", "2026-03-01T00:00:00Z"]
-        let outcome = try await Self.convert(Data(text.utf8), "sns-to-ndjson.py", arguments, to: file)
+        let outcome = try await Self.convert(Data(text.utf8), "sns-to-ndjson.py", arguments)
         #expect(outcome.status == 1)
         let words = [
             "endpoint 5: EndpointArn must be of the platform APNS_SANDBOX", "endpoint 6: Token must be",
@@ -169,7 +156,7 @@ struct RecipeScriptTests {
         let loaded = try await file.load(into: database)
         #expect(loaded.results == #"{"taken":4,"refused":{},"faulty":0}"# + "\n", "\(loaded.words)")
         for (user, token) in [("u-1", "ee01"), (#"u-"4"#, "ee04")] {
-            let found = try await Self.tokens(user, database, scope)
+            let found = try await Self.tokens(user)
             #expect(found.map { Hexadecimal.encode($0.token.bytes) } == [token])
             #expect(found.first?.observedAt == RFC3339.parse("2026-03-01T00:00:00Z"))
         }
@@ -179,26 +166,23 @@ struct RecipeScriptTests {
         ([], "{}"), (["test", "2026-03-01T00:00:00Z"], "{}"), (["sandbox", "2026-03-01T00:00:00Z"], "{"),
     ])
     func `Other arguments and texts are refused`(_ arguments: [String], _ text: String) async throws {
-        let file = try TransferFile()
-        defer { file.remove() }
-        let outcome = try await Self.convert(Data(text.utf8), "sns-to-ndjson.py", arguments, to: file)
+        let outcome = try await Self.convert(Data(text.utf8), "sns-to-ndjson.py", arguments)
         #expect(outcome.status == 1 && !outcome.words.contains("Traceback") && !outcome.words.isEmpty)
     }
 
     @Test func `The app's own registration takes an imported token over`() async throws {
         let rows = [OneSignalExport.row(1, user: "u-1", lastActive: Self.recently)]
-        let (database, scope, file, _) = try await Self.converted(rows)
-        defer { file.remove() }
+        _ = try await Self.convert(rows)
         #expect(try await file.load(into: database).status == 0)
-        #expect(try await Self.tokens("u-1", database, scope).map(\.token) == [.sample(1)])
-        let (phone, time) = (InstallationHash.sample(77), Date.minutesAgo(5))
+        #expect(try await Self.tokens("u-1").map(\.token) == [.sample(1)])
+        let (scope, phone, time) = (try await database.scope(), InstallationHash.sample(77), Date.minutesAgo(5))
         let profile = InstallationProfile(aliases: try AliasSet([.sample("userId", "u-2")]), observedAt: time)
         _ = try await database.registry.put(profile, for: phone, in: scope, by: "app", claimant: .subject("s", phone))
         let registration = TokenRegistration(token: .sample(1), observedAt: time)
         _ = try await database.registry.register(registration, in: .only(.device), of: phone, in: scope, by: "app")
         for _ in 0..<2 {
-            #expect(try await Self.tokens("u-2", database, scope).map(\.installation) == [phone])
-            #expect(try await Self.tokens("u-1", database, scope).isEmpty)
+            #expect(try await Self.tokens("u-2").map(\.installation) == [phone])
+            #expect(try await Self.tokens("u-1").isEmpty)
             let again = try await file.load(into: database)
             #expect(again.status == 0 && again.results.contains(#""refused":{"superseded":1}"#), "\(again.words)")
         }
@@ -206,12 +190,11 @@ struct RecipeScriptTests {
 
     @Test func `An imported token is not found by the name of an erased user`() async throws {
         let rows = [OneSignalExport.row(1, user: "u-1", lastActive: Self.recently)]
-        let (database, scope, file, _) = try await Self.converted(rows)
-        defer { file.remove() }
-        _ = try await database.registry.erase(.alias(.sample("userId", "u-1")), in: scope, by: "test")
+        _ = try await Self.convert(rows)
+        _ = try await database.registry.erase(.alias(.sample("userId", "u-1")), in: database.scope(), by: "test")
         let outcome = try await file.load(into: database)
         #expect(outcome.status == 0 && outcome.results.contains(#""taken":1,"refused":{""#), "\(outcome.results)")
-        #expect(try await Self.tokens("u-1", database, scope).isEmpty)
+        #expect(try await Self.tokens("u-1").isEmpty)
         #expect(try await database.count("SELECT count(*) FROM installation_aliases") == 0)
     }
 }

@@ -3,6 +3,36 @@ import RegistryCore
 import TestSupport
 import Testing
 
+/// A file, and a database to export from and one to import into, both with the app `com.example.food`.
+///
+/// Tests of one database use the first.
+struct TransferTrait: SuiteTrait, TestTrait, TestScoping {
+    @TaskLocal fileprivate static var place: (file: TransferFile, database: TestDatabase, target: TestDatabase)?
+    let isRecursive = true
+
+    func provideScope(
+        for _: Test,
+        testCase _: Test.Case?,
+        performing test: @Sendable () async throws -> Void
+    ) async throws {
+        let file = try TransferFile()
+        defer { file.remove() }
+        let (database, target) = (try await TestDatabase.withScope().0, try await TestDatabase.withScope().0)
+        try await Self.$place.withValue((file, database, target), operation: test)
+    }
+}
+
+extension Trait where Self == TransferTrait {
+    static var transfer: Self { TransferTrait() }
+}
+
+private var place: (file: TransferFile, database: TestDatabase, target: TestDatabase) {
+    TransferTrait.place ?? { fatalError("The test lacks the trait .transfer.") }()
+}
+var file: TransferFile { place.file }
+var database: TestDatabase { place.database }
+var target: TestDatabase { place.target }
+
 struct TransferFile {
     let directory: String
     var path: String { directory + "/export.ndjson" }

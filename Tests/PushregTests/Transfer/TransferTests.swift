@@ -7,18 +7,13 @@ import TestSupport
 import Testing
 
 /// `pushreg import` applies the rules to the records that `pushreg export` writes.
-@Suite(.timeLimit(.minutes(15))) struct TransferTests {
+@Suite(.transfer, .timeLimit(.minutes(15))) struct TransferTests {
     @Test func `Every exported fact arrives`() async throws {
-        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
-        for database in [source, target] {
-            let bundleID = try await database.scope().app.bundleID
-            _ = try await database.registry.put(Life.settings, for: bundleID, by: "test")
-        }
-        let scope = try await source.scope()
-        try await Life.live(in: source.registry, scope)
-        let (first, second) = (try TransferFile(), try TransferFile())
-        defer { for file in [first, second] { file.remove() } }
-        try await first.export(from: source)
+        for database in [database, target] { _ = try await database.scope("com.example.food", .sandbox, Life.settings) }
+        try await Life.live(in: database.registry, database.scope())
+        let (first, second) = (file, try TransferFile())
+        defer { second.remove() }
+        try await first.export(from: database)
         #expect(first.records.count == 17, "\(first.text)")
         let loaded = try await first.load(into: target)
         #expect(loaded.status == 0 && loaded.words.contains("17 taken, 0 refused"), "\(loaded.words)")
@@ -30,16 +25,13 @@ import Testing
         try await second.export(from: target, ["--resume"])
         #expect(second.records == first.records)
         for alias in ["both", "rotated", "name", "phone", "start"] {
-            #expect(try await Self.tokens(alias, source) == Self.tokens(alias, target))
+            #expect(try await Self.tokens(alias, database) == Self.tokens(alias, target))
         }
         #expect(try await Self.tokens("both", target).count == 2)
     }
 
     @Test(arguments: [[], ["--restart"]])
     func `Another file at the path of the progress is kept`(flags: [String]) async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        let file = try TransferFile()
-        defer { file.remove() }
         try await file.export(from: database)
         try file.write(file.text + "\n")
         let theirs = "yesterday's export\n"
@@ -50,22 +42,25 @@ import Testing
     }
 
     @Test func `Scheduled activities arrive`() async throws {
-        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
-        let (scope, other) = (try await source.scope(), try await target.scope())
+        let (scope, other) = (try await database.scope(), try await target.scope())
         let start = Date.minutesAgo(-5 * 60)
         for number in 1...2 {
             var registration = ActivityRegistration.sample(token: .sample(number), observedAt: .minutesAgo(20 * 60))
             (registration.startsAt, registration.wasAccepted) = (start, true)
             if number == 1 {
                 registration.aliases = try AliasSet([.sample("liveactivityId", "both")])
-                _ = try await source.registry.register(registration, as: .sample("a-1"), in: scope, by: "test")
+                _ = try await database.registry.register(registration, as: .sample("a-1"), in: scope, by: "test")
             } else {
-                _ = try await source.registry.register(registration, alias: "both", owner: .app, in: scope, by: "test")
+                _ = try await database.registry.register(
+                    registration,
+                    alias: "both",
+                    owner: .app,
+                    in: scope,
+                    by: "test"
+                )
             }
         }
-        let file = try TransferFile()
-        defer { file.remove() }
-        try await file.export(from: source)
+        try await file.export(from: database)
         #expect(try await file.load(into: target).words.contains("2 taken, 0 refused"))
         let found = try await target.registry.activities(under: .sample("liveactivityId", "both"), limit: 9, in: other)
         #expect(Set(found.map(\.token)) == [.sample(1), .sample(2)])
@@ -74,9 +69,6 @@ import Testing
     }
 
     @Test func `A token is exported with its owner only`() async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        let file = try TransferFile()
-        defer { file.remove() }
         try file.write("")
         chmod(file.path, 0o644)
         // An existing file is never overwritten, only resumed.
@@ -94,9 +86,6 @@ import Testing
         "a diary\n", #"{"export":{"version":1,"app":"com.example.food","environment":"production"}}"# + "\n",
     ])
     func `Another file is left alone`(_ text: String) async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        let file = try TransferFile()
-        defer { file.remove() }
         try file.write(text)
         chmod(file.path, 0o644)
         let flags = ["--output", file.path, "--resume"] + database.flags
@@ -107,18 +96,13 @@ import Testing
     }
 
     @Test func `Newer facts stay`() async throws {
-        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
-        let (scope, theirs) = (try await source.scope(), try await target.scope())
+        let (scope, theirs) = (try await database.scope(), try await target.scope())
         for (id, number) in [("ended", 1), ("rotated", 2), ("fresh", 3)] {
-            let registration = ActivityRegistration.sample(token: .sample(number), observedAt: .minutesAgo(10))
-            _ = try await source.registry.register(registration, as: .sample(id), in: scope, by: "test")
+            try await database.registry.registerSample(id, token: number, minutesAgo: 10, in: scope)
         }
-        let later = ActivityRegistration.sample(token: .sample(9), observedAt: .minutesAgo(5))
-        _ = try await target.registry.register(later, as: .sample("rotated"), in: theirs, by: "test")
+        try await target.registry.registerSample("rotated", token: 9, minutesAgo: 5, in: theirs)
         try await target.registry.end(.sample("ended"), reason: .ended, observedAt: nil, in: theirs, by: "test")
-        let file = try TransferFile()
-        defer { file.remove() }
-        try await file.export(from: source)
+        try await file.export(from: database)
         let outcome = try await file.load(into: target)
         #expect(outcome.status == 0)
         #expect(outcome.results == #"{"taken":1,"refused":{"activity-ended":1,"superseded":1},"faulty":0}"# + "\n")
@@ -132,9 +116,6 @@ import Testing
     }
 
     @Test func `An import mixes no environments and apps`() async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        let file = try TransferFile()
-        defer { file.remove() }
         try await file.export(from: database)
         let elsewhere = ["import", "com.example.food", "production", file.path] + database.flags
         let outcome = try await Program.run(elsewhere)
@@ -145,7 +126,7 @@ import Testing
     private static let secret = "00112233445566778899aabbccddeeff"
 
     @Test func `Faults are reported by line without their tokens`() async throws {
-        let (database, scope) = try await TestDatabase.withScope()
+        let scope = try await database.scope()
         let (secret, at) = (Self.secret, RFC3339.format(.minutesAgo(5)))
         let lines = [
             #"{"activityId":"good","token":"\#(secret)","observedAt":"\#(at)"}"#,
@@ -162,8 +143,6 @@ import Testing
             "",
             #"{"activityId":"last","token":"\#(secret)00","observedAt":"\#(at)","installationId":"x"}"#,
         ]
-        let file = try TransferFile()
-        defer { file.remove() }
         try file.write(lines.joined(separator: "\n"))
         let outcome = try await file.load(into: database)
         #expect(outcome.status == 1)
@@ -188,9 +167,7 @@ import Testing
     }
 
     @Test func `An export file without its end is reported as incomplete`() async throws {
-        let database = try await Self.databaseWithOneActivity()
-        let file = try TransferFile()
-        defer { file.remove() }
+        try await database.registry.registerSample("a", token: 1, minutesAgo: 5, in: database.scope())
         try await file.export(from: database)
         #expect(try await file.load(into: database).status == 0)
         try file.write(file.text.split(separator: "\n").dropLast().joined(separator: "\n"))
@@ -200,18 +177,8 @@ import Testing
         #expect(outcome.results.contains(#""taken":1"#))
     }
 
-    private static func databaseWithOneActivity() async throws -> TestDatabase {
-        let database = try await TestDatabase.make()
-        let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
-        let scope = try await database.scope()
-        _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
-        return database
-    }
-
     @Test func `Progress is shown on terminals only`() async throws {
-        let database = try await Self.databaseWithOneActivity()
-        let file = try TransferFile()
-        defer { file.remove() }
+        try await database.registry.registerSample("a", token: 1, minutesAgo: 5, in: database.scope())
         #expect(try await file.export(from: database).words == "Exported 1 record.\n")
         let command =
             "\(Program.executable.path) import com.example.food sandbox \(file.path) --unsafe-durability"
