@@ -1,6 +1,5 @@
 import HTTPTypes
 import Logging
-import Metrics
 import NIOCore
 import RegistryCore
 import RegistryStore
@@ -21,7 +20,7 @@ import Testing
             fields: fields,
             located: nil,
             metrics: nil,
-            refusals: RefusalMetrics(NOOPMetricsHandler.instance),
+            refusals: RefusalMetrics(RecordedMetrics()),
             requestID: "r-1",
             start: .now()
         )

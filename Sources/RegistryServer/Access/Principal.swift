@@ -11,3 +11,12 @@ struct Principal: Sendable, Hashable {
     /// With `--insecure-no-auth`, requests without credentials have all rights.
     static let insecure = Principal(role: .root, who: "insecure")
 }
+
+/// The parties besides the credentials that limit a request.
+struct Caller: Sendable, Hashable {
+    var network: CallerNetwork?
+    var installation: [UInt8]?
+
+    /// Longer ids are rejected and not stored.
+    static let longestInstallation = InstallationID.maximumBytes
+}

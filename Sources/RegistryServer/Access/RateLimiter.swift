@@ -79,3 +79,75 @@ extension TokenBucket {
         return (whole, isTaken ? nil : wait(at: now))
     }
 }
+
+struct TokenBucket: Sendable {
+    /// Per second.
+    let rate: Double
+    let capacity: Double
+    private var level: Double
+    private var levelAt: Duration
+
+    init(rate: Double, capacity: Double, at now: Duration) {
+        self.rate = rate
+        self.capacity = capacity
+        level = capacity
+        levelAt = now
+    }
+
+    mutating func take(at now: Duration) -> Bool {
+        level = level(at: now)
+        levelAt = max(levelAt, now)
+        guard level >= 1 else { return false }
+        level -= 1
+        return true
+    }
+
+    mutating func giveBack() { level = min(capacity, level + 1) }
+
+    var whole: Int { Int(level) }
+
+    /// A full bucket equals a new one and need not be kept.
+    func isFull(at now: Duration) -> Bool { level(at: now) >= capacity }
+
+    func wait(at now: Duration) -> Duration {
+        let missing = 1 - level(at: now)
+        return missing <= 0 ? .zero : .seconds(missing / rate)
+    }
+
+    private func level(at now: Duration) -> Double {
+        min(capacity, level + max(0, (now - levelAt) / .seconds(1)) * rate)
+    }
+}
+
+struct RateLimited: Error {
+    let quota: RateLimiter.QuotaState
+    /// The caller with too many heavy calls. Nil for other limits.
+    var heavyCaller: String?
+    static let credentials = "credentials"
+    static let concurrent = "concurrent"
+
+    static func byHeavyCalls(of caller: String, limit: Int) -> RateLimited {
+        let rule = RateRule(concurrent, RateLimit(rate: limit, burst: limit))
+        let quota = RateLimiter.QuotaState(rule: rule, remaining: 0, retryAfter: .seconds(1))
+        return RateLimited(quota: quota, heavyCaller: caller)
+    }
+
+    var problem: Problem {
+        var problem = Problem(.tooManyRequests, "\(reason) Send the request again after Retry-After.")
+        problem.retryAfter = quota.retryAfter
+        return problem
+    }
+
+    private var reason: String {
+        if let heavyCaller {
+            return "\(quota.limit.burst) heavy calls of \(heavyCaller) are in progress, which is the maximum."
+        }
+        let rate = "More than \(quota.limit.rate) requests per second"
+        return switch quota.policy {
+        case "address": "\(rate) came from this address."
+        case "installation": "\(rate) came for this installation."
+        case Self.credentials: "\(rate) came from this address with credentials that are not valid."
+        default: "\(rate) came from these credentials."
+        }
+    }
+}

@@ -8,11 +8,7 @@ extension ScopedCall {
     func register() async throws -> Response {
         var parameters = ParameterReader(call)
         let id = parameters.path("activityId", ActivityID.init)
-        let registration = call.readBody { json in
-            let registration = readRegistration(&json, &parameters)
-            parameters.add(json.faults)
-            return registration
-        }
+        let registration = parameters.body(readRegistration)
         let checkedID = try parameters.checked(id)
         let claimant = try checkRights(to: registration)
         let result = try await registrations.counting(.update, \.outcome) {
@@ -31,11 +27,8 @@ extension ScopedCall {
     /// For apps with only a token and a `liveactivityId`.
     func registerByAlias() async throws -> Response {
         var parameters = ParameterReader(call)
-        let (value, registration) = call.readBody { json in
-            let value = json.string("alias", Alias.value)
-            let registration = readRegistration(&json, &parameters)
-            parameters.add(json.faults)
-            return (value, registration)
+        let (value, registration) = parameters.body { json, parameters in
+            (json.string("alias", Alias.value), readRegistration(&json, &parameters))
         }
         let alias = try parameters.checked(value)
         let claimant = try checkRights(to: registration)
@@ -70,9 +63,9 @@ extension ScopedCall {
         var parameters = ParameterReader(call)
         let candidate = parameters.path("activityId", ActivityID.init)
         let ending = Ending(&parameters)
-        let installation = StatedInstallation(self, &parameters)
+        let installation = readInstallation(&parameters, isInPath: false)
         let id = try parameters.checked(candidate)
-        let claimant = try findClaimant(installation.hash)
+        let claimant = try findClaimant(installation)
         try await registry.end(
             id,
             reason: ending.reason,
@@ -88,10 +81,10 @@ extension ScopedCall {
         var parameters = ParameterReader(call)
         let value = parameters.requiredQuery("alias", Alias.value)
         let ending = Ending(&parameters)
-        let installation = StatedInstallation(self, &parameters)
+        let installation = readInstallation(&parameters, isInPath: false)
         let alias = try parameters.checked(value)
-        let claimant = try findClaimant(installation.hash)
-        let owner = findOwner(installation.hash)
+        let claimant = try findClaimant(installation)
+        let owner = findOwner(installation)
         try await registry.end(
             alias: alias,
             owner: owner,
@@ -111,10 +104,8 @@ extension ScopedCall {
         _ parameters: inout ParameterReader
     ) -> ActivityRegistration {
         var registration = ActivityRegistration(from: &json)
-        var installation = StatedInstallation(self, &parameters)
         let stated = json.optionalString("installationId", InstallationID.init)
-        installation.add(stated, named: "installationId", &parameters)
-        registration.installation = installation.hash
+        registration.installation = readInstallation(&parameters, isInPath: false, inBody: stated)
         registration.subject = call.principal.subject
         return registration
     }

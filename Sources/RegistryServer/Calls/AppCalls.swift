@@ -129,3 +129,32 @@ extension QuarantineGuard: JSONEncodable {
         }
     }
 }
+
+extension Call {
+    /// Only this response contains the complete key.
+    func createKey(of app: App) async throws -> Response {
+        let now = access.clock.date()
+        let request = try readChecked { APIKeyRequest.read(&$0, now: now) }
+        let key = APIKey(random: request.role)
+        let digest = key.secretDigest
+        let record = try await registry.createKey(key.id, digest: digest, request, of: app, by: principal.who)
+        access.keys.forget(key.id)
+        var body = JSONWriter()
+        record.encode(to: &body, revealing: key)
+        return Response(status: .created, fields: [.contentType: MediaType.json], body: .bytes(body.bytes))
+    }
+
+    /// Includes revoked and expired keys. Without secrets.
+    func listKeys(of app: App) async throws -> Response {
+        let keys = try await registry.keys(of: app)
+        return .json { $0.member("keys", keys) }
+    }
+
+    func revokeKey(of app: App) async throws -> Response {
+        guard let id = try? APIKeyID(parameter("keyId")),
+            try await registry.revokeKey(id, ofApp: app.id, by: principal.who)
+        else { throw Problem(.keyNotFound, "The app has no key with this id.") }
+        access.keys.forget(id)
+        return .noContent
+    }
+}

@@ -1,17 +1,13 @@
 import HTTPTypes
 import RegistryCore
+import RegistryRules
 import RegistryStore
 import Synchronization
 
-/// A request with a known route and a permitted caller. A class because it is large and passed on often.
+/// A permitted request. A class because it is large and passed on often.
 final class Call: Sendable {
     private let parts: ServiceParts
-    let principal: Principal
-    let parameters: PathParameters
-    let query: Query
-    let fields: HTTPFields
-    let network: CallerNetwork?
-    let wantsLines: Bool
+    private let admission: Admission
     /// Nil without a body and after reading.
     private let body: Mutex<ReceivedBody?>
     /// An NDJSON body. The call itself reads it.
@@ -19,29 +15,24 @@ final class Call: Sendable {
     let executor: any TaskExecutor
 
     init(
+        _ admission: Admission,
         _ parts: ServiceParts,
-        principal: Principal,
-        parameters: PathParameters,
-        query: Query,
-        fields: HTTPFields,
-        network: CallerNetwork?,
-        wantsLines: Bool,
-        body: ReceivedBody?,
-        lines: BodyLines?,
-        executor: any TaskExecutor
+        body: ReceivedBody? = nil,
+        lines: BodyLines? = nil,
+        on executor: any TaskExecutor
     ) {
+        self.admission = admission
         self.parts = parts
-        self.principal = principal
-        self.parameters = parameters
-        self.query = query
-        self.fields = fields
-        self.network = network
-        self.wantsLines = wantsLines
         self.body = Mutex(body)
         self.lines = lines
         self.executor = executor
     }
 
+    var principal: Principal { admission.principal }
+    var query: Query { admission.located.target.query }
+    var fields: HTTPFields { admission.fields }
+    var network: CallerNetwork? { admission.network }
+    var wantsLines: Bool { admission.located.wantsLines }
     var registry: Registry { parts.registry }
     var access: AccessState { parts.access }
     var apps: AppDirectory { access.apps }
@@ -67,12 +58,16 @@ final class Call: Sendable {
         return value
     }
 
-    func parameter(_ name: String) -> String { parameters[name] ?? "" }
+    func parameter(_ name: String) -> String { admission.located.match.parameters[name] ?? "" }
 }
 
-struct AppCall: Sendable {
-    let call: Call
-    let app: App
+struct ServiceParts: Sendable {
+    let registry: Registry
+    let access: AccessState
+    let feedback: FeedbackRecorder
+    let metrics: ServiceMetrics
+    let shutdownNotice: ShutdownNotice
+    let changeFeed: ChangeFeed
 }
 
 struct ScopedCall: Sendable {
@@ -82,4 +77,22 @@ struct ScopedCall: Sendable {
     var registry: Registry { call.registry }
     var registrations: RegistrationMetrics { call.metrics.registrations }
     var who: UTF8Text { call.principal.who }
+}
+
+extension ScopedCall {
+    func checkAliases(_ aliases: AliasSet?) throws(Problem) {
+        guard let aliases else { return }
+        try AliasPolicy(scope.app).check(aliases.aliases, by: call.principal)
+    }
+
+    /// A publishable key needs an installation, because only its id distinguishes callers with that key.
+    func findClaimant(_ installation: InstallationHash?) throws(Problem) -> Claimant {
+        guard call.principal.role == .client else { return .any }
+        if let subject = call.principal.subject { return .subject(subject, installation) }
+        if let installation { return .installation(installation) }
+        throw Problem(
+            .installationRequired,
+            "A publishable key must name the installation: send X-Installation-Id, or installationId in the body."
+        )
+    }
 }

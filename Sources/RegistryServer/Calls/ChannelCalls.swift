@@ -6,8 +6,7 @@ extension ScopedCall {
     func putChannel() async throws -> Response {
         var parameters = ParameterReader(call)
         let candidate = readAlias(&parameters)
-        let (body, faults) = call.readBody { json in (BroadcastChannel.read(&json), json.faults) }
-        parameters.add(faults)
+        let body = parameters.body { json, _ in BroadcastChannel.read(&json) }
         let (alias, channel) = try parameters.checked(candidate, body)
         let isNew = try await registry.put(channel, for: alias, in: scope, by: who)
         return .channel(isNew ? .created : .ok, channel, of: alias)

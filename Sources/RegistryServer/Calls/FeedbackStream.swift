@@ -33,31 +33,21 @@ struct FeedbackStream: ResponseStream {
 
     func write(to writer: Exchange) async throws {
         lines.beginReading()
-        var count = first.batch.count
         if !first.batch.isEmpty { try await writer.write(Self.lines(of: first.batch, first.results)) }
-        let buffer = LineBuffer()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            defer { buffer.abandon() }
-            group.addTask { await Self.read(lines, after: waiting, into: buffer) }
-            while case let taken = try await buffer.takeLines(Self.batchSize), !taken.isEmpty {
-                let batch = taken.map(FeedbackLine.read)
-                try await writer.write(Self.lines(of: batch, try await apply(batch)))
-                count += taken.count
+        var (waiting, count) = (waiting[...], first.batch.count)
+        while true {
+            if waiting.isEmpty {
+                guard let read = try await lines.next() else { break }
+                waiting = read[...]
             }
+            let batch = waiting.prefix(Self.batchSize).map(FeedbackLine.read)
+            waiting = waiting.dropFirst(Self.batchSize)
+            try await writer.write(Self.lines(of: batch, try await apply(batch)))
+            count += batch.count
         }
         var json = JSONWriter(reservingCapacity: 64)
         json.writeEnd(count: count)
         try await writer.write(ByteBuffer(bytes: json.bytes))
-    }
-
-    private static func read(_ lines: BodyLines, after waiting: [BodyLine], into buffer: LineBuffer) async {
-        do {
-            if !waiting.isEmpty { await buffer.put(waiting) }
-            while let read = try await lines.next() { await buffer.put(read) }
-            buffer.finish()
-        } catch {
-            buffer.finish(error)
-        }
     }
 
     private static func lines(of batch: [FeedbackLine], _ results: [FeedbackResult]) -> ByteBuffer {

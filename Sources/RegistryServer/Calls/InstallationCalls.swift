@@ -5,11 +5,8 @@ import RegistryStore
 extension ScopedCall {
     func applyFullState() async throws -> Response {
         var parameters = ParameterReader(call)
-        let (installation, body) = call.readBody { json in
-            let installation = readInstallation(&json, &parameters)
-            let body = FullStateBody.read(&json)
-            parameters.add(json.faults)
-            return (installation, body)
+        let (installation, body) = parameters.body { json, parameters in
+            (readInstallation(&json, &parameters), FullStateBody.read(&json))
         }
         let (state, hash) = try parameters.checked(body, installation)
         let permitted = state.readable.permitted(by: self)
@@ -24,11 +21,8 @@ extension ScopedCall {
 
     func putInstallation() async throws -> Response {
         var parameters = ParameterReader(call)
-        let (installation, profile) = call.readBody { json in
-            let installation = readInstallation(&json, &parameters)
-            let profile = InstallationProfile(from: &json)
-            parameters.add(json.faults)
-            return (installation, profile)
+        let (installation, profile) = parameters.body { json, parameters in
+            (readInstallation(&json, &parameters), InstallationProfile(from: &json))
         }
         let hash = try parameters.checked(installation)
         try checkAliases(profile.aliases)
@@ -59,24 +53,31 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    /// The installation of the path. The header, if any, must be equal.
-    func readInstallation(_ parameters: inout ParameterReader) -> InstallationHash? {
-        readStatedInstallation(&parameters).hash
-    }
-
-    /// The installation of the path. The header and the body, if they name one, must be equal.
     func readInstallation(_ json: inout JSONReader, _ parameters: inout ParameterReader) -> InstallationHash? {
-        var installation = readStatedInstallation(&parameters)
         let stated = json.optionalString("installationId", InstallationID.init)
-        installation.add(stated, named: "installationId", &parameters)
-        return installation.hash
+        return readInstallation(&parameters, inBody: stated)
     }
 
-    private func readStatedInstallation(_ parameters: inout ParameterReader) -> StatedInstallation {
-        var installation = StatedInstallation(self, &parameters)
-        let id = parameters.path("installationId", InstallationID.init)
-        installation.add(id, named: "installationId", &parameters)
-        return installation
+    /// The installation that the header, the path and the body name. They must agree.
+    func readInstallation(
+        _ parameters: inout ParameterReader,
+        isInPath: Bool = true,
+        inBody stated: InstallationID? = nil
+    ) -> InstallationHash? {
+        var found: InstallationHash?
+        func add(_ id: InstallationID?) {
+            guard let id else { return }
+            let hash = InstallationHash(of: id, in: scope.app.bundleID)
+            if let found, found != hash {
+                let detail = "differs from another value in the request"
+                parameters.add([JSONFault(pointer: "/installationId", detail: detail)])
+            }
+            found = found ?? hash
+        }
+        add(parameters.field(.installationID, InstallationID.init))
+        if isInPath { add(parameters.path("installationId", InstallationID.init)) }
+        add(stated)
+        return found
     }
 }
 

@@ -13,16 +13,11 @@ struct ParameterReader {
     init(_ call: Call) { self.call = call }
 
     mutating func path<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
-        read(name, from: "path", call.parameter(name), make)
+        read(name, from: "path", [call.parameter(name)], make)
     }
 
     mutating func query<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
-        let values = call.query[name]
-        guard values.count < 2 else {
-            record(name, "query", "must be given only once")
-            return nil
-        }
-        return values.first.flatMap { read(name, from: "query", $0, make) }
+        read(name, from: "query", call.query[name], make)
     }
 
     mutating func requiredQuery<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
@@ -32,19 +27,22 @@ struct ParameterReader {
 
     mutating func field<Value>(_ name: HTTPField.Name, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
         let values = call.fields[values: name]
-        guard values.count < 2 else {
-            record(name.rawName, "header", "must be given only once")
-            return nil
-        }
         // NIO replaces invalid UTF-8, so different values would become equal.
         guard values.first?.unicodeScalars.contains("\u{FFFD}") != true else {
             record(name.rawName, "header", "must be UTF-8")
             return nil
         }
-        return values.first.flatMap { read(name.rawName, from: "header", $0, make) }
+        return read(name.rawName, from: "header", values, make)
     }
 
     mutating func add(_ others: [JSONFault]) { faults += others }
+
+    /// Reads the body, and adds its faults after those that `read` adds.
+    mutating func body<Value>(_ read: (inout JSONReader, inout ParameterReader) -> Value) -> Value {
+        let (value, bodyFaults) = call.readBody { json in (read(&json, &self), json.faults) }
+        add(bodyFaults)
+        return value
+    }
 
     /// A faster overload for one value.
     func checked<Value>(_ value: Value?) throws(Problem) -> Value {
@@ -65,9 +63,14 @@ struct ParameterReader {
     private mutating func read<Value>(
         _ name: String,
         from place: String,
-        _ text: String,
+        _ values: [String],
         _ make: (String) throws(JSONFaultReason) -> Value
     ) -> Value? {
+        guard values.count < 2 else {
+            record(name, place, "must be given only once")
+            return nil
+        }
+        guard let text = values.first else { return nil }
         do throws(JSONFaultReason) {
             return try make(text)
         } catch {

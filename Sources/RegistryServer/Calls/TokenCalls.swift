@@ -6,12 +6,8 @@ extension ScopedCall {
     /// - Parameter kind: Nil if the path names it.
     func registerToken(of kind: TokenKind? = nil) async throws -> Response {
         var parameters = ParameterReader(call)
-        let (installation, slot, registration) = call.readBody { json in
-            let installation = readInstallation(&json, &parameters)
-            let slot = readSlot(of: kind, &parameters)
-            let registration = TokenRegistration.read(&json)
-            parameters.add(json.faults)
-            return (installation, slot, registration)
+        let (installation, slot, registration) = parameters.body { json, parameters in
+            (readInstallation(&json, &parameters), readSlot(of: kind, &parameters), TokenRegistration.read(&json))
         }
         let (value, place, hash) = try parameters.checked(registration, slot, installation)
         let claimant = try findClaimant(hash)

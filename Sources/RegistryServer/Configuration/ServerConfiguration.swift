@@ -1,3 +1,5 @@
+import Synchronization
+
 package struct ServerConfiguration: Sendable {
     package var host: String
     /// 0 lets the system choose.
@@ -54,4 +56,48 @@ package struct ServerConfiguration: Sendable {
 
     /// `insecureNoAuth` requires this.
     package var listensOnLoopback: Bool { LoopbackHost.matches(host.contains(":") ? "[\(host)]" : host) }
+}
+
+package struct RateLimit: Sendable, Hashable {
+    /// Sustained requests per second.
+    package var rate: Int
+    /// Requests at once.
+    package var burst: Int
+
+    /// Allows a burst of twice the rate.
+    package init(rate: Int) { self.init(rate: rate, burst: rate * 2) }
+
+    package init(rate: Int, burst: Int) {
+        self.rate = rate
+        self.burst = burst
+    }
+}
+
+package struct SettingInForce: Sendable, Hashable {
+    /// The camelCase key of the config file.
+    package let name: String
+    /// With `***` in place of secrets. Nil if not set.
+    package let value: String?
+    /// A flag, the environment, a file, or the default.
+    package let origin: String
+    /// Only root may see the address of the database.
+    package let isAboutDatabase: Bool
+
+    package init(name: String, value: String?, origin: String, isAboutDatabase: Bool = false) {
+        self.name = name
+        self.value = value
+        self.origin = origin
+        self.isAboutDatabase = isAboutDatabase
+    }
+}
+
+/// Signals the start of a shutdown. The admin port still answers until the last request in flight is complete.
+package final class ShutdownNotice: Sendable {
+    private let state = Atomic(false)
+
+    package init() {}
+
+    package func give() { state.store(true, ordering: .relaxed) }
+
+    var isGiven: Bool { state.load(ordering: .relaxed) }
 }

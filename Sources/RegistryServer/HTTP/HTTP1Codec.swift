@@ -167,19 +167,55 @@ private struct FramingFields {
     var asksForUpgrade: Bool { hasUpgrade && isUpgradeNamed }
 
     private static func namesUpgrade(_ value: String) -> Bool {
-        value.split(separator: ",").contains { $0.trimming { $0 == " " }.lowercased() == "upgrade" }
+        value.split(separator: ",").contains { MediaType.trimmed($0).lowercased() == "upgrade" }
     }
 
     /// HTTP/1.0 needs no host. Two hosts are wrong in both versions.
-    func fault(in version: HTTPVersion) -> MalformedRequest? {
+    func fault(in version: HTTPVersion) -> Problem? {
         if hosts == 0 { return version.minor == 0 ? nil : .noHost }
         return hosts == 1 && isHostValid ? nil : .badHost
     }
 }
 
-extension Substring {
-    fileprivate func trimming(_ isBlank: (Character) -> Bool) -> Substring {
-        let start = drop(while: isBlank)
-        return start.dropLast(start.reversed().prefix(while: isBlank).count)
+/// NIO's decoder of requests, with a restart.
+///
+/// After a request for an upgrade, NIO's decoder no longer parses HTTP. A new decoder then reads the remaining input.
+final class HTTP1Decoder: ByteToMessageDecoder {
+    typealias InboundOut = HTTPServerRequestPart
+
+    private let limits: NIOHTTPDecoderLimitConfiguration
+    private var decoder: HTTPRequestDecoder
+
+    var isToRestart = false
+
+    init(_ limits: ServerConfiguration.Limits) {
+        var sizes = NIOHTTPDecoderLimitConfiguration()
+        sizes.maxHeaderFieldSize = limits.headerField
+        sizes.maxHeaderListSize = limits.header
+        sizes.maxHeaderFieldCount = limits.headerFields
+        self.limits = sizes
+        decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: sizes)
+    }
+
+    func decoderAdded(context: ChannelHandlerContext) { decoder.decoderAdded(context: context) }
+    func decoderRemoved(context: ChannelHandlerContext) { decoder.decoderRemoved(context: context) }
+
+    func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
+        let state = try decoder.decode(context: context, buffer: &buffer)
+        return restart(context) && buffer.readableBytes > 0 ? .continue : state
+    }
+
+    func decodeLast(context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool) throws -> DecodingState {
+        while buffer.readableBytes > 0, case .continue = try decode(context: context, buffer: &buffer) {}
+        return try decoder.decodeLast(context: context, buffer: &buffer, seenEOF: seenEOF)
+    }
+
+    private func restart(_ context: ChannelHandlerContext) -> Bool {
+        guard isToRestart else { return false }
+        isToRestart = false
+        decoder.decoderRemoved(context: context)
+        decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
+        decoder.decoderAdded(context: context)
+        return true
     }
 }

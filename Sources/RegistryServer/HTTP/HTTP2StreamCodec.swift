@@ -34,10 +34,8 @@ final class HTTP2StreamCodec: ChannelDuplexHandler {
 
     private func receiveHead(_ headers: HPACKHeaders, _ context: ChannelHandlerContext) {
         hasHead = true
-        guard let head = HTTPRequest(headers) else { return context.fireErrorCaught(MalformedRequest.badField) }
-        if let problem = head.streamFault(mostFields: mostFields) {
-            return context.fireErrorCaught(MalformedRequest(problem))
-        }
+        guard let head = HTTPRequest(headers) else { return context.fireErrorCaught(Problem.badField) }
+        if let problem = head.streamFault(mostFields: mostFields) { return context.fireErrorCaught(problem) }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 

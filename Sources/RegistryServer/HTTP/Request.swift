@@ -26,3 +26,18 @@ struct Request: Sendable {
         }
     }
 }
+
+final class EventLoopExecutor: TaskExecutor {
+    private let eventLoop: any EventLoop
+
+    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// The connection broke, or sent invalid HTTP, before the request or its response was complete. No response is
+/// possible.
+struct ConnectionLost: Error {}

@@ -95,7 +95,7 @@ final class RequestHandler: ChannelDuplexHandler {
         switch error {
         case HTTPParserError.headerOverflow: receive(.fault(.headersTooLarge))
         case is HTTPParserError: receive(.fault(.malformedRequest))
-        case let error as MalformedRequest: receive(.fault(error.problem))
+        case let problem as Problem: receive(.fault(problem))
         default: context.close(promise: nil)
         }
     }

@@ -67,3 +67,53 @@ extension Problem {
         return max(1, seconds + (attoseconds > 0 ? 1 : 0))
     }
 }
+
+extension HTTPFields {
+    mutating func add(_ quota: RateLimiter.QuotaState) {
+        self[.rateLimitPolicy] = quota.policyField
+        self[.rateLimit] = quota.field
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
+    static let rateLimit = HTTPField.Name("RateLimit")!
+}
+
+/// Faults of framing. They are found before all others.
+extension Problem {
+    static let noHost = Problem(.malformedRequest, "The request has no Host field. Send the name of the service.")
+    static let badHost = Problem(
+        .malformedRequest,
+        "The request's Host must be one field with a name or an address, and optionally a port."
+    )
+    static let badField = Problem(
+        .malformedRequest,
+        "The request has a field, a method or a path that HTTP does not allow."
+    )
+    static let malformedRequest = Problem(.malformedRequest, "The request is not valid HTTP/1.1.")
+    static let headersTooLarge = Problem(
+        .headersTooLarge,
+        "The request has too many header fields, or a header field or its path is too long."
+    )
+    static let requestTimeout = Problem(
+        .requestTimeout,
+        "The request was not complete in time. Send the same request again."
+    )
+}
+
+extension HTTPRequest {
+    /// Faults of HTTP/2 requests that NIO accepts.
+    func streamFault(mostFields: Int) -> Problem? {
+        if headerFields.count > mostFields { return .headersTooLarge }
+        let hosts = headerFields[values: .hostField]
+        guard let host = authority ?? hosts.first else { return .noHost }
+        let isOne = hosts.count <= 1 && (hosts.isEmpty || hosts[0] == host)
+        return isOne && HostField.isValid(host) ? nil : .badHost
+    }
+}
+
+extension HTTPField.Name {
+    /// Replaced by `:authority` and `HTTPRequest.authority`.
+    fileprivate static let hostField = HTTPField.Name("host")!
+}

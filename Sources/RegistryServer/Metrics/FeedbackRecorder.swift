@@ -1,5 +1,4 @@
 import Logging
-import Metrics
 import RegistryCore
 import RegistryStore
 import Synchronization
@@ -7,15 +6,13 @@ import Synchronization
 final class FeedbackRecorder: Sendable {
     private let clock: ServiceClock
     private let logger: Logger
-    private let metrics: any MetricsFactory
+    private let metrics: RecordedMetrics
     private let lastNotice = Mutex<Duration?>(nil)
-    private let counters = Mutex<[FeedbackLabels: Counter]>([:])
-    private let guardTrips = Mutex<Counter?>(nil)
 
     /// Limits log messages about tripped guards. The metric counts all.
     private static let noticeInterval = Duration.seconds(60)
 
-    init(clock: ServiceClock, logger: Logger, metrics: any MetricsFactory) {
+    init(clock: ServiceClock, logger: Logger, metrics: RecordedMetrics) {
         self.clock = clock
         self.logger = logger
         self.metrics = metrics
@@ -26,36 +23,15 @@ final class FeedbackRecorder: Sendable {
         for (report, result) in zip(reports, outcome.results) {
             counts[FeedbackLabels(result.action, report.reason), default: 0] += 1
         }
-        for (labels, count) in counts { counter(of: labels).increment(by: count) }
+        for (labels, count) in counts { metrics.counter(.feedback, labels.dimensions).increment(by: count) }
         guard !outcome.trippedKinds.isEmpty else { return }
-        guardTripCounter.increment(by: outcome.trippedKinds.count)
+        // The metric does not exist before the first guard trips.
+        metrics.counter(.guardTrips).increment(by: outcome.trippedKinds.count)
         recordTrips(outcome.trippedKinds, scope)
     }
 
     func ignore(_ reason: GorushPost.Ignored) {
-        Counter(
-            label: Metric.ignoredGorushPosts.rawValue,
-            dimensions: [("reason", reason.rawValue)],
-            factory: metrics
-        ).increment()
-    }
-
-    private func counter(of labels: FeedbackLabels) -> Counter {
-        counters.withLock { counters in
-            if let counter = counters[labels] { return counter }
-            let counter = Counter(label: Metric.feedback.rawValue, dimensions: labels.dimensions, factory: metrics)
-            counters[labels] = counter
-            return counter
-        }
-    }
-
-    /// Created when the first guard trips. The metric does not exist before.
-    private var guardTripCounter: Counter {
-        guardTrips.withLock { known in
-            let counter = known ?? Counter(label: Metric.guardTrips.rawValue, factory: metrics)
-            known = counter
-            return counter
-        }
+        metrics.counter(.ignoredGorushPosts, [("reason", reason.rawValue)]).increment()
     }
 
     private func recordTrips(_ kinds: [String], _ scope: Scope) {

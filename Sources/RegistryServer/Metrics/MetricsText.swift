@@ -13,7 +13,7 @@ struct MetricsText {
         for (labels, value) in series { line(metric.rawValue, labels, value) }
     }
 
-    mutating func add(_ metric: Metric, _ value: Double) { add(metric, [("", value)]) }
+    mutating func add(_ metric: Metric, _ value: Double?) { add(metric, value.map { [("", $0)] } ?? []) }
 
     /// Omits empty histograms, because each has many buckets.
     mutating func add(_ metric: Metric, _ series: [(labels: Labels, value: Histogram.Snapshot)]) {

@@ -1,4 +1,3 @@
-import Metrics
 import RegistryCore
 
 struct RegistrationMetrics: Sendable {
@@ -8,44 +7,32 @@ struct RegistrationMetrics: Sendable {
         .unavailable,
     ]
 
-    private struct Outcomes: Sendable {
-        var accepted: [RegistrationOutcome: Counter] = [:]
-        var refused: [Problem.Code: Counter] = [:]
-        let other: Counter
-    }
+    private static let others = "other"
 
-    private let kinds: [String: Outcomes]
-    /// Kinds of apps' settings have one label, so that no app makes many.
-    private let others: Outcomes
+    /// By kind and outcome. Kinds of apps' settings have one label, so that no app makes many.
+    private let counters: [String: [String: RecordedMetrics.Counter]]
 
-    init(_ factory: any MetricsFactory) {
-        let kinds = TokenKind.all.map(\.name)
-        self.kinds = Dictionary(uniqueKeysWithValues: kinds.map { ($0, Self.outcomes(of: $0, factory)) })
-        others = Self.outcomes(of: "other", factory)
-    }
-
-    private static func outcomes(of kind: String, _ factory: any MetricsFactory) -> Outcomes {
-        func counter(_ outcome: String) -> Counter {
-            Counter(
-                label: Metric.registrations.rawValue,
-                dimensions: [("kind", kind), ("outcome", outcome)],
-                factory: factory
-            )
-        }
-        var outcomes = Outcomes(other: counter("other"))
-        for outcome in RegistrationOutcome.allCases { outcomes.accepted[outcome] = counter(outcome.rawValue) }
-        for code in refusals { outcomes.refused[code] = counter(code.rawValue) }
-        return outcomes
+    init(_ metrics: RecordedMetrics) {
+        let outcomes = RegistrationOutcome.allCases.map(\.rawValue) + Self.refusals.map(\.rawValue) + [Self.others]
+        let kinds = TokenKind.all.map(\.name) + [Self.others]
+        counters = Dictionary(
+            uniqueKeysWithValues: kinds.map { kind in
+                let counters = outcomes.map { outcome in
+                    (outcome, metrics.counter(.registrations, [("kind", kind), ("outcome", outcome)]))
+                }
+                return (kind, Dictionary(uniqueKeysWithValues: counters))
+            }
+        )
     }
 
     func count(_ result: Result<RegistrationOutcome, Problem>, of kind: TokenKind) {
-        let outcomes = kinds[kind.name] ?? others
-        let counter =
+        let counters = counters[kind.name] ?? counters[Self.others] ?? [:]
+        let outcome =
             switch result {
-            case .success(let outcome): outcomes.accepted[outcome]
-            case .failure(let problem): outcomes.refused[problem.code]
+            case .success(let outcome): outcome.rawValue
+            case .failure(let problem): problem.code.rawValue
             }
-        (counter ?? outcomes.other).increment()
+        (counters[outcome] ?? counters[Self.others])?.increment()
     }
 
     func counting<Value>(

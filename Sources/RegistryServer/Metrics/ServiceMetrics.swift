@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 final class ServiceMetrics: Sendable {
-    let factory = PrometheusMetrics()
+    let recorded = RecordedMetrics()
     let registrations: RegistrationMetrics
     let refusals: RefusalMetrics
     let unmatched: RouteMetrics
@@ -19,9 +19,9 @@ final class ServiceMetrics: Sendable {
         self.registry = registry
         version = configuration.version
         issuers = configuration.issuers
-        registrations = RegistrationMetrics(factory)
-        refusals = RefusalMetrics(factory)
-        unmatched = RouteMetrics(method: "any", template: "none", factory)
+        registrations = RegistrationMetrics(recorded)
+        refusals = RefusalMetrics(recorded)
+        unmatched = RouteMetrics(method: "any", template: "none", recorded)
         totals = TimedCache(lifetime: configuration.limits.totalsLifetime, clock: clock) {
             try await registry.totals()
         }
@@ -31,7 +31,7 @@ final class ServiceMetrics: Sendable {
     }
 
     func metrics(method: String, template: String) -> RouteMetrics {
-        RouteMetrics(method: method, template: template, factory)
+        RouteMetrics(method: method, template: template, recorded)
     }
 
     /// Omits metrics from Postgres if it is not available.
@@ -47,14 +47,15 @@ final class ServiceMetrics: Sendable {
         switch metric {
         case .requests, .requestSeconds, .refusedBodies, .refusedHeavyCalls, .limitedCredentials, .registrations,
             .feedback, .ignoredGorushPosts, .guardTrips, .sweeps, .sweepFailures, .sweptRows:
-            factory.write(metric, to: &text)
+            recorded.write(metric, to: &text)
         case .build: text.add(metric, [(build, 1)])
         case .batchSizes: text.add(metric, storeMetrics.batches.labelled("work") { $0.sizes.snapshot })
         case .batchWaits: text.add(metric, storeMetrics.batches.labelled("work") { $0.waits.snapshot })
         case .statementSeconds: text.add(metric, storeMetrics.statements.labelled("work", \.snapshot))
         case .connectionWaits: text.add(metric, [("", storeMetrics.connectionWaits.snapshot)])
         case .connections:
-            text.add(metric, ["idle": connections.idle, "busy": connections.busy].labelled("state", Double.init))
+            let states = [("busy", connections.busy), ("idle", connections.idle)]
+            text.add(metric, states.map { (MetricsText.labels([("state", $0)]), Double($1)) })
         case .connectionLimit: text.add(metric, Double(connections.maximum))
         case .connectionQueue: text.add(metric, Double(connections.waiting))
         case .connects: text.add(metric, Double(connections.opened))
@@ -63,24 +64,17 @@ final class ServiceMetrics: Sendable {
         case .followers: text.add(metric, Double(followers.value))
         case .issuersWithoutKeys: text.add(metric, Double(issuers.count))
         case .postgresUp: text.add(metric, totals == nil ? 0 : 1)
-        case .activeGuards, .activities, .tokens, .countsAge, .events, .sweepLag: totals?.write(metric, to: &text)
+        case .activities, .tokens: text.add(metric, totals?.series(of: metric) ?? [])
+        case .countsAge: text.add(metric, totals.map { $0.age / .seconds(1) })
+        case .activeGuards: text.add(metric, totals.map { Double($0.activeGuards) })
+        case .events: text.add(metric, totals.map { Double($0.eventsWritten) })
+        case .sweepLag: text.add(metric, totals.map { $0.sweepLag / .seconds(1) })
         }
     }
 }
 
 extension Totals {
-    fileprivate func write(_ metric: Metric, to text: inout MetricsText) {
-        switch metric {
-        case .activities, .tokens: text.add(metric, series(of: metric))
-        case .countsAge: text.add(metric, age / .seconds(1))
-        case .activeGuards: text.add(metric, Double(activeGuards))
-        case .events: text.add(metric, Double(eventsWritten))
-        case .sweepLag: text.add(metric, sweepLag / .seconds(1))
-        default: break
-        }
-    }
-
-    private func series(of metric: Metric) -> [(labels: MetricsText.Labels, value: Double)] {
+    fileprivate func series(of metric: Metric) -> [(labels: MetricsText.Labels, value: Double)] {
         counts.flatMap { environment, counts in
             counts.compactMap { group, count in
                 guard group.metric == metric else { return nil }
@@ -113,12 +107,5 @@ extension Dictionary {
         _ read: (Value) -> Measured
     ) -> [(labels: MetricsText.Labels, value: Measured)] where Key: RawRepresentable<String> {
         map { (MetricsText.labels([(name, $0.rawValue)]), read($1)) }.sorted { $0.0 < $1.0 }
-    }
-
-    fileprivate func labelled<Measured>(
-        _ name: String,
-        _ read: (Value) -> Measured
-    ) -> [(labels: MetricsText.Labels, value: Measured)] where Key == String {
-        map { (MetricsText.labels([(name, $0)]), read($1)) }.sorted { $0.0 < $1.0 }
     }
 }

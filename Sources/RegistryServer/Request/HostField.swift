@@ -18,7 +18,7 @@ enum HostField {
     private static func endOfLiteral(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
         guard let end = host.firstIndex(of: UInt8(ascii: "]")), end > host.startIndex + 1 else { return nil }
         let address = host[host.startIndex + 1..<end]
-        return address.allSatisfy { isHexDigit($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
+        return address.allSatisfy { Hexadecimal.digit($0) != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
             ? end + 1 : nil
     }
 
@@ -34,17 +34,21 @@ enum HostField {
             && digits.allSatisfy(ASCII.isDigit)
     }
 
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
-    }
-
     /// Does not check the escapes after `%`.
     private static func isOfName(_ byte: UInt8) -> Bool {
         ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-._~%!$&'()*+,;=".utf8.contains(byte)
+    }
+}
+
+/// Whether a `Host` names this machine.
+///
+/// Without authentication, a web page could call the service under its own name if that name resolves to 127.0.0.1 (DNS
+/// rebinding). Such a request has the page's name as `Host`.
+enum LoopbackHost {
+    /// `localhost`, an address of 127.0.0.0/8, or `[::1]`, each with an optional port, which can be empty (RFC 3986).
+    static func matches(_ host: String) -> Bool {
+        let parts = host.lowercased().wholeMatch(of: /(localhost|\[::1\]|127(?:\.[0-9]{1,5}){3})(?::([0-9]{0,5}))?/)
+        guard let parts, parts.2.flatMap({ Int($0) }) ?? 0 <= 65_535 else { return false }
+        return parts.1.split(separator: ".").allSatisfy { Int($0) ?? 0 <= 255 }
     }
 }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import RegistryCore
 
 /// Such as `application/json; charset=utf-8`.
@@ -33,14 +34,72 @@ struct MediaType: Sendable, Hashable {
     /// Many libraries send `utf8`, which is not a registered name.
     private var isUTF8: Bool { ["utf-8", "utf8"].contains((parameters["charset"] ?? "utf-8").lowercased()) }
 
-    private static func trimmed(_ text: Substring) -> String {
+    static func trimmed(_ text: Substring) -> Substring {
         let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         var bytes = text.utf8.drop(while: isBlank)
         while let last = bytes.last, isBlank(last) { bytes.removeLast() }
-        return String(Substring(bytes))
+        return Substring(bytes)
     }
 
-    private static func unquoted(_ text: String) -> String {
-        text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"") ? String(text.dropFirst().dropLast()) : text
+    private static func unquoted(_ text: Substring) -> String {
+        String(text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"") ? text.dropFirst().dropLast() : text)
+    }
+}
+
+/// Chooses between `application/json` and `application/x-ndjson` by `Accept` (RFC 9110, section 12.5.1). The most
+/// specific matching range determines a type's quality.
+///
+/// JSON is the default.
+enum AcceptField {
+    /// In bytes. Longer fields are ignored because of their cost.
+    static let longest = 1024
+
+    private struct Weight {
+        var quality = 0.0
+        /// 3 for the type's name, 2 for `application/*`, 1 for `*/*`.
+        var closeness = 0
+
+        mutating func weigh(_ range: String, _ type: String, _ quality: Double) {
+            let closeness = range == type ? 3 : range == "application/*" ? 2 : range == "*/*" ? 1 : 0
+            guard closeness > 0, closeness >= self.closeness else { return }
+            self.quality = closeness > self.closeness ? quality : max(quality, self.quality)
+            self.closeness = closeness
+        }
+    }
+
+    static func prefersLines(_ fields: HTTPFields) -> Bool {
+        // Most fields are one of these.
+        let values = fields[values: .accept]
+        guard values.contains(where: { $0 != "*/*" && $0 != MediaType.json }),
+            values.reduce(0, { $0 + $1.utf8.count }) <= longest
+        else { return false }
+        var (json, lines) = (Weight(), Weight())
+        for range in values.flatMap({ split(Substring($0), at: ",") }) {
+            let parts = split(range, at: ";")
+            let quality = quality(parts.dropFirst())
+            json.weigh(parts[0].lowercased(), MediaType.json, quality)
+            lines.weigh(parts[0].lowercased(), MediaType.lines, quality)
+        }
+        return lines.quality > json.quality
+    }
+
+    /// The `q` parameter. 1 if absent or invalid.
+    private static func quality(_ parameters: some Sequence<Substring>) -> Double {
+        guard let parameter = parameters.first(where: { $0.utf8.count >= 3 && $0.prefix(2).lowercased() == "q=" }),
+            let text = parameter.dropFirst(2).wholeMatch(of: /[01](\.[0-9]{0,3})?/)?.0
+        else { return 1 }
+        let quality = Double(text.hasSuffix(".") ? text.dropLast() : text) ?? 1
+        return quality <= 1 ? quality : 1
+    }
+
+    /// The parts between unquoted marks, without blanks around them.
+    private static func split(_ text: Substring, at mark: Unicode.Scalar) -> [Substring] {
+        var (isQuoted, isEscaped) = (false, false)
+        // Splits bytes, because comparing characters is far slower.
+        return text.utf8.split(omittingEmptySubsequences: false) { byte in
+            defer { isEscaped = isQuoted && !isEscaped && byte == UInt8(ascii: "\\") }
+            if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
+            return byte == UInt8(ascii: mark) && !isQuoted
+        }.map { MediaType.trimmed(Substring($0)) }
     }
 }

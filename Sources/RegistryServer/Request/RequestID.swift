@@ -31,3 +31,24 @@ enum RequestID {
         return mixed ^ (mixed >> 33)
     }
 }
+
+/// The caller's `traceparent` (W3C Trace Context, level 1).
+struct TraceParent: Sendable, Hashable {
+    static let field = HTTPField.Name("traceparent")!
+
+    /// 32 lower-case hex digits, common to all services of the trace.
+    let traceID: String
+    /// 16 lower-case hex digits of the caller's span.
+    let parentID: String
+
+    /// Nil if invalid, which is not an error of the request.
+    init?(_ text: String?) {
+        // Later versions add data after another hyphen.
+        let pattern = /([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?/
+        guard let parts = text?.wholeMatch(of: pattern), parts.1 != "ff", parts.1 != "00" || parts.4 == nil,
+            // All zeros are invalid.
+            parts.2.contains(where: { $0 != "0" }), parts.3.contains(where: { $0 != "0" })
+        else { return nil }
+        (traceID, parentID) = (String(parts.2), String(parts.3))
+    }
+}

@@ -16,7 +16,7 @@ extension RegistryResponder {
         do {
             let form = try await readForm(request, of: admission.route, visit, network)
             try beginHeavyCall(admission, &count)
-            let call = admission.call(parts, on: request.connection.executor)
+            let call = Call(admission, parts, on: request.connection.executor)
             let scope = admission.place.scope
             let consoleCall = ConsoleCall(call: call, console: console, visit: visit, scope: scope, form: form)
             let response = try await registry.spending(lookups) { try await page(consoleCall) }

@@ -37,7 +37,7 @@ struct RegistryResponder: Sendable {
         parts = ServiceParts(
             registry: registry,
             access: AccessState(registry: registry, configuration: configuration, clock: clock, logger: logger),
-            feedback: FeedbackRecorder(clock: clock, logger: logger, metrics: metrics.factory),
+            feedback: FeedbackRecorder(clock: clock, logger: logger, metrics: metrics.recorded),
             metrics: metrics,
             shutdownNotice: shutdownNotice,
             changeFeed: ChangeFeed(registry: registry, shutdownNotice: shutdownNotice, logger: logger)
@@ -149,16 +149,16 @@ struct RegistryResponder: Sendable {
     private func receive(_ admission: Admission, _ request: Request) async throws -> Call {
         let kind = admission.route.body
         let executor = request.connection.executor
-        guard kind != .none else { return admission.call(parts, on: executor) }
+        guard kind != .none else { return Call(admission, parts, on: executor) }
         let body = try await bodies.read(request, as: kind, of: admission.network)
         let lines = try bodies.lines(of: request, as: kind, for: admission.network)
-        return admission.call(parts, body: body, lines: lines, on: executor)
+        return Call(admission, parts, body: body, lines: lines, on: executor)
     }
 
     private func execute(_ call: Call, _ admission: Admission) async throws -> Response {
         switch (admission.route.action, admission.place) {
         case (.plain(let action), _): return try await action(call)
-        case (.app(let action), .app(let app)): return try await action(AppCall(call: call, app: app))
+        case (.app(let action), .app(let app)): return try await action(call, app)
         case (.scoped(_, asLines: let action?), .scope(let scope)) where call.wantsLines:
             return try await action(ScopedCall(call: call, scope: scope))
         case (.scoped(let action, asLines: _), .scope(let scope)):
@@ -186,10 +186,7 @@ struct RegistryResponder: Sendable {
                 )
             }
         guard let principal else { return nil }
-        guard case .admitted(let admission) = try admit(principal, to: located, request.fields, from: network) else {
-            return nil
-        }
-        return admission
+        return try admit(principal, to: located, request.fields, from: network)
     }
 
     private func findPrincipal(

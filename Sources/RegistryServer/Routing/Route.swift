@@ -1,4 +1,5 @@
 import HTTPTypes
+import RegistryCore
 
 struct Route: Sendable {
     enum Body: Sendable, Hashable {
@@ -30,7 +31,7 @@ struct Route: Sendable {
     enum Action: Sendable {
         case plain(@Sendable (Call) async throws -> Response)
         /// Requires the path's app to exist.
-        case app(@Sendable (AppCall) async throws -> Response)
+        case app(@Sendable (Call, App) async throws -> Response)
         /// Requires the path's app to exist. `asLines` replaces the call for NDJSON.
         case scoped(
             @Sendable (ScopedCall) async throws -> Response,
@@ -84,7 +85,7 @@ struct Route: Sendable {
         _ template: String,
         for access: Access,
         body: Body = .none,
-        _ action: @escaping @Sendable (AppCall) async throws -> Response
+        _ action: @escaping @Sendable (Call, App) async throws -> Response
     ) -> Route {
         Route(method: method, template: template, access: access, body: body, action: .app(action))
     }

@@ -84,3 +84,16 @@ struct RouteTable: Sendable {
         return parameters
     }
 }
+
+struct MethodNotAllowed: Error, Hashable {
+    let allowed: [HTTPRequest.Method]
+}
+
+/// The values of a template's parameters. A scan of few pairs is faster than hashing.
+struct PathParameters: Sendable {
+    private var pairs: [(name: String, value: String)] = []
+
+    subscript(name: String) -> String? { pairs.first { $0.name == name }?.value }
+
+    mutating func append(_ name: String, _ value: String) { pairs.append((name, value)) }
+}

@@ -1,9 +1,9 @@
 import Foundation
 import Logging
-import Metrics
 import RegistryCore
 import RegistryStore
 import ServiceLifecycle
+import Synchronization
 
 /// Stores counts of activities and tokens, records expiries, and deletes rows after their retention, in small steps.
 ///
@@ -14,7 +14,9 @@ struct Sweeper: Service {
     let interval: Duration
     let logger: Logger
     private let journal: SweepJournal
-    private let metrics: SweepMetrics
+    private let finished: RecordedMetrics.Counter
+    private let failed: RecordedMetrics.Counter
+    private let rows: [SweepTask: RecordedMetrics.Counter]
 
     /// Rows per transaction, kept low so other writers do not wait.
     private static let pageSize = 500
@@ -26,14 +28,17 @@ struct Sweeper: Service {
         registry: Registry,
         interval: Duration,
         logger: Logger,
-        metrics: any MetricsFactory,
+        metrics: RecordedMetrics,
         journal: SweepJournal = SweepJournal()
     ) {
         self.registry = registry
         self.interval = interval
         self.logger = logger
         self.journal = journal
-        self.metrics = SweepMetrics(metrics)
+        finished = metrics.counter(.sweeps)
+        failed = metrics.counter(.sweepFailures)
+        let counters = SweepTask.allCases.map { ($0, metrics.counter(.sweptRows, [("task", $0.rawValue)])) }
+        rows = Dictionary(uniqueKeysWithValues: counters)
     }
 
     func run() async {
@@ -93,7 +98,7 @@ struct Sweeper: Service {
     }
 
     private func recordSweep(isComplete: Bool, since start: ContinuousClock.Instant) {
-        (isComplete ? metrics.finished : metrics.failed).increment()
+        (isComplete ? finished : failed).increment()
         journal.recordSweep(.init(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete))
     }
 
@@ -116,7 +121,7 @@ struct Sweeper: Service {
             while true {
                 let start = ContinuousClock.now
                 let count = try await registry.sweep(task, limit: Self.pageSize, in: scope)
-                metrics.rows[task]?.increment(by: count)
+                rows[task]?.increment(by: count)
                 total += count
                 guard count == Self.pageSize else { break }
                 try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
@@ -136,19 +141,17 @@ struct Sweeper: Service {
     }
 }
 
-private struct SweepMetrics {
-    let finished: Counter
-    let failed: Counter
-    let rows: [SweepTask: Counter]
-
-    init(_ factory: any MetricsFactory) {
-        finished = Counter(label: Metric.sweeps.rawValue, factory: factory)
-        failed = Counter(label: Metric.sweepFailures.rawValue, factory: factory)
-        rows = Dictionary(
-            uniqueKeysWithValues: SweepTask.allCases.map { task in
-                let dimensions = [("task", task.rawValue)]
-                return (task, Counter(label: Metric.sweptRows.rawValue, dimensions: dimensions, factory: factory))
-            }
-        )
+final class SweepJournal: Sendable {
+    struct Entry: Sendable, Hashable {
+        let endedAt: Date
+        let duration: Duration
+        /// False for an aborted sweep.
+        let isComplete: Bool
     }
+
+    private let entry = Mutex<Entry?>(nil)
+
+    var last: Entry? { entry.withLock { $0 } }
+
+    func recordSweep(_ new: Entry) { entry.withLock { $0 = new } }
 }

@@ -25,7 +25,7 @@ import Testing
             logger: .silent,
             metrics: metrics
         )
-        let sweeper = Sweeper(registry: registry, interval: .seconds(60), logger: .silent, metrics: metrics.factory)
+        let sweeper = Sweeper(registry: registry, interval: .seconds(60), logger: .silent, metrics: metrics.recorded)
         try await LiveServer.run(responder, settings) { try await test($0, sweeper, database) }
     }
 

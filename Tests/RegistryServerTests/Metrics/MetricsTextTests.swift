@@ -1,4 +1,3 @@
-import Metrics
 import RegistryStore
 import Testing
 
@@ -43,10 +42,8 @@ import Testing
     }
 
     @Test func `A series is stored once`() {
-        let metrics = PrometheusMetrics()
-        for _ in 1...2 {
-            metrics.makeCounter(label: Metric.sweptRows.rawValue, dimensions: [("task", "expiry")]).increment(by: 3)
-        }
+        let metrics = RecordedMetrics()
+        for _ in 1...2 { metrics.counter(.sweptRows, [("task", "expiry")]).increment(by: 3) }
         var text = MetricsText()
         metrics.write(.sweptRows, to: &text)
         #expect(text.text.hasSuffix("\npushreg_sweep_rows_total{task=\"expiry\"} 6\n"))

@@ -24,7 +24,7 @@ extension ConsoleCall {
         if explanation.facts.availability == .quarantined, mayChange {
             fields["releasePath"] = .text(path + "/release")
         }
-        return try page("activity", part: "Search", title: id.string, fields)
+        return try page("activity", title: id.string, fields)
     }
 
     private func readLife(in scope: Scope) async throws -> ActivityLife {

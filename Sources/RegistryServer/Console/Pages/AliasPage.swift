@@ -19,7 +19,6 @@ extension ConsoleCall {
         let cursor = next.map { Cursor.encode(after: $0.key, part: $0.isClosed ? 1 : 0, of: list, in: scope) }
         return try page(
             "alias",
-            part: "Search",
             title: alias.description,
             [
                 "summary": .text(Self.summary(handedOut.count, others.count, isWhole: start == .start && next == nil)),

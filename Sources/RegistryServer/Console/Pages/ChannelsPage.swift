@@ -14,13 +14,11 @@ extension ConsoleCall {
         let quota = Registry.channelQuota
         return try page(
             "channels",
-            part: "Channels",
-            title: "Channels",
             [
                 "quotaUsed": .text(DisplayText.count(counts.channels)), "quota": .text(DisplayText.count(quota)),
                 "quotaShare": .text(DisplayText.share(counts.channels, of: quota)),
                 "quotaWidth": .text(String(format: "%.2f", 100 * min(1, Double(counts.channels) / Double(quota)))),
-                "isFull": .flag(QuotaCheck.isNear(counts.channels)),
+                "isFull": .flag(HealthCheck.isNearQuota(counts.channels)),
                 "aliasCount": .text(DisplayText.count(counts.aliases, "alias", "aliases")),
                 "channels": .list(
                     shown.map { listed in
@@ -36,9 +34,4 @@ extension ConsoleCall {
             ]
         )
     }
-}
-
-/// Whether an app's channels approach APNs's quota.
-enum QuotaCheck {
-    static func isNear(_ count: Int) -> Bool { count * 10 >= Registry.channelQuota * 8 }
 }

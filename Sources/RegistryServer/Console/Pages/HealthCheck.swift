@@ -83,9 +83,11 @@ extension HealthCheck {
         )
     }
 
+    static func isNearQuota(_ channels: Int) -> Bool { channels * 10 >= Registry.channelQuota * 8 }
+
     static func channels(_ count: Int, _ link: ConsoleLink) -> HealthCheck {
         let quota = Registry.channelQuota
-        guard QuotaCheck.isNear(count) else {
+        guard isNearQuota(count) else {
             let channels = DisplayText.count(count, "channel")
             return HealthCheck(true, "\(channels) of APNs's \(DisplayText.count(quota)) are in use.")
         }

@@ -26,8 +26,6 @@ extension ConsoleCall {
         }
         return try page(
             "installations",
-            part: "Installations",
-            title: "Installations",
             ["installations": .list(shown.map { row($0, link) }), "nextPath": .optional(next)]
         )
     }
@@ -57,7 +55,6 @@ extension ConsoleCall {
         let events = try await registry.events(filter, limit: Self.pageSize, in: scope)
         return try page(
             "installation",
-            part: "Installations",
             title: "Installation \(DisplayText.short(record.installation))",
             [
                 "hash": .text(record.installation.description), "user": .optional(record.subject),

@@ -4,11 +4,7 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    func showKeys() async throws -> Response {
-        try await keysPage()
-    }
-
-    private func keysPage(fault: String? = nil) async throws -> Response {
+    func showKeys(fault: String? = nil) async throws -> Response {
         let scope = try requireScope()
         let maySeeKeys = Access.keyCalls.allows(principal)
         let keys = maySeeKeys ? try await registry.keys(of: scope.app) : []
@@ -16,8 +12,6 @@ extension ConsoleCall {
         let link = ConsoleLink(scope)
         return try page(
             "keys",
-            part: "Keys and apps",
-            title: "Keys and apps",
             status: fault == nil ? .ok : .unprocessableContent,
             [
                 "maySeeKeys": .flag(maySeeKeys), "keys": .list(keys.map { row($0, link) }),
@@ -72,7 +66,7 @@ extension ConsoleCall {
         let scope = try requireScope()
         let name = call.parameter("keyId")
         guard field("confirmation") == name else {
-            return try await keysPage(fault: "No key was revoked. Type “\(name)” to confirm.")
+            return try await showKeys(fault: "No key was revoked. Type “\(name)” to confirm.")
         }
         guard let id = try? APIKeyID(name),
             try await registry.revokeKey(id, ofApp: scope.app.id, by: principal.who)

@@ -14,18 +14,17 @@ extension ConsoleCall {
         let window = ISO8601Duration.parse(chosen.0) ?? .seconds(86_400)
         let counted = try await registry.statistics(over: window, in: scope)
         let checks = try await findChecks(of: scope, counted)
+        let charts = ColumnChart.subjects.map { ColumnChart($0, counted).fields }
         return try page(
             "overview",
-            part: "Overview",
-            title: "Overview",
             [
                 "checks": .rows(checks.map(\.fields)), "summary": .text(HealthCheck.summary(checks)),
                 "isWell": .flag(checks.allSatisfy(\.isGood)), "kinds": .rows(kinds(counted)),
-                "states": .list(Self.states(counted)), "charts": .rows(charts(counted)),
+                "states": .list(Self.states(counted)), "charts": .rows(charts),
                 "windows": .rows(
                     Self.windows.map { value, label in
                         [
-                            "windowText": .text(label), "windowPath": .text(link.overview([("window", value)])),
+                            "windowText": .text(label), "windowPath": .text(link.page("", [("window", value)])),
                             "isChosenWindow": .flag(value == chosen.0),
                         ]
                     }
@@ -33,10 +32,6 @@ extension ConsoleCall {
                 "computed": .row(.moment(counted.computedAt, now)), "isEstimated": .flag(counted.isEstimated),
             ]
         )
-    }
-
-    private func charts(_ statistics: RegistryStatistics) -> [TemplateContext] {
-        ColumnChart.subjects.map { ColumnChart($0, statistics).fields }
     }
 
     private func kinds(_ statistics: RegistryStatistics) -> [TemplateContext] {
@@ -61,7 +56,8 @@ extension ConsoleCall {
 
     private func findChecks(of scope: Scope, _ statistics: RegistryStatistics) async throws -> [HealthCheck] {
         let link = ConsoleLink(scope)
-        let findings = try await registry.findings(in: scope, sweepInterval: console.sweepInterval)
+        let interval = console.configuration.sweepInterval
+        let findings = try await registry.findings(in: scope, sweepInterval: interval)
         let channels = try await registry.channelCounts(in: scope).channels
         let system = ("See the system", link.page("system"))
         var checks = try await postgresChecks(system)
@@ -70,7 +66,8 @@ extension ConsoleCall {
         checks += HealthCheck.checks(findings, of: [.sweepBehind], orElse: "The sweep is up to date.", more: system)
         checks.append(.channels(channels, link))
         let app = scope.app.bundleID
-        checks += console.issuers.failure(of: app).map { [HealthCheck(Finding(issuerOf: app, failure: $0))] } ?? []
+        let failure = console.configuration.issuers.failure(of: app)
+        checks += failure.map { [HealthCheck(Finding(issuerOf: app, failure: $0))] } ?? []
         if Access.keyCalls.allows(principal) { checks += try await keyChecks(of: scope) }
         return checks
     }

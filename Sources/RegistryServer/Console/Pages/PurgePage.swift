@@ -19,7 +19,6 @@ extension ConsoleCall {
         let counts = try await registry.countStaleTokens(question.filter, searchTime: .milliseconds(150), in: scope)
         return try page(
             "purge",
-            part: "Stale",
             title: "Purge stale tokens",
             status: fault == nil ? .ok : .unprocessableContent,
             [
@@ -54,7 +53,6 @@ extension ConsoleCall {
         let link = ConsoleLink(scope)
         return try page(
             "purge",
-            part: "Stale",
             title: "Purged",
             [
                 "done": .text("\(DisplayText.count(purged, "token was", "tokens were")) purged: \(question.words)."),

@@ -44,8 +44,6 @@ extension ConsoleCall {
         let count = results.activities.count + results.installations.count + results.events.count
         return try page(
             "search",
-            part: "Search",
-            title: "Search",
             [
                 "query": .text(text), "isAsked": .flag(!text.isEmpty),
                 "found": .text(results.sentence ?? (count == 0 ? "Nothing was found." : "")),

@@ -21,9 +21,7 @@ struct SearchText: Sendable, Hashable {
         ("environment:sandbox", "another environment than the current one"),
     ]
 
-    static let names: Set<UTF8Text> = [
-        "alias", "activity", "installation", "fingerprint", "subject", "state", "event", "since", "environment",
-    ]
+    private static let names = Set(qualifiers.map { UTF8Text(String($0.0.prefix { $0 != ":" })) })
 
     /// Splits at spaces. Quotation marks keep a value together.
     init(_ text: String) {

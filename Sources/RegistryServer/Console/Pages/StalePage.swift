@@ -11,8 +11,7 @@ struct StaleQuestion: Sendable {
     init(in app: App, _ value: (String) -> String?) throws(Problem) {
         do throws(JSONFaultReason) {
             filter.kind = try value("kind").map(StaleFilter.kind(of: app))
-            filter.reason = try value("reason").map { (text) throws(JSONFaultReason) in try ParameterReader.choice(text)
-            }
+            filter.reason = try value("reason").map(ParameterReader.choice)
             filter.attributesType = try value("attributesType").map(AttributesType.init)
             filter.unconfirmedFor = try value("unconfirmedFor").map(StaleFilter.duration)
         } catch {
@@ -58,7 +57,7 @@ extension ConsoleCall {
             "reasons": .list(reasons(counts, link)), "isCounted": .flag(counts.isComplete),
             "hasCounts": .flag(!counts.entries.isEmpty),
             "heat": .rows(tokens.map { ["heatKind": .text($0.kind.name)] }),
-            "heatRows": .rows(HeatMap.rows(tokens)),
+            "heatRows": .rows(Self.heat(tokens)),
             "tokens": .list(page.items.map { Self.row($0, link) }), "asked": .text(question.words),
             "goesOn": .flag(next != nil && page.items.isEmpty),
             "nextPath": .optional(next.map { link.page("stale", question.parameters + [("cursor", $0)]) }),
@@ -66,7 +65,7 @@ extension ConsoleCall {
             "attributesTypeValue": .optional(question.filter.attributesType?.rawValue),
         ]
         fields.add(choices(question, of: scope.app))
-        return try self.page("stale", part: "Stale", title: "Stale tokens", fields)
+        return try self.page("stale", title: "Stale tokens", fields)
     }
 
     private func reasons(_ counts: StaleCounts, _ link: ConsoleLink) -> [TemplateContext] {
@@ -78,6 +77,30 @@ extension ConsoleCall {
                 "reasonPath": .text(link.page("stale", query)),
             ]
         }
+    }
+
+    /// Tokens by time since their last confirmation, as a coloured table.
+    private static func heat(_ tokens: [RegistryStatistics.Tokens]) -> [TemplateContext] {
+        RegistryStatistics.emptyAges.enumerated().map { index, group in
+            [
+                "age": .text(group.upTo.map { "up to \(DisplayText.span($0))" } ?? "longer"),
+                "cells": .rows(
+                    tokens.map { kind in
+                        let count = kind.ages.indices.contains(index) ? kind.ages[index].count : 0
+                        return [
+                            "heatCount": .text(DisplayText.count(count)),
+                            "heatLevel": .text(String(level(count, of: kind.count))),
+                        ]
+                    }
+                ),
+            ]
+        }
+    }
+
+    /// 0 for none to 5 for nearly all.
+    private static func level(_ count: Int, of total: Int) -> Int {
+        guard count > 0, total > 0 else { return 0 }
+        return 1 + min(4, count * 5 / total)
     }
 
     static func row(_ token: StaleToken, _ link: ConsoleLink) -> TemplateContext {

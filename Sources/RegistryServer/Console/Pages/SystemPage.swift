@@ -9,13 +9,12 @@ extension ConsoleCall {
         let overdue = try await registry.overdueExpiry(in: scope)
         return try page(
             "system",
-            part: "System",
-            title: "System",
             [
                 "program": .rows(program(health)), "postgres": .rows(postgres(health)),
                 "tables": .list(isRoot ? health.tables.map { row($0) } : []),
                 "migrations": .list(health.migrations.map { row($0) }),
-                "settings": .list(console.settings.map { row($0) }), "sweep": .rows(sweep(overdue)),
+                "settings": .list(console.configuration.settingsInForce.map { row($0) }),
+                "sweep": .rows(sweep(overdue)),
                 "findings": .list(health.condition.findings.map { ["finding": .text("\($0.detail) \($0.remedy)")] }),
                 "isRoot": .flag(isRoot),
             ]
@@ -30,7 +29,7 @@ extension ConsoleCall {
         let applied = health.migrations.last?.version ?? 0
         let needed = SchemaMigrator.currentVersion
         return Self.rows([
-            ("Version", console.version),
+            ("Version", console.configuration.version),
             ("This instance runs", "for \(DisplayText.span(now.timeIntervalSince(console.startedAt)))"),
             (
                 "Schema",

@@ -1,3 +1,4 @@
+import Foundation
 import RegistryCore
 import RegistryStore
 
@@ -17,9 +18,10 @@ struct ConsoleLink: Sendable {
         base = "/console/\(Self.encoded(bundleID.rawValue))/\(environment.rawValue)"
     }
 
-    func page(_ name: String, _ query: [(String, String?)] = []) -> String { "\(base)/\(name)" + Self.query(query) }
-
-    func overview(_ query: [(String, String?)] = []) -> String { base + Self.query(query) }
+    /// The overview has no name.
+    func page(_ name: String = "", _ query: [(String, String?)] = []) -> String {
+        base + (name.isEmpty ? "" : "/" + name) + Self.query(query)
+    }
 
     func activity(_ id: UTF8Text) -> String { "\(base)/activities/\(Self.encoded(id.string))" }
 
@@ -39,16 +41,12 @@ struct ConsoleLink: Sendable {
 
     /// Keeps only RFC 3986's unreserved characters.
     static func encoded(_ text: String) -> String {
-        var encoded: [UInt8] = []
-        for byte in text.utf8 {
-            if ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-._~".utf8.contains(byte) {
-                encoded.append(byte)
-            } else {
-                encoded += "%\(Hexadecimal.encode([byte]).uppercased())".utf8
-            }
-        }
-        return String(decoding: encoded, as: UTF8.self)
+        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
+
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+    )
 
     static func isOfConsole(_ path: String) -> Bool {
         path == home || path.hasPrefix(home + "/") || path.hasPrefix(home + "?")

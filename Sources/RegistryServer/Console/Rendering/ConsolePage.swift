@@ -2,6 +2,7 @@ import HTTPTypes
 import Logging
 import RegistryCore
 import RegistryStore
+import WebAssets
 
 extension Response {
     /// An HTML page that can only load the console's files and send forms to the console.
@@ -59,27 +60,31 @@ extension Problem.Code {
 }
 
 extension ConsoleCall {
-    /// In navigation order, with the last part of the path.
-    private static let parts = [
-        ("Overview", ""), ("Search", "search"), ("Stale", "stale"), ("Installations", "installations"),
-        ("Channels", "channels"), ("Keys and apps", "keys"), ("System", "system"),
+    /// In navigation order, with the last part of the path and the templates.
+    private static let parts: [(label: String, path: String, templates: [String])] = [
+        ("Overview", "", ["overview"]),
+        ("Search", "search", ["search", "activity", "alias"]), ("Stale", "stale", ["stale", "purge"]),
+        ("Installations", "installations", ["installations", "installation"]), ("Channels", "channels", ["channels"]),
+        ("Keys and apps", "keys", ["keys"]), ("System", "system", ["system"]),
     ]
 
+    /// - Parameter title: By default the label of the template's part.
     func page(
         _ template: String,
-        part: String,
-        title: String,
+        title: String? = nil,
         status: HTTPResponse.Status = .ok,
         _ fields: TemplateContext
     ) throws -> Response {
         let scope = try requireScope()
+        let part = Self.parts.first { $0.templates.contains(template) }
+        let title = title ?? part?.label ?? ""
         var all = frame
         all.add([
             "pageTitle": .text("\(title) · \(scope.app.bundleID)"), "heading": .text(title),
             "scopeName": .text(scope.app.settings.name ?? scope.app.bundleID.rawValue),
             "bundleId": .text(scope.app.bundleID.rawValue), "environment": .text(scope.environment.rawValue),
             "searchPath": .text(ConsoleLink(scope).page("search")), "hasScope": true,
-            "environments": .rows(environments(of: scope, part)), "nav": .rows(navigation(of: scope, part)),
+            "environments": .rows(environments(of: scope, part?.path)), "nav": .rows(navigation(of: scope, part?.path)),
         ])
         all.add(fields)
         return .page(template, all, status: status)
@@ -94,25 +99,26 @@ extension ConsoleCall {
         ]
     }
 
-    private func navigation(of scope: Scope, _ part: String) -> [TemplateContext] {
+    private func navigation(of scope: Scope, _ path: String?) -> [TemplateContext] {
         let link = ConsoleLink(scope)
-        return Self.parts.map { label, path in
-            [
-                "label": .text(label), "href": .text(path.isEmpty ? link.overview() : link.page(path)),
-                "isHere": .flag(label == part),
-            ]
+        return Self.parts.map { part in
+            ["label": .text(part.label), "href": .text(link.page(part.path)), "isHere": .flag(part.path == path)]
         }
     }
 
-    private func environments(of scope: Scope, _ part: String) -> [TemplateContext] {
-        let path = Self.parts.first { $0.0 == part }?.1 ?? ""
-        return APNSEnvironment.allCases.map { environment in
-            let link = ConsoleLink(scope.app.bundleID, environment)
-            return [
+    private func environments(of scope: Scope, _ path: String?) -> [TemplateContext] {
+        APNSEnvironment.allCases.map { environment in
+            [
                 "environmentName": .text(environment.rawValue),
-                "environmentHref": .text(path.isEmpty ? link.overview() : link.page(path)),
+                "environmentHref": .text(ConsoleLink(scope.app.bundleID, environment).page(path ?? "")),
                 "isChosen": .flag(environment == scope.environment),
             ]
         }
     }
+}
+
+enum ConsoleTemplates {
+    private static let templates = PageTemplates(WebAssets.consoleTemplates)
+    static func render(_ name: String, _ fields: TemplateContext) -> String { templates.render(name, fields) }
+    static let assets = PageAssets(below: "/console/assets", WebAssets.consoleFiles)
 }

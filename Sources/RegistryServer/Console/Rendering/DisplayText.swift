@@ -3,15 +3,7 @@ import RegistryCore
 
 enum DisplayText {
     /// `1,234,567`
-    static func count(_ number: Int) -> String {
-        var text = String(number.magnitude)
-        var index = text.endIndex
-        while let next = text.index(index, offsetBy: -3, limitedBy: text.startIndex), next > text.startIndex {
-            text.insert(",", at: next)
-            index = next
-        }
-        return (number < 0 ? "-" : "") + text
-    }
+    static func count(_ number: Int) -> String { number.formatted(.number.locale(Locale(identifier: "en_US"))) }
 
     /// `1 token`, `2 tokens`
     static func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {

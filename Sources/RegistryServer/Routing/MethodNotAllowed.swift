@@ -1,5 +1,0 @@
-import HTTPTypes
-
-struct MethodNotAllowed: Error, Hashable {
-    let allowed: [HTTPRequest.Method]
-}
