@@ -20,14 +20,14 @@ final class AccessState: Sendable {
         keys = KeyDirectory(registry: registry, clock: clock)
         readiness = TimedCache(lifetime: Self.readinessLifetime, clock: clock) { try await registry.checkReadiness() }
         let fetcher = KeySetFetcher(allowsInternal: configuration.allowsInternalJWKS)
+        let issuerKeys = IssuerKeys(clock: clock, logger: logger, journal: configuration.issuers) { url in
+            try await fetcher.fetch(url)
+        }
         authenticator = Authenticator(
             insecureNoAuth: configuration.insecureNoAuth,
             apps: apps,
             keys: keys,
-            tokens: JWTVerifier(
-                keys: IssuerKeys(clock: clock, logger: logger, journal: configuration.issuers, fetch: fetcher.fetch),
-                clock: clock
-            ),
+            tokens: JWTVerifier(keys: issuerKeys, clock: clock),
             failures: FailedCredentials(configuration.failedCredentialRate, clock: clock)
         )
     }

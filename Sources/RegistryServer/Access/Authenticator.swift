@@ -28,16 +28,16 @@ struct Authenticator: Sendable {
         }
         switch credentials {
         case .none: return insecureNoAuth ? .insecure : .anonymous
-        case .key(let key): return Principal(try await validKey(key.id, digest: key.secretDigest, from: network).record)
+        case .key(let key):
+            let digest = key.secretDigest
+            return Principal(
+                try await validKey(key.id, from: network) { ConstantTime.areEqual($0.digest, digest) }.record
+            )
         case .token(let text): return try await user(of: text, for: bundleID, from: network)
         }
     }
 
-    func validKey(_ id: APIKeyID, digest: [UInt8], from network: CallerNetwork?) async throws -> StoredKey {
-        try await validKey(id, from: network) { ConstantTime.areEqual($0.digest, digest) }
-    }
-
-    func validKey(
+    private func validKey(
         _ id: APIKeyID,
         from network: CallerNetwork?,
         where accepts: (StoredKey) -> Bool
@@ -46,6 +46,19 @@ struct Authenticator: Sendable {
         return try await failures.verify(from: network, isKnown: keys.wasValid(id, where: accepts)) {
             guard let key = try await keys.validKey(id, where: accepts) else { throw Problem.invalidCredentials }
             return key
+        }
+    }
+
+    /// Like ``validKey``, but nil for an invalid key.
+    func findKey(
+        _ id: APIKeyID,
+        from network: CallerNetwork?,
+        where accepts: (StoredKey) -> Bool
+    ) async throws -> StoredKey? {
+        do {
+            return try await validKey(id, from: network, where: accepts)
+        } catch let problem as Problem where problem.code == .unauthenticated {
+            return nil
         }
     }
 
@@ -113,7 +126,9 @@ struct Authenticator: Sendable {
     /// without asking for permission.
     func checkOrigin(of request: HTTPRequest) throws(Problem) {
         guard insecureNoAuth, ![.get, .head].contains(request.method) else { return }
-        try RequestOrigin.checkCall(request.headerFields, authority: request.authority)
+        let refusal =
+            "A page of another site sent this. Without authentication, the service refuses changes from other sites."
+        try RequestOrigin.check(request, believesNull: false, refusal)
     }
 }
 

@@ -23,10 +23,8 @@ final class FailedCredentials: Sendable {
             let proved = try await prove()
             limiter.giveBack(.network(network))
             return proved
-        } catch let problem as Problem where problem.code == .unauthenticated {
-            throw problem
         } catch {
-            limiter.giveBack(.network(network))
+            if (error as? Problem)?.code != .unauthenticated { limiter.giveBack(.network(network)) }
             throw error
         }
     }

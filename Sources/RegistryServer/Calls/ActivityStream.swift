@@ -21,7 +21,11 @@ struct ActivityStream: ResponseStream {
 
     func write(to writer: Exchange) async throws {
         var json = JSONWriter(reservingCapacity: Self.chunkSize)
-        writeHead(to: &json)
+        json.object { json in
+            json.writeAddress(of: alias, in: scope)
+            json.member("channels", first.channels)
+        }
+        json.newline()
         for activity in first.activities { json.line(activity) }
         try await Self.send(ByteBuffer(bytes: json.bytes), to: writer)
         json = JSONWriter()
@@ -42,14 +46,6 @@ struct ActivityStream: ResponseStream {
         }
         json.writeEnd(count: count)
         try await Self.send(ByteBuffer(bytes: json.bytes), to: writer)
-    }
-
-    private func writeHead(to json: inout JSONWriter) {
-        json.object { json in
-            json.writeAddress(of: alias, in: scope)
-            json.member("channels", first.channels)
-        }
-        json.newline()
     }
 
     private static func send(_ bytes: ByteBuffer, to writer: Exchange) async throws {

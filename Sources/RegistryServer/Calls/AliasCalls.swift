@@ -30,8 +30,13 @@ extension ScopedCall {
         let candidate = readAlias(&parameters)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
         let includesMetadata = readInclusion(&parameters) ?? false
-        let number = try readCursor(&parameters, of: candidate) ?? 0
-        return (try parameters.checked(candidate), limit, number, includesMetadata)
+        var number: Int64?
+        if let candidate {
+            number = try readCursor(&parameters) { text throws(JSONFaultReason) in
+                try Cursor.decode(text, of: candidate, in: scope)
+            }
+        }
+        return (try parameters.checked(candidate), limit, number ?? 0, includesMetadata)
     }
 
     private enum Inclusion: String, CaseIterable { case metadata }
@@ -98,17 +103,18 @@ extension ResolveBody {
 }
 
 extension JSONWriter {
-    fileprivate mutating func writeResult(of alias: Result<Alias, Problem>, from found: inout ArraySlice<ResolvedAlias>)
-    {
-        let result = alias.flatMap { _ -> Result<ResolvedAlias, Problem> in
-            guard let resolved = found.popFirst() else { return .failure(.lostResult) }
-            return .success(resolved)
-        }
-        switch result {
-        case .success(let resolved): value(resolved)
-        case .failure(let problem): object { $0.member("problem", problem) }
+    /// Writes the next result for a valid item, and the problem of another item.
+    mutating func writeResult<Item>(
+        of item: Result<Item, Problem>,
+        from results: inout ArraySlice<some JSONEncodable>
+    ) {
+        switch item {
+        case .success: if let result = results.popFirst() { value(result) } else { writeProblem(.lostResult) }
+        case .failure(let problem): writeProblem(problem)
         }
     }
+
+    private mutating func writeProblem(_ problem: Problem) { object { $0.member("problem", problem) } }
 }
 
 extension ScopedCall {
@@ -117,13 +123,6 @@ extension ScopedCall {
         let value = parameters.path("value", Alias.value)
         guard let kind, let value else { return nil }
         return Alias(checkedKind: kind, value: value)
-    }
-
-    private func readCursor(_ parameters: inout ParameterReader, of alias: Alias?) throws(Problem) -> Int64? {
-        guard let alias else { return nil }
-        return try readCursor(&parameters) { text throws(JSONFaultReason) in
-            try Cursor.decode(text, of: alias, in: scope)
-        }
     }
 
     func readCursor<Position>(

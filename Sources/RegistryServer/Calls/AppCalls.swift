@@ -70,33 +70,32 @@ extension Call {
     /// Unusable and private keys are faults. Keys for other uses are ignored.
     private func faults(ofKeys set: JSONValue) async -> [JSONFault] {
         guard case .array(let values)? = set["keys"] else { return [] }
-        guard (1...VerificationKeySet.maximumCount).contains(values.count) else {
-            let detail = "must have 1 to \(VerificationKeySet.maximumCount) keys"
-            return [JSONFault(pointer: "/jwt/jwks/keys", detail: detail)]
-        }
         var faults: [JSONFault] = []
+        func add(_ detail: String, at place: String = "") {
+            faults.append(JSONFault(pointer: "/jwt/jwks/keys" + place, detail: detail))
+        }
+        guard (1...VerificationKeySet.maximumCount).contains(values.count) else {
+            add("must have 1 to \(VerificationKeySet.maximumCount) keys")
+            return faults
+        }
         var (ids, fitting): ([JSONValue: Int], Int) = ([:], 0)
         for (index, value) in values.enumerated() {
             guard case .object(let key) = value else { continue }
-            let pointer = "/jwt/jwks/keys/\(index)"
             if let id = key["kid"] { ids[id, default: 0] += 1 }
             if let id = key["kid"], ids[id] == VerificationKeySet.maximumCandidates + 1 {
-                let detail = "is one of more than \(VerificationKeySet.maximumCandidates) keys with its kid"
-                faults.append(JSONFault(pointer: pointer, detail: detail))
+                add("is one of more than \(VerificationKeySet.maximumCandidates) keys with its kid", at: "/\(index)")
             }
             if key["d"] != nil || key["k"] != nil {
-                faults.append(JSONFault(pointer: pointer, detail: "must be a public key, not a secret key"))
+                add("must be a public key, not a secret key", at: "/\(index)")
             } else if await VerificationKey(key) != nil {
                 fitting += 1
             } else if !VerificationKey.isForOthers(key) {
-                let detail =
-                    "must be an RSA key of 2048 to 4096 bits, an EC key on P-256 or an OKP key on Ed25519, for sig"
-                faults.append(JSONFault(pointer: pointer, detail: detail))
+                let usable = "an RSA key of 2048 to 4096 bits, an EC key on P-256 or an OKP key on Ed25519"
+                add("must be \(usable), for sig", at: "/\(index)")
             }
         }
         if faults.isEmpty, fitting == 0 {
-            let detail = "must have a key for RS256, ES256 or EdDSA; all given keys have other uses"
-            faults.append(JSONFault(pointer: "/jwt/jwks/keys", detail: detail))
+            add("must have a key for RS256, ES256 or EdDSA; all given keys have other uses")
         }
         return faults
     }

@@ -76,12 +76,3 @@ extension FeedbackLine {
         }
     }
 }
-
-extension JSONWriter {
-    mutating func writeResult(of report: FeedbackLine, from results: inout ArraySlice<FeedbackResult>) {
-        switch report.flatMap({ _ in results.popFirst().map { .success($0) } ?? .failure(.lostResult) }) {
-        case .success(let result): value(result)
-        case .failure(let problem): object { $0.member("problem", problem) }
-        }
-    }
-}

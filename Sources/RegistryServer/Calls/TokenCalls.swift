@@ -71,7 +71,11 @@ extension ScopedCall {
         let isStart = named?.holder == .attributesType
         let attributesType = isStart ? parameters.query("attributesType", AttributesType.init) : nil
         var position: TokenPosition?
-        if let named, let candidate { position = try readPosition(&parameters, of: named, under: candidate) }
+        if let named, let candidate {
+            position = try readCursor(&parameters) { text throws(JSONFaultReason) in
+                try Cursor.decode(text, of: named, under: candidate, in: scope)
+            }
+        }
         let (kind, alias) = try parameters.checked(named, candidate)
         // One more than requested shows whether there is another page.
         var found = try await registry.tokens(
@@ -91,16 +95,6 @@ extension ScopedCall {
             }
             let cursor = last.map { Cursor.encode(after: $0.position, of: kind, under: alias, in: scope) }
             json.member("nextCursor", ifPresent: cursor)
-        }
-    }
-
-    private func readPosition(
-        _ parameters: inout ParameterReader,
-        of kind: TokenKind,
-        under alias: Alias
-    ) throws(Problem) -> TokenPosition? {
-        try readCursor(&parameters) { text throws(JSONFaultReason) in
-            try Cursor.decode(text, of: kind, under: alias, in: scope)
         }
     }
 }

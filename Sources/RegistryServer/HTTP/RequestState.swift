@@ -79,11 +79,9 @@ struct RequestState {
 
     var isBusy: Bool { isReadingBody || !isAnswered || !held.isEmpty }
 
-    private var isAnswered: Bool { if case .none = output { true } else { false } }
-    var isStreaming: Bool { if case .streaming = output { true } else { false } }
+    private var isAnswered: Bool { output == .none }
+    var isStreaming: Bool { output == .streaming }
     var isAnsweredEarly: Bool { if case .dropped = input { true } else { false } }
-    private var isDraining: Bool { if case .draining = output { true } else { false } }
-    private var isAwaited: Bool { if case .awaited = output { true } else { false } }
 
     var mayRead: Bool {
         switch (input, output) {
@@ -97,11 +95,7 @@ struct RequestState {
     }
 
     func expects(_ number: Int) -> Bool {
-        guard number == self.number else { return false }
-        switch output {
-        case .awaited, .streaming: return true
-        case .none, .draining: return false
-        }
+        number == self.number && (output == .awaited || isStreaming)
     }
 
     mutating func takeRequest() -> (head: HTTPRequest, body: ByteBuffer)? { pending.take() }
@@ -156,7 +150,7 @@ extension RequestState {
     }
 
     private mutating func add(_ bytes: ByteBuffer) -> Action {
-        guard pending != nil else { return isAwaited || isStreaming ? .addToBody(bytes) : .nothing }
+        guard pending != nil else { return output == .awaited || isStreaming ? .addToBody(bytes) : .nothing }
         var bytes = bytes
         if pending?.body.readableBytes == 0 { pending?.body = bytes } else { pending?.body.writeBuffer(&bytes) }
         return .nothing
@@ -172,7 +166,7 @@ extension RequestState {
 
     /// Rejects a malformed request. Later input is ignored.
     mutating func refuse(_ problem: Problem) -> Action {
-        guard !isStreaming, !isDraining else { return .close }
+        guard !isStreaming, output != .draining else { return .close }
         number += 1
         (input, output, pending, isLast) = (isStream ? .dropped(0) : .over, .awaited, nil, true)
         return .refuse(problem)
@@ -199,5 +193,5 @@ extension RequestState {
         return closes ? .endConnection : .nothing
     }
 
-    mutating func becameWritable() { if isDraining { output = .none } }
+    mutating func becameWritable() { if output == .draining { output = .none } }
 }

@@ -123,16 +123,10 @@ enum HTTPDate {
 
     /// - Parameter second: Since 1970.
     static func format(_ second: Int) -> String {
-        var time = time_t(second)
-        var parts = tm()
+        var (time, parts, text) = (time_t(second), tm(), [CChar](repeating: 0, count: 32))
         gmtime_r(&time, &parts)
-        let day = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][Int(parts.tm_wday)]
-        let month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][
-            Int(parts.tm_mon)
-        ]
-        let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map(twoDigits).joined(separator: ":")
-        return "\(day), \(twoDigits(parts.tm_mday)) \(month) \(parts.tm_year + 1900) \(clock) GMT"
+        // In English, because the process never sets a locale.
+        let count = strftime(&text, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
-
-    private static func twoDigits(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }

@@ -34,7 +34,8 @@ extension RegistryResponder {
         _ network: CallerNetwork?
     ) async throws -> Query {
         guard route.body == .form else { return try Query("") }
-        try RequestOrigin.check(request.fields, authority: request.head.authority)
+        let refusal = "Another site's page sent this form. Open the console itself and repeat it there."
+        try RequestOrigin.check(request.head, believesNull: true, refusal)
         let form = try await bodies.form(request, of: network)
         if route.access != .everyone { try visit.check(form) }
         return form
@@ -72,13 +73,7 @@ extension RegistryResponder {
 
     private func findKey(of claim: ConsoleSession.Claim, from network: CallerNetwork?) async throws -> StoredKey? {
         guard let id = try? APIKeyID(claim.session.holder) else { return nil }
-        do {
-            return try await access.authenticator.validKey(id, from: network) {
-                claim.isProved(by: $0.digest)
-            }
-        } catch let problem as Problem where problem.code == .unauthenticated {
-            return nil
-        }
+        return try await access.authenticator.findKey(id, from: network) { claim.isProved(by: $0.digest) }
     }
 }
 

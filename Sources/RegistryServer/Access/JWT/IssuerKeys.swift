@@ -66,26 +66,20 @@ final class IssuerKeys: Sendable {
             }
             return entries[app]
         }
-        guard case .url(let url) = source else {
+        let url: String
+        switch source {
+        case .url(let text): url = text
+        case .keys(let json):
             if let keys = known?.keys { return keys }
-            return await storeKeys(source, of: app, settings)
+            let keys = await VerificationKeySet(json)
+            change(app, settings) { $0.keys = keys }
+            return keys
         }
         if let known, let keys = known.keys, !known.isStale(at: clock.uptime()), suffices(keys) { return keys }
         let (keys, fetching) = startFetching(url, of: app, settings)
         // Stale keys are used during the refresh if they suffice.
         if let keys, suffices(keys) { return keys }
         return await fetching?.value ?? keys
-    }
-
-    private func storeKeys(
-        _ source: JWTRequirements.Source,
-        of app: BundleID,
-        _ settings: JSONObject
-    ) async -> VerificationKeySet? {
-        guard case .keys(let json) = source else { return nil }
-        let keys = await VerificationKeySet(json)
-        change(app, settings) { $0.keys = keys }
-        return keys
     }
 
     /// Returns the known keys, and the current fetch or a new one if due, under one lock. Otherwise a fetch could end

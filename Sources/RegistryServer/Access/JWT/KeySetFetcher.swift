@@ -27,11 +27,8 @@ struct KeySetFetcher: Sendable {
     /// A form to post, with the value of `Authorization`.
     typealias Form = (text: Secret, authorization: Secret)
 
-    @Sendable
-    func fetch(_ text: String) async throws -> JSONValue { try await fetch(text, posting: nil) }
-
     /// - Throws: if the JSON is not available; ``reason(_:)`` has the words.
-    func fetch(_ text: String, posting form: Form?) async throws -> JSONValue {
+    func fetch(_ text: String, posting form: Form? = nil) async throws -> JSONValue {
         let url = try KeySetURL(text, allowsInternal: allowsInternal)
         let address = try await permittedAddress(of: url.host)
         // Connects to the verified address, because a second lookup can give another one.

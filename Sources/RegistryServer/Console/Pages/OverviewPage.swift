@@ -68,18 +68,11 @@ extension ConsoleCall {
         let app = scope.app.bundleID
         let failure = console.configuration.issuers.failure(of: app)
         checks += failure.map { [HealthCheck(Finding(issuerOf: app, failure: $0))] } ?? []
-        if Access.keyCalls.allows(principal) { checks += try await keyChecks(of: scope) }
-        return checks
-    }
-
-    private func keyChecks(of scope: Scope) async throws -> [HealthCheck] {
-        let findings = try await registry.keys(of: scope.app).compactMap { Finding($0, now: now) }
-        return HealthCheck.checks(
-            findings,
-            of: [.keyExpiring],
-            orElse: "No key expires within two weeks.",
-            more: ("See the keys", ConsoleLink(scope).page("keys"))
-        )
+        guard Access.keyCalls.allows(principal) else { return checks }
+        let expiring = try await registry.keys(of: scope.app).compactMap { Finding($0, now: now) }
+        let keys = ("See the keys", link.page("keys"))
+        let sentence = "No key expires within two weeks."
+        return checks + HealthCheck.checks(expiring, of: [.keyExpiring], orElse: sentence, more: keys)
     }
 
     private func postgresChecks(_ more: (String, String)) async throws -> [HealthCheck] {

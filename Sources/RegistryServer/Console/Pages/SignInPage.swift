@@ -42,7 +42,10 @@ extension ConsoleCall {
             return signInPage(next: next, fault: fault, status: .unauthorized)
         }
         let digest = key.secretDigest
-        guard let record = try await findRecord(of: key.id, digest) else {
+        let found = try await call.access.authenticator.findKey(key.id, from: call.network) { stored in
+            ConstantTime.areEqual(stored.digest, digest)
+        }
+        guard let record = found?.record else {
             let fault = "The key is not valid: it is unknown, was revoked, or has expired."
             return signInPage(next: next, fault: fault, status: .unauthorized)
         }
@@ -55,14 +58,6 @@ extension ConsoleCall {
         var response = Response.seeOther(path).with(session, digest: digest, isSecure: visit.isSecure)
         response.fields.append(signInCookie.removal)
         return response
-    }
-
-    private func findRecord(of id: APIKeyID, _ digest: [UInt8]) async throws -> APIKeyRecord? {
-        do {
-            return try await call.access.authenticator.validKey(id, digest: digest, from: call.network).record
-        } catch let problem as Problem where problem.code == .unauthenticated {
-            return nil
-        }
     }
 
     var hasSignInCookie: Bool {
