@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `A faster clock shows its own seconds`() {
+    @Test func `A faster clock shows and pauses its own seconds`() {
         let clock = APNsClock(start: Date(timeIntervalSince1970: 100), speed: 60)
         #expect(clock.shown(at: Date(timeIntervalSince1970: 101)) == Date(timeIntervalSince1970: 160))
         #expect(clock.pause(seconds: 120) == .seconds(2))

@@ -5,7 +5,7 @@ import Testing
 @testable import EmbeddedPostgres
 
 @Suite(.timeLimit(.minutes(15))) struct EmbeddedPostgresTests {
-    @Test func `A restart finds the data again`() async throws {
+    @Test func `Data survives a restart`() async throws {
         try await TemporaryDirectory.use { directory in
             let first = try await open(directory)
             try run("CREATE TABLE kept AS SELECT 42 AS answer", on: first)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `Opening at the same time starts one server`() async throws {
+    @Test func `Concurrent opens start one server`() async throws {
         try await TemporaryDirectory.use { directory in
             async let a = open(directory)
             async let b = open(directory)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `A server that cannot start is not tried again and again`() async throws {
+    @Test func `A server that cannot start is not started repeatedly`() async throws {
         try await TemporaryDirectory.use { directory in
             await (try open(directory)).close()
             let began = ContinuousClock.now
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `A long path moves the socket`() async throws {
+    @Test func `With a long path the socket is outside the directory`() async throws {
         try await TemporaryDirectory.use { directory in
             let long = directory + "/" + String(repeating: "long", count: 40)
             let postgres = try await open(long)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `The server is durable unless a test asks otherwise`() async throws {
+    @Test func `The server is durable unless a test disables durability`() async throws {
         try await TemporaryDirectory.use { directory in
             let postgres = try await EmbeddedPostgres.open(directory, logger: .silent)
             #expect(try run("SHOW fsync", on: postgres) == "on")
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `A file at the directory's path is refused as a file`() async throws {
+    @Test func `A file at the directory's path is refused, and the error calls it a file`() async throws {
         try await TemporaryDirectory.use { directory in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
             for path in ["/letter.txt", "/letter.txt/data", "/letter.txt/deep/data"] {

@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: ClientReports.all)
-    func `The author of a report does not change its content`(report: Report) throws {
+    func `A report has the same content from a user and from an installation`(report: Report) throws {
         let (one, other) = try (Self.request(report, by: .installation), Self.request(report, by: .user("u-7")))
         #expect(one.url == other.url)
         #expect(one.method == other.method)

@@ -27,7 +27,7 @@ import Testing
         return reply(404, "application/problem+json", .object(members))
     }
 
-    @Test func `A documented response passes and counts as given`() {
+    @Test func `A documented response passes and is counted`() {
         var conformance = Conformance(.embedded)
         #expect(conformance.check(Self.refusal([:]), of: "getActivity") == [])
         #expect(conformance.given.map(\.description) == ["getActivity 404 activity-not-found"])

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `Every response is documented, and every documented response is given`() async throws {
+    @Test func `Every response is documented, and every documented response occurs`() async throws {
         let registry = try await TestDatabase.make().registry
         try await TestKeys.shared.store(in: registry)
         let given = try await ConformanceServer.run(registry) { try await Self.probe($0) }

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `Every fact is returned as it was read, and is read again as it was stored`() throws {
+    @Test func `Facts survive a round trip through requests and responses`() throws {
         let members = try Self.names.map { name in
             let property = try #require(Self.property(name, of: "Registration"), "\(name)")
             return (name, APIDocument.embedded.exampleValue(property))

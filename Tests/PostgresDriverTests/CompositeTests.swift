@@ -29,7 +29,7 @@ import Testing
     }
 
     /// The connection is older than the type, and the type's number differs between the two schemas.
-    @Test(arguments: 1...2) func `Rows are bound without the number of their type`(_ time: Int) async throws {
+    @Test(arguments: 1...2) func `Rows are bound without the OID of their type`(_ time: Int) async throws {
         let books = [
             Book(id: 1, title: "Faust", mood: "calm", pages: [7, 8]),
             Book(id: 2, title: nil, mood: "stormy", pages: []),
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: ["id bigint, title text, mood text", "id bigint, title bytea, mood text, pages bigint[]"])
-    func `Rows of other columns are refused`(_ columns: String) async throws {
+    func `Rows with other columns are refused`(_ columns: String) async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TYPE book AS (\(unescaped: columns))")
             let error = try await postgresError {

@@ -29,7 +29,7 @@ import Testing
         ("u:hunter2@h:5432/d", "does not have a form that libpq knows"),
         ("Server=h;Port=5432;User Id=u;Password=hunter2", "has semicolons, as in .NET"),
     ])
-    func `A connection string that libpq refuses gets the reason`(_ text: String, _ words: String) {
+    func `A connection string that libpq refuses is reported with the reason`(_ text: String, _ words: String) {
         let fault = ConnectionString.fault(in: text)
         #expect(fault?.contains(words) == true, "\(fault ?? "none")")
         #expect(fault?.contains("hunter2") != true)
@@ -41,7 +41,7 @@ import Testing
         "postgres://h/d?password=a&hunter2=b",
         "hunter2:x", "postgres://u:hunter2=@h:x/d",
     ])
-    func `A fault repeats no part of a password`(_ text: String) throws {
+    func `An error contains no part of a password`(_ text: String) throws {
         #expect(try #require(ConnectionString.fault(in: text)).contains("hunter2") == false)
     }
 
@@ -54,7 +54,7 @@ import Testing
         "postgres://u:p@ec2-1-2-3-4.compute-1.amazonaws.com:5432/d1", "postgres://%2Fvar%2Frun%2Fpostgresql/d",
         "service=s",
     ])
-    func `Addresses of providers and forms of libpq are accepted`(_ text: String) {
+    func `Connection strings of hosting providers and all forms of libpq are accepted`(_ text: String) {
         #expect(ConnectionString.fault(in: text) == nil)
     }
 }

@@ -14,7 +14,7 @@ import Testing
     ]
 
     @Test(arguments: leaks.indices)
-    func `Server errors name objects and no values`(_ index: Int) async throws {
+    func `Server errors contain names of objects and no values`(_ index: Int) async throws {
         let (statement, sqlState, mention) = Self.leaks[index]
         try await withPool(1) { pool in
             try await pool.run(
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `Too many clients is a failed connect and safe to retry`() async throws {
+    @Test func `A connect that fails because of too many clients is safe to retry`() async throws {
         let cluster = try await ThrowawayCluster.start(settings: [
             "max_connections": "4", "superuser_reserved_connections": "0",
         ])

@@ -24,7 +24,7 @@ import Testing
         #expect(isDone)
     }
 
-    @Test func `A frozen backend costs no more than the deadline`() async throws {
+    @Test func `A call to a frozen backend fails at its deadline`() async throws {
         try await withPool(1) { pool in
             let backend = try await pool.value(Int.self, "SELECT pg_backend_pid()")
             kill(pid_t(backend), SIGSTOP)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `A frozen backend inside a transaction is certainly rolled back`() async throws {
+    @Test func `A transaction on a frozen backend is rolled back and safe to retry`() async throws {
         try await withPool(1) { pool in
             let error = try await postgresError {
                 try await pool.withSession(timeout: .seconds(2)) { session in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `A connection that died idle is replaced without an error`() async throws {
+    @Test func `A connection that breaks while idle is replaced without an error`() async throws {
         try await withPool(2) { pool in
             let first = try await pool.meet("SELECT pg_backend_pid()", width: 2, .never)
             try await endBackends(first)
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// The insert goes to the default partition, which the change has locked.
-    @Test func `A row goes into its partition when that is created meanwhile`() async throws {
+    @Test func `A row is inserted into a partition that is created at the same time`() async throws {
         try await withPool(3) { pool in
             try await pool.run("CREATE TABLE t (id int) PARTITION BY LIST (id)")
             try await pool.run("CREATE TABLE others PARTITION OF t DEFAULT")
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `A transaction runs again when its connection breaks before the commit`() async throws {
+    @Test func `A transaction runs again if its connection breaks before the commit`() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let tries = Counter()
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `A commit that the standby lacks is not a success`() async throws {
+    @Test func `A commit without the standby's confirmation is an error`() async throws {
         let cluster = try await ThrowawayCluster.start(settings: ["synchronous_standby_names": "absent"])
         let configuration = try await ownSchema(1, on: cluster.socketString) {
             $0.settings["synchronous_commit"] = "local"
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func `While the server is down callers fail fast, and afterwards they recover`() async throws {
+    @Test func `Callers fail fast while the server is down, and succeed after its start`() async throws {
         let cluster = try await ThrowawayCluster.start()
         try await withPool(4, on: cluster.tcpString) { pool in
             try await pool.run("SELECT 1")
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func `A caller out of time before a retry gets the previous error`() async throws {
+    @Test func `A caller without time for a retry gets the previous error`() async throws {
         try await withPool(1) { pool in
             let end = DispatchSemaphore(value: 0)
             let error = try await postgresError {
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `Callers never queue behind a silent server, even without a pause`() async throws {
+    @Test func `Callers do not queue while the server does not respond`() async throws {
         let listener = try SilentListener()
         var configuration = PostgresConfiguration(
             connectionString: "host=127.0.0.1 port=\(listener.port) user=nobody sslmode=disable"

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `A frozen host costs only its share of the time`() async throws {
+    @Test func `A frozen host uses only its share of the connect timeout`() async throws {
         let alive = try await ThrowawayCluster.shared.port
         let frozen = [try SilentListener(), try SilentListener()]
         let ports = [frozen[0].port, alive, frozen[1].port]
@@ -36,7 +36,7 @@ import Testing
         withExtendedLifetime(frozen) {}
     }
 
-    @Test func `Hosts of a service file have their shares, too`() async throws {
+    @Test func `Hosts from a service file get their shares of the connect timeout`() async throws {
         let alive = try await ThrowawayCluster.shared.port
         let frozen = try SilentListener()
         let file = "/tmp/pushreg-service-\(UUID())"
@@ -88,7 +88,9 @@ import Testing
     /// Connections replace plans that are too old before they run the statement.
     @Test(
         arguments: [nil, Duration.zero]
-    ) func `A server that freezes costs one deadline, not one per connection`(planLifetime: Duration?) async throws {
+    ) func `A server that freezes delays calls by one deadline, not one per connection`(planLifetime: Duration?)
+        async throws
+    {
         let (frozen, other) = (try await ThrowawayCluster.start(), try await ThrowawayCluster.shared)
         let configuration = try await ownSchema(4, on: string([frozen.port, other.port])) {
             $0.planLifetime = planLifetime
@@ -122,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `A slow statement costs its own connection alone while the server answers others`() async throws {
+    @Test func `A slow statement closes only its own connection while the server answers others`() async throws {
         try await withPool(2) { pool in
             let backends = try await pool.meet("SELECT pg_backend_pid()", width: 2)
             let isOver = Counter()

@@ -42,7 +42,7 @@ import Testing
         #expect(state.release(lease(0, .usual), isReusable: true, now: start).summary == ["lend 0 to late"])
     }
 
-    @Test func `Among the permitted callers the first is served first`() {
+    @Test func `Permitted callers are served in the order of their requests`() {
         var state = crowded()
         _ = state.enqueue("hot 1", id: 10, .hot, now: start)
         _ = state.connected(lease(3, .usual), now: start)
@@ -55,7 +55,7 @@ import Testing
         #expect(state.release(lease(1, .usual), isReusable: true, now: start).summary == ["lend 1 to hot 3"])
     }
 
-    @Test func `Each kind has its own queue`() {
+    @Test func `Each priority has its own queue`() {
         var state = State(maximumConnections: 2, reserve: 1, maximumWaiting: 1)
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.enqueue("b", id: 2, now: start).summary == [])
@@ -67,7 +67,7 @@ import Testing
         #expect(state.shutDown().summary == ["fail a poolClosed", "fail hot 1 poolClosed"])
     }
 
-    @Test func `A connection is always left for usual work`() {
+    @Test func `One connection is always left for usual work`() {
         var state = State(maximumConnections: 1, reserve: 1, maximumWaiting: 1)
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.connected(lease(7, .usual), now: start).summary == ["lend 7 to a"])

@@ -26,7 +26,7 @@ import Testing
         #expect(state.waitingCount == 2)
     }
 
-    @Test func `The queue is first in, first out`() {
+    @Test func `Waiting callers are served in the order of their requests`() {
         var state = state(connections: 1)
         for (id, name) in ["a", "b", "c"].enumerated() { _ = state.enqueue(name, id: UInt64(id), now: start) }
         #expect(state.connected(lease(7), now: start).summary == ["lend 7 to a"])
@@ -62,7 +62,7 @@ import Testing
         #expect(state.enqueue("b", id: 2, now: start).summary == ["fail b poolExhausted"])
     }
 
-    @Test func `A failed connect fails waiting callers and callers of the next moment`() {
+    @Test func `A failed connect fails waiting callers, and new callers during the pause`() {
         var state = state(connections: 1)
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.enqueue("b", id: 2, now: start)
@@ -83,7 +83,7 @@ import Testing
         #expect(state.enqueue("d", id: 4, now: later).summary == ["connect 0"])
     }
 
-    @Test func `Pauses double up to a second`() {
+    @Test func `Pauses between connects double up to a second`() {
         var state = state()
         var now = start
         for milliseconds in [50, 100, 200, 400, 800, 1000, 1000] {
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `Attempts that fail together count once`() {
+    @Test func `Concurrent failed connects count as one failure`() {
         var state = state()
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.enqueue("b", id: 2, now: start)
@@ -108,7 +108,7 @@ import Testing
         #expect(state.failures == 2)
     }
 
-    @Test func `Callers wait for a live connection instead`() {
+    @Test func `Callers wait for a live connection if a further connect fails`() {
         var state = state()
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.connected(lease(7), now: start)

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `A deadline that passed before queueing counts`() async throws {
+    @Test func `A caller with a passed deadline fails without waiting`() async throws {
         try await withPool(1) { pool in
             let held = try await HeldConnection(pool)
             for _ in 0..<100 {
@@ -150,7 +150,7 @@ import Testing
 
     struct Unfit: Error, Equatable {}
 
-    @Test func `The check of new connections can refuse`() async throws {
+    @Test func `The check of new connections can reject a connection`() async throws {
         let configuration = try await ownSchema(1) { $0.onConnect = { _ in throw Unfit() } }
         try await withPool(configuration: configuration) { pool in
             await #expect(throws: Unfit.self) { try await pool.run("SELECT 1") }

@@ -3,7 +3,7 @@ import Testing
 @testable import PostgresDriver
 
 @Suite struct PreparedStatementsTests {
-    @Test func `The least recently used statements leave first`() {
+    @Test func `The least recently used statements are evicted first`() {
         var cache = PreparedStatements(capacity: 2)
         for text in ["a", "b", "c"] { cache.insert(.init(SQL(stringLiteral: text)), name: text) }
         #expect(cache.name(for: .init("a")) == "a")
@@ -16,7 +16,7 @@ import Testing
         #expect(cache.leftOver.isEmpty)
     }
 
-    @Test func `Other parameter types make another statement`() {
+    @Test func `Different parameter types need a separate prepared statement`() {
         var cache = PreparedStatements()
         cache.insert(.init("SELECT \(1)"), name: "s1")
         #expect(cache.name(for: .init("SELECT \(2)")) == "s1")
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `Statements that the server forgot are retried on a new connection`() async throws {
+    @Test func `Statements unknown to the server are retried on a new connection`() async throws {
         try await withPool(1) { pool in
             let tries = Counter()
             let statement: SQL = "SELECT 'remembered'"

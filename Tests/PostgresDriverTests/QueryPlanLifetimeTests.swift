@@ -10,7 +10,7 @@ import Testing
 
     /// In a shared cluster, changes by other tests would renew the plans. Postgres may also renew them by itself, so
     /// the first attempt may miss the old plan.
-    @Test func `Without a lifetime plans are kept`() async throws {
+    @Test func `Without a lifetime, plans are kept`() async throws {
         let cluster = try await ThrowawayCluster.start()
         var most = 0
         for _ in 0..<20 where most == 0 { most = try await wholeReads(lifetime: nil, on: cluster) }

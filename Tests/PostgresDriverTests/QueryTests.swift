@@ -49,7 +49,7 @@ import Testing
         ("-- name: books.list\nSELECT $1;", "query books.list: a parameter is written :name, not $1"),
         ("-- name: books.list\nSELECT 'a;", "query books.list: a quotation has no end"),
     ])
-    func `A fault in a file names the query`(_ text: String, _ message: String) {
+    func `An error in a query file names the query`(_ text: String, _ message: String) {
         let error = #expect(throws: PostgresError.self) { try Self.parsed(text) }
         #expect(error?.code == .misuse)
         #expect(error?.message == message)
@@ -75,7 +75,7 @@ import Testing
         (["shelf", "after", "shelf"], "the query books.list got the parameter shelf twice"),
         (["shelf", "after"], nil),
     ])
-    func `A fault of binding names the query and the parameter`(_ names: [String], _ message: String?) throws {
+    func `A binding error names the query and the parameter`(_ names: [String], _ message: String?) throws {
         #expect(try Self.parsed()[0].bindingFault(of: names) == message)
     }
 

@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `The policy never runs a closure once`() async throws {
+    @Test func `With the policy never, a closure runs once`() async throws {
         try await withPool(1) { pool in
             let tries = Counter()
             let error = try await postgresError {
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `A commit before a swallowed error counts too`() async throws {
+    @Test func `A commit before a swallowed error prevents a retry`() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let error = try await postgresError {

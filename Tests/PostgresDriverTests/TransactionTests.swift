@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `The session is refused inside a transaction`() async throws {
+    @Test func `Statements outside the transaction are refused while it runs`() async throws {
         try await withTable { pool in
             let error = try await postgresError {
                 try await pool.withSession { session in

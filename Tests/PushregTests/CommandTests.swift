@@ -68,7 +68,9 @@ import Testing
             "pushreg: /no.pem cannot be read: No such file or directory.\n"
         ),
     ])
-    func `Mistakes get a message and a status`(_ arguments: [String], _ status: Int, _ sentence: String) async throws {
+    func `Usage errors have a message and an exit code`(_ arguments: [String], _ status: Int, _ sentence: String)
+        async throws
+    {
         let outcome = try await Program.run(arguments)
         #expect(Int(outcome.status) == status, "\(outcome.words)")
         #expect(outcome.words.contains(sentence), "\(outcome.words)")
@@ -130,7 +132,7 @@ import Testing
         ("PUSHREG_OIDC_ISSUER", "http://127.0.0.1:5556/dex", ""), ("PUSHREG_PUBLIC_URL", "http://localhost:8080", ""),
         ("PUSHREG_OIDC_CLAIM", "roles", ""),
     ])
-    func `Settings of the sign-in belong together`(_ variable: String, _ value: String, _ sentence: String) async throws
+    func `Incomplete sign-in settings are refused`(_ variable: String, _ value: String, _ sentence: String) async throws
     {
         let environment = Self.signIn.merging([variable: value]) { $1 }
         let outcome = try await Program.run(["config", "print", "--json"], environment: environment)
@@ -141,7 +143,7 @@ import Testing
         #expect(isMasked || value.isEmpty, "\(outcome.results)")
     }
 
-    @Test func `A public URL alone is no sign-in`() async throws {
+    @Test func `A public URL alone does not enable the sign-in`() async throws {
         let environment = ["PUSHREG_PUBLIC_URL": "https://push.example.com"]
         #expect(try await Program.run(["config", "print"], environment: environment).status == 0)
     }
@@ -293,7 +295,8 @@ import Testing
         ([], [:], "force_generic_plan"), ([], ["PUSHREG_PLAN_CACHE_MODE": "auto"], "auto"),
         (["--plan-cache-mode", "auto"], ["PUSHREG_PLAN_CACHE_MODE": "force_generic_plan"], "auto"),
     ])
-    func `Sessions have the plan mode`(_ flags: [String], _ environment: [String: String], _ mode: String) async throws
+    func `Sessions use the configured plan mode`(_ flags: [String], _ environment: [String: String], _ mode: String)
+        async throws
     {
         let database = try await TestDatabase.make()
         try await database.pool.withSession { session in

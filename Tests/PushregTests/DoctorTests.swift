@@ -54,7 +54,7 @@ import Testing
         await cluster.remove()
     }
 
-    @Test func `An identity provider that is away is found, also without a database`() async throws {
+    @Test func `An unreachable identity provider is found, also without a database`() async throws {
         try await TestProvider.run { provider in
             let flags = [
                 "doctor", "--embedded", "/nowhere/at-all", "--oidc-issuer", provider.issuer, "--oidc-client-id",
@@ -76,7 +76,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: "/nowhere"))
     }
 
-    @Test func `A user refused by Postgres gets the reason`() async throws {
+    @Test func `A user refused by Postgres is reported with the reason`() async throws {
         let database = try await TestDatabase.make()
         let found = try await Self.findings(database.connectionString + " user=nobody_of_ours password=hunter2")
         #expect(found.status == 77)
@@ -159,7 +159,7 @@ import Testing
     }
 
     /// Postgres 15 and later do not let every user create tables in the schema public.
-    @Test func `A user without the right to create tables gets the missing right`() async throws {
+    @Test func `A user without the right to create tables is reported with the missing right`() async throws {
         let database = try await TestDatabase.make()
         let role = "role_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
         try await Self.run("CREATE ROLE \(role) LOGIN", in: database)
@@ -196,7 +196,9 @@ import Testing
             "SELECT CASE name WHEN 'server_version_num' THEN '140017' ELSE pg_catalog.current_setting(name) END"
         ),
     ])
-    func `Another server is found`(_ code: String, _ detail: String, _ signature: String, _ body: String) async throws {
+    func `An unsupported server is found`(_ code: String, _ detail: String, _ signature: String, _ body: String)
+        async throws
+    {
         let database = try await TestDatabase.make()
         let schema = try await Self.schema(of: database)
         let path = database.connectionString + " options='-csearch_path=\(schema),pg_catalog'"

@@ -39,7 +39,7 @@ import Testing
         (["PUSHREG_PORT": " 5002\n"], #""port","value":5002,"from":"environment""#),
         (["DATABASE_URL": address + "\n"], #""dbname=d host=127.0.0.1 password=*** port=1 user=u""#),
     ])
-    func `PORT counts, and white space is ignored`(_ environment: [String: String], _ row: String) async throws {
+    func `PORT is read, and white space is ignored`(_ environment: [String: String], _ row: String) async throws {
         let outcome = try await Program.run(["config", "print", "--json"], environment: environment)
         #expect(outcome.status == 0 && outcome.results.contains(row), "\(outcome.results)")
     }

@@ -8,7 +8,9 @@ import Testing
         ("nowhere.invalid", "pushreg: The host nowhere.invalid is unknown. "),
         ("192.0.2.1", "pushreg: Cannot listen on 192.0.2.1:0: this machine has no such address.\n"),
     ])
-    func `A host of another machine gets a clear message`(_ host: String, _ sentence: String) async throws {
+    func `An address that this machine does not have gets a clear message`(_ host: String, _ sentence: String)
+        async throws
+    {
         let database = try await TestDatabase.make()
         let outcome = try await Program.run(["serve", "--host", host, "--port", "0"] + database.flags)
         #expect(outcome.status == 69)

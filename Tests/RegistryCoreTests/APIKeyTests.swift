@@ -2,7 +2,7 @@ import RegistryCore
 import Testing
 
 @Suite struct APIKeyTests {
-    @Test(arguments: Role.allCases) func `A key is read as it was written`(_ role: Role) throws {
+    @Test(arguments: Role.allCases) func `A key survives a round trip through its text`(_ role: Role) throws {
         let key = APIKey(random: role)
         #expect(key.text.revealed.wholeMatch(of: /pr[csuar]_[0-9A-Za-z]{12}_[0-9A-Za-z]{30}/) != nil)
         #expect(key.text.revealed.hasPrefix(role.keyPrefix))
@@ -14,7 +14,7 @@ import Testing
     }
 
     /// Existing keys must stay valid. The checksum was computed by another program.
-    @Test func `The checksum is the documented one`() {
+    @Test func `The checksum follows the documentation`() {
         let body = "prc_0aB1cD2eF3gH_0123456789abcdefghijklmn"
         #expect(APIKey(Secret(body + "1AiRPQ"))?.id.rawValue == "prc_0aB1cD2eF3gH")
     }
@@ -24,7 +24,7 @@ import Testing
         #expect(Set(keys).count == 1000)
     }
 
-    @Test func `Typing errors in a key are found`() {
+    @Test func `Typing errors in a key are detected`() {
         let text = Array(APIKey(random: .sender).text.revealed)
         for index in text.indices {
             for digit in ["0", "A", "z", "_", "é", " "] as [Character] where digit != text[index] {
@@ -47,7 +47,7 @@ import Testing
         "", "prc_", "prx_0aB1cD2eF3gH", "prc_0aB1cD2eF3g", "prc_0aB1cD2eF3gHi", "prc_0aB1cD2eF3g-", "PRC_0aB1cD2eF3gH",
         "prc_0aB1cD2eF3gé", "prc-0aB1cD2eF3gH",
     ])
-    func `Other texts are not key ids`(_ text: String) {
+    func `A malformed key id is rejected`(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try APIKeyID(text) }
     }
 }

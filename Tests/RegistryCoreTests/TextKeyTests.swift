@@ -38,7 +38,7 @@ import Testing
             .filter { !$0.hasPrefix("//") && $0.contains(offence) }
     }
 
-    @Test func `No text of callers is a dictionary key as a String`() throws {
+    @Test func `No text of callers is hashed or compared as a String`() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Sources")
         let files = FileManager.default.enumerator(atPath: sources.path)?.compactMap { $0 as? String } ?? []
@@ -66,11 +66,13 @@ import Testing
         "    if owner.string != activity.activityID.rawValue.string { return nil }",
         "    return left == right.rawValue.string", "    let names: [String?: Int]",
     ])
-    func `The check finds text compared as a String`(_ line: String) { #expect(Self.offences(in: line).count == 1) }
+    func `The check reports text that is hashed or compared as a String`(_ line: String) {
+        #expect(Self.offences(in: line).count == 1)
+    }
 
     @Test(arguments: [
         "/// A dictionary `[String: Int]` would be wrong.", "    let texts: [String] = []",
         "    json.member(\"a\", id.rawValue.string)", "    let kinds: [UTF8Text: AliasRule]",
     ])
-    func `The check ignores other comparisons`(_ line: String) { #expect(Self.offences(in: line).isEmpty) }
+    func `The check ignores all other code`(_ line: String) { #expect(Self.offences(in: line).isEmpty) }
 }

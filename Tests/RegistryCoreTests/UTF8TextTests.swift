@@ -9,7 +9,7 @@ import Testing
     ]
 
     @Test(arguments: pairs)
-    func `Texts that String finds equal differ by their bytes`(_ one: String, _ other: String) throws {
+    func `Texts that are equal as Strings differ if their bytes differ`(_ one: String, _ other: String) throws {
         // The control: they are equal as `String`.
         #expect(one == other)
         #expect(Set([one, other]).count == 1)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `Texts are in the order of their bytes`() {
+    @Test func `Texts are sorted by their bytes`() {
         let texts = ["", "a", "a\u{301}", "aa", "b", "\u{E9}", "\u{212A}", "\u{FF}", "\u{1F355}", "\u{FFFF}", "K", "k"]
         let sorted = texts.map { UTF8Text($0) }.sorted().map(\.string)
         let expected = texts.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -54,10 +54,12 @@ import Testing
     }
 
     @Test(arguments: [".", "..", "u-1", "\u{301}x", String(repeating: "é", count: 64)])
-    func `Subjects may be any text`(_ text: String) throws { #expect(try UTF8Text.subject(text) == UTF8Text(text)) }
+    func `Any text without control characters can be a subject`(_ text: String) throws {
+        #expect(try UTF8Text.subject(text) == UTF8Text(text))
+    }
 
     @Test(arguments: ["", "a\0", "\u{7F}", "a\u{85}", String(repeating: "é", count: 64) + "x"])
-    func `Other texts are not subjects`(_ text: String) {
+    func `Empty, overlong and control texts are rejected as subjects`(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try UTF8Text.subject(text) }
     }
 }

@@ -42,7 +42,7 @@ struct FeedbackTests {
         (429, "TooManyRequests"), (500, "InternalServerError"), (503, "Shutdown"),
     ]
 
-    @Test(arguments: cases) func `A report acts by its status and reason`(_ test: Case) throws {
+    @Test(arguments: cases) func `The status and reason of a report decide its action`(_ test: Case) throws {
         var story = try story()
         let revision = try #require(story.activity()).revision
         #expect(story.report(test.status, test.reason, at: test.timestamp) == test.action)
@@ -53,7 +53,9 @@ struct FeedbackTests {
         #expect(story.value()?.deliveredAt == (test.action == .delivered ? Story.minute(60) : nil))
     }
 
-    @Test(arguments: cases) func `A report about a former value is retired, and an unknown one unknown`(_ test: Case)
+    @Test(arguments: cases) func `The action is retired for a former value, and unknown for an unknown value`(
+        _ test: Case
+    )
         throws
     {
         var (rotated, ended) = (try story(), try story())
@@ -74,7 +76,7 @@ struct FeedbackTests {
         #expect((over.value(9)?.deadAt != nil) == isDeath)
     }
 
-    @Test func `The greatest time of death counts, and never one after the receipt`() throws {
+    @Test func `The latest time of death counts, but no time after the receipt`() throws {
         var story = try story()
         story.report(410, at: 9)
         story.report(410, at: 20)
@@ -85,7 +87,7 @@ struct FeedbackTests {
         #expect(story.events == [.dropped])
     }
 
-    @Test func `An activity that expired stays withheld when a later schedule revives it`() throws {
+    @Test func `The death of an expired activity's token is stored`() throws {
         var first = Story()
         try first.register(token: 1, at: 10)
         var over = first.later(500)
@@ -94,7 +96,7 @@ struct FeedbackTests {
         #expect(over.activity()?.revision == 1)
     }
 
-    @Test func `A quarantine in force stays as it is, and death precedes it`() throws {
+    @Test func `Further reports do not change a quarantine, and a death overrides it`() throws {
         var story = try story()
         story.report(400, "BadDeviceToken", at: 20)
         #expect(story.report(400, "DeviceTokenNotForTopic", at: 30) == .quarantined)
@@ -116,7 +118,7 @@ struct FeedbackTests {
         #expect(story.events == [.quarantined, .released])
     }
 
-    @Test func `Reports of one value apply in their order`() throws {
+    @Test func `Reports on one value apply in order`() throws {
         var story = try story()
         var guards = Story.guards()
         let reports = [200, 400, 410, 400, 500].map { TokenReport(1, $0, $0 == 400 ? "BadDeviceToken" : nil) }
@@ -135,7 +137,7 @@ struct FeedbackTests {
         #expect(story.rows.values[TokenDigest(1)]?.isWritten == true)
     }
 
-    @Test func `A value of an installation is judged by the installation's claim`() throws {
+    @Test func `For a value of an installation, the claim of the installation counts`() throws {
         var value = TokenValue(digest: TokenDigest(1))
         value.installation = .init(hash: .phone, kind: "device", observedAt: Story.minute(30))
         value.owner = .init(activityID: "a", observedAt: Story.minute(5))
@@ -209,7 +211,7 @@ struct BurstGuardTests {
         #expect(!burstGuard.isOn(at: Story.minute(31)))
     }
 
-    @Test func `A batch beyond the limit trips it as a whole and releases the window's quarantines`() throws {
+    @Test func `A batch beyond the limit trips the guard and releases all quarantines of the window`() throws {
         var story = try story(6)
         var guards = Story.guards(current: 6)
         let first = story.rows.apply(suspects(1...3), guards: &guards, by: "t").decisions
@@ -226,7 +228,7 @@ struct BurstGuardTests {
         #expect(story.rows.activities.values.filter { $0.value.withheld != nil }.count == 1)
     }
 
-    @Test func `Reports keep an active guard on and do not trip it again`() throws {
+    @Test func `Further reports keep the guard active and do not trip it again`() throws {
         var story = try story(1)
         var guards = Story.guards(recent: 0, current: 6)
         (guards[0].trippedAt, guards[0].reportedAt) = (Story.minute(50), Story.minute(51))

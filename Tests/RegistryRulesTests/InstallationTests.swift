@@ -126,7 +126,7 @@ struct ProfileTests {
         #expect(!story.rows.installations.voidsLeases)
     }
 
-    @Test func `All orders of users lead to one owner`() throws {
+    @Test func `Every order of the users' requests leads to the same owner`() throws {
         let steps: [(user: UTF8Text, minute: Int)] = [("ana", 10), ("bob", 20), ("bob", 30), ("ana", 40), ("cy", 50)]
         var states: Set<[UTF8Text?]> = []
         for first in steps.indices {
@@ -141,7 +141,7 @@ struct ProfileTests {
         #expect(states == [["cy", "4"]])
     }
 
-    @Test func `A user known by a token alone gives way to a user that registers the installation`() throws {
+    @Test func `A user who registers the installation replaces a user known only from a token`() throws {
         var story = Story()
         try story.register("device", 1, at: 30, by: "ana")
         #expect(story.phone.subject == "ana")
@@ -221,7 +221,7 @@ struct LogOutTests {
         #expect(story.rows.installations.installations[.phone]?.isWritten == true)
     }
 
-    @Test func `Requests observed by the log-out are merged without effect`() throws {
+    @Test func `Requests observed no later than the log-out change nothing`() throws {
         var story = Story()
         try story.logOut(at: 30)
         #expect(try story.put("1", at: 30, by: "ana") == .loggedOut)
@@ -232,7 +232,7 @@ struct LogOutTests {
         #expect(story.phone.subject == "bob")
     }
 
-    @Test func `A log-out before the user's registration leaves the user`() throws {
+    @Test func `A log-out before the user's registration keeps the user`() throws {
         var story = Story()
         try story.put("1", at: 30, by: "ana")
         try story.logOut(at: 20)

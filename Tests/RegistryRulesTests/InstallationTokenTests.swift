@@ -15,7 +15,7 @@ struct TokenSlotTests {
         #expect(story.events == [.registered, .rotated])
     }
 
-    @Test func `Of two tokens of one time the greater digest stays`() throws {
+    @Test func `If two tokens have the same time, the token with the greater digest stays`() throws {
         var story = Story()
         try story.register("device", 2, at: 20)
         #expect(try story.register("device", 1, at: 20) == .superseded)
@@ -23,7 +23,7 @@ struct TokenSlotTests {
     }
 
     @Test
-    func `Without observedAt the current token claims nothing new, and another one does`() throws {
+    func `Without observedAt, the current token keeps its time, and another token gets the receipt's`() throws {
         var story = Story(now: 60)
         try story.register("device", 1, at: 10)
         #expect(try story.register("device", 1) == .refreshed)
@@ -32,7 +32,7 @@ struct TokenSlotTests {
         #expect(story.slot()?.token?.observedAt == Story.minute(60))
     }
 
-    @Test func `A fast clock claims as of the receipt`() throws {
+    @Test func `A claim with a future time counts from its receipt`() throws {
         var story = Story(now: 60)
         try story.register("device", 1, at: 64)
         #expect(story.slot()?.token?.observedAt == Story.minute(64))
@@ -86,7 +86,7 @@ struct TokenSlotTests {
 
 /// R7 and R8 for the tokens of installations.
 struct InstallationValueTests {
-    @Test func `A later installation takes a device token over, and the former one is withheld`() throws {
+    @Test func `A later installation takes over a device token, which the former installation loses`() throws {
         var first = Story()
         try first.register("device", 1, at: 10)
         var story = first.later(61)
@@ -99,7 +99,7 @@ struct InstallationValueTests {
         #expect(story.slot(of: .tablet)?.withheld == .takenOver)
     }
 
-    @Test func `An earlier claim does not get the device token, and its event records that`() throws {
+    @Test func `An earlier claim does not get the device token, and its event contains the reason`() throws {
         var story = Story()
         try story.register("device", 1, at: 20, of: .tablet)
         #expect(try story.register("device", 1, at: 10) == .registered)
@@ -115,7 +115,7 @@ struct InstallationValueTests {
         #expect(story.slot("start", type: "Delivery", of: .tablet)?.withheld == nil)
     }
 
-    @Test func `A device token retires its value as an activity's and as a start token`() throws {
+    @Test func `A device token replaces an activity token and a start token with the same value`() throws {
         var first = Story()
         try first.register("a", token: 1, at: 40)
         try first.register("start", 1, at: 50, type: "Delivery", of: .tablet)
@@ -156,7 +156,7 @@ struct InstallationValueTests {
         return first.later(61, values: change)
     }
 
-    @Test func `A claim no later than the death is unregistered, and a later one is reactivated`() throws {
+    @Test func `A claim up to the death is unregistered, and a later claim reactivates the token`() throws {
         var story = try dead { $0.deadAt = Story.minute(20) }
         for time in [10, 15, 20, nil] { #expect(try story.register("device", 1, at: time) == .refreshed) }
         #expect(story.slot()?.withheld == .unregistered)

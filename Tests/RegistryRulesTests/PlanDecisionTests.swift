@@ -149,7 +149,7 @@ struct PlanDecisionTests {
         #expect(Self.decide(test.phone, test.lease, hasChannel: test.hasChannel) == test.decision)
     }
 
-    @Test func `Rule 5 takes a lease`() throws {
+    @Test func `A start by rule 5 takes a lease`() throws {
         let lease = try #require(Self.decide(Self.phone()).lease)
         #expect(lease.id == Self.newID)
         #expect(lease.planID == "plan-2")
@@ -195,7 +195,7 @@ struct PlanDecisionTests {
         }
     }
 
-    @Test func `A lease ends with its time, and its attempts count for a day`() throws {
+    @Test func `A lease ends at its time, and its attempts count for a day`() throws {
         let lease = Self.lease(at: 2, attempts: [0, 1, 2])
         let end = Story.minute(62)
         #expect(Self.decide(Self.phone(), lease, at: end - .microseconds(1)) == .wait(.leased, until: end))

@@ -34,7 +34,7 @@ struct PlanRenewalTests {
         }
     }
 
-    @Test func `An activity is renewed from its time on`() throws {
+    @Test func `An activity is renewed once its renewal time has come`() throws {
         #expect(Self.decide(at: 459) == .update(PlanDecisionTests.activity, retryAt: Story.minute(460)))
         guard case .start(let token, let lease, let replaced) = Self.decide(at: 460) else { throw Unexpected() }
         #expect(token == PushToken(bytes: [1]) && replaced == PlanDecisionTests.activity)
@@ -44,7 +44,7 @@ struct PlanRenewalTests {
 
     struct Unexpected: Error {}
 
-    @Test func `A lease is no longer than the plan's`() {
+    @Test func `A renewal's lease is at most as long as the plan's`() {
         #expect(Self.decide { $0.lease = .seconds(60) }.lease?.leasedUntil == Story.minute(471))
     }
 
@@ -70,7 +70,7 @@ struct PlanRenewalTests {
         #expect(Self.decide(phone, Self.lease).lease?.attempt == 1)
     }
 
-    @Test func `Where rules 2 to 6 allow no start the activity is updated`() {
+    @Test func `If rules 2 to 6 allow no start, the activity is updated`() {
         let activity = PlanDecisionTests.activity
         let failed = PlanDecisionTests.failedLease(attempts: [465], at: 470)
         #expect(Self.decide(Self.phone(), failed) == .update(activity, retryAt: Story.minute(471)))
@@ -80,7 +80,7 @@ struct PlanRenewalTests {
         #expect(Self.decide(Self.phone { $0.wasDismissed = true }) == .update(activity))
     }
 
-    @Test func `The replaced activity is ended once the new one has a token, and no other is`() {
+    @Test func `Only the replaced activity is ended, once the new one has a token`() {
         let old = PlanDecisionTests.activity
         let new = Self.running(PlanDecisionTests.activity(id: "b"))
         #expect(Self.decide(Self.phone { $0.newer = Self.running(nil) }, Self.lease) == .update(old))

@@ -23,28 +23,28 @@ struct TokenOrderTests {
         #expect(story.activity()?.token?.digest == TokenDigest(2))
     }
 
-    @Test func `Of two tokens of one time the greater digest stays`() throws {
+    @Test func `If two tokens have the same time, the token with the greater digest stays`() throws {
         var story = Story()
         try story.register(token: 2, at: 20)
         #expect(story.rejection(token: 1, at: 20) == .superseded)
         #expect(try story.register(token: 3, at: 20) == .rotated)
     }
 
-    @Test func `Without observedAt a new token counts as observed at the receipt`() throws {
+    @Test func `Without observedAt, a new token counts as observed at its receipt`() throws {
         var story = Story(now: 60)
         try story.register(token: 1, at: 59)
         #expect(try story.register(token: 2) == .rotated)
         #expect(story.activity()?.token?.observedAt == Story.minute(60))
     }
 
-    @Test func `Without observedAt a retired token is superseded`() throws {
+    @Test func `Without observedAt, a retired token is superseded`() throws {
         var story = Story()
         try story.register(token: 1, at: 10)
         try story.register(token: 2, at: 20)
         #expect(story.rejection(token: 1) == .superseded)
     }
 
-    @Test func `Without observedAt a retired token counts again after another activity has claimed it`() throws {
+    @Test func `Without observedAt, a retired token is accepted again after another activity has claimed it`() throws {
         var story = Story()
         try story.register("a", token: 1, at: 10)
         try story.register("a", token: 2, at: 20)
@@ -52,7 +52,7 @@ struct TokenOrderTests {
         #expect(try story.register("a", token: 1) == .rotated)
     }
 
-    @Test func `Without observedAt the current token claims nothing new`() throws {
+    @Test func `Without observedAt, the current token keeps its time`() throws {
         var story = Story()
         try story.register(token: 1, at: 10)
         #expect(try story.register(token: 1) == .refreshed)
@@ -80,7 +80,7 @@ struct LifetimeTests {
         #expect(story.rows.values[TokenDigest(1)]?.value.owner?.activityID == "a")
     }
 
-    @Test func `The earliest end and its reason stay`() throws {
+    @Test func `The earliest end and its reason are kept`() throws {
         var story = Story()
         for (minute, reason) in [(30, EndReason.ended), (20, .dismissed), (20, .ended), (40, .dismissed)] {
             try story.end(reason: reason, at: minute)
@@ -89,7 +89,7 @@ struct LifetimeTests {
         #expect(story.events == [.ended])
     }
 
-    @Test func `An activity expires eight hours after its least start`() throws {
+    @Test func `An activity expires eight hours after its earliest start`() throws {
         var story = Story()
         try story.register(at: 50)
         try story.register(at: 55, startedAt: 0)
@@ -101,7 +101,7 @@ struct LifetimeTests {
         #expect(story.later(480).rejection(at: 479) == .expired)
     }
 
-    @Test func `A scheduled start moves the lifetime, and the first one received stays`() throws {
+    @Test func `A scheduled start moves the lifetime, and the first received start stays`() throws {
         var story = Story()
         try story.register(at: 10, startsAt: 600)
         try story.register(at: 5, startsAt: 700)
@@ -111,7 +111,7 @@ struct LifetimeTests {
         #expect(story.later(1080).state() == .expired)
     }
 
-    @Test func `A start before its observation schedules nothing`() throws {
+    @Test func `A start time before its observation schedules nothing`() throws {
         var story = Story()
         for (id, minute) in [("a", 10), ("b", nil)] as [(ActivityID, Int?)] {
             try story.register(id, token: minute == nil ? 2 : 1, at: minute, startsAt: minute ?? 59)
@@ -165,7 +165,7 @@ struct ImplausibleTimeTests {
         #expect(faults.map(\.pointer) == ["/startedAt"])
     }
 
-    @Test func `A start 30 days ahead is plausible, and one later is not`() throws {
+    @Test func `A start 30 days ahead is plausible, and a later start is not`() throws {
         var story = Story(now: 60)
         try story.register(startsAt: 60 + 30 * 1440)
         #expect(story.rejection("b", token: 2) { $0.startsAt = Story.minute(61 + 30 * 1440).date } != nil)
@@ -268,7 +268,7 @@ struct FieldTests {
 
 /// R2 and R7: owners of token values.
 struct OwnerTests {
-    @Test func `A later activity takes a token over, and the former one is withheld`() throws {
+    @Test func `A later activity takes over a token, which is withheld from the former activity`() throws {
         var story = Story()
         try story.register("a", token: 1, at: 10)
         #expect(try story.register("b", token: 1, at: 20) == .registered)
@@ -285,14 +285,14 @@ struct OwnerTests {
         #expect(story.activity("b")?.withheld == nil)
     }
 
-    @Test func `Of two claims of one time the greater id owns the token`() throws {
+    @Test func `If two claims have the same time, the activity with the greater id owns the token`() throws {
         var story = Story()
         try story.register("b", token: 1, at: 20)
         #expect(story.rejection("a", token: 1, at: 20) == .withheld(.takenOver))
         #expect(try story.register("b", token: 1, at: 20) == .refreshed)
     }
 
-    @Test func `The former owner gets its token back by a later claim`() throws {
+    @Test func `The former owner regains its token by a later claim`() throws {
         var story = Story()
         try story.register("a", token: 1, at: 10)
         try story.register("b", token: 1, at: 20)
@@ -325,7 +325,7 @@ struct WithholdingTests {
         return first.later(61, values: change)
     }
 
-    @Test func `A claim no later than the death is unregistered, and a later one is reactivated`() throws {
+    @Test func `A claim up to the death is unregistered, and a later claim reactivates the token`() throws {
         var story = try story { $0.deadAt = Story.minute(20) }
         #expect(story.rejection(at: 20) == .withheld(.unregistered))
         #expect(story.rejection() == .withheld(.unregistered))
@@ -356,7 +356,7 @@ struct WithholdingTests {
         #expect(quarantined.activity()?.withheld == nil)
     }
 
-    @Test func `A fast clock claims as of the receipt`() throws {
+    @Test func `A claim with a future time counts from its receipt`() throws {
         var story = try story { $0.deadAt = Story.minute(62) }
         #expect(throws: Rejection.withheld(.unregistered)) { try story.register(at: 63) }
         story = story.later(63)

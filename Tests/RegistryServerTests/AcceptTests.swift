@@ -34,7 +34,7 @@ import Testing
         (["application/x-ndjson;a=" + String(repeating: "b", count: 1002)], false),
     ]
 
-    @Test(arguments: fields) func `Accept is weighed by RFC 9110`(_ accept: [String], _ prefersLines: Bool) {
+    @Test(arguments: fields) func `Accept is evaluated by RFC 9110`(_ accept: [String], _ prefersLines: Bool) {
         var fields = HTTPFields()
         for value in accept { fields.append(HTTPField(name: .accept, value: value)) }
         #expect(AcceptField.prefersLines(fields) == prefersLines)

@@ -16,7 +16,7 @@ import Testing
             + (address.map { "X-Forwarded-For: \($0)\r\n" } ?? "") + "\r\n"
     }
 
-    @Test func `A network has an eighth of the budget`() throws {
+    @Test func `A network can use an eighth of the budget`() throws {
         let budget = BodyBudget(800)
         let (one, other) = (CallerNetwork.of("9.9.9.9"), CallerNetwork.of("2a00:1::1"))
         var held = [try budget.reserve(60, for: one)]
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [(8, 2 << 20), (20, 64 << 10)])
-    func `No network empties the budget for others`(_ networks: Int, _ body: Int) throws {
+    func `No network can use up the budget`(_ networks: Int, _ body: Int) throws {
         let budget = BodyBudget(ServerConfiguration.Limits().bodiesUnderWay)
         var held: [BodyReservation] = []
         for size in [2 << 20, 64 << 10, 1 << 10] {

@@ -27,7 +27,7 @@ import Testing
         #expect(registration.metadata?.canonicalJSON == Array(#"{"a":[true,null],"b":1}"#.utf8))
     }
 
-    @Test func `Null is absent and an empty object clears`() {
+    @Test func `Null counts as absent, and an empty object clears`() {
         let (kept, faults) = registration(["token": "00", "aliases": .null, "metadata": .null, "observedAt": .null])
         #expect(faults.isEmpty)
         #expect(kept.aliases == nil)
@@ -114,7 +114,7 @@ import Testing
         #expect(third["problem"]?["errors"] == [["pointer": "/activities/2/activityId", "detail": "is required"]])
     }
 
-    @Test func `Envelopes of a full state are checked`() {
+    @Test func `The outer members of a full state are checked`() {
         let tooMany = JSONValue.array([JSONValue](repeating: ["activityId": "a"], count: 1001))
         let cases: [(JSONValue, [String])] = [
             ([:], ["/observedAt", "/activities"]),
@@ -148,7 +148,7 @@ import Testing
             (["aliases": [], "limitPerAlias": "5"], "/limitPerAlias"), (["limitPerAlias": 1], "/aliases"),
         ] as [(JSONValue, String)]
     )
-    func `Envelopes of resolve are checked`(_ value: JSONValue, _ pointer: String) {
+    func `The outer members of a resolve are checked`(_ value: JSONValue, _ pointer: String) {
         var json = JSONReader(value)
         _ = ResolveBody.read(&json)
         #expect(json.faults.map(\.pointer) == [pointer])

@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `A caller with many connections keeps no other caller out`() async throws {
+    @Test func `A caller with many connections does not block other callers`() async throws {
         let few = { (limits: inout ServerConfiguration.Limits) in
             limits.connections = 8
             limits.addressConnections = 8

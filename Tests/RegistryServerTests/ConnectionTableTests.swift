@@ -39,7 +39,7 @@ import Testing
         ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false), ("::ffff:192.0.2.1", "192.0.2.1", true),
         ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
     ])
-    func `An IPv6 network is 64 bits`(_ one: String, _ other: String, _ isSame: Bool) throws {
+    func `An IPv6 network has a prefix of 64 bits`(_ one: String, _ other: String, _ isSame: Bool) throws {
         #expect(try (Self.network(one) == Self.network(other)) == isSame)
     }
 
@@ -99,7 +99,8 @@ import Testing
         #expect(try Self.admit(1, from: "192.0.2.1", to: &busy) == nil && busy.count == 1)
     }
 
-    @Test(arguments: 0..<20) func `Any series of connections ends as with plain lists`(_ seed: UInt64) throws {
+    @Test(arguments: 0..<20) func `After any series of connections the table equals plain lists`(_ seed: UInt64) throws
+    {
         var random = SeededGenerator(seed: seed)
         var table = Table(most: 12, mostOfNetwork: 5)
         var model = PlainConnections(most: 12, mostOfNetwork: 5)

@@ -18,7 +18,7 @@ import Testing
         Scope(app: .sample(bundleID), environment: environment)
     }
 
-    @Test(arguments: [0, 1, 42, 1 << 40, Int64.max]) func `A cursor comes back unchanged`(_ number: Int64) throws {
+    @Test(arguments: [0, 1, 42, 1 << 40, Int64.max]) func `A cursor survives a round trip`(_ number: Int64) throws {
         let text = Cursor.encode(after: number, of: alias, in: scope)
         #expect(try Cursor.decode(text, of: alias, in: scope) == number)
         #expect(text.utf8.allSatisfy { $0.isUnreserved })
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `A cursor belongs to its alias`() throws {
+    @Test func `A cursor is valid only for its alias`() throws {
         let text = Cursor.encode(after: 7, of: alias, in: scope)
         let others = [
             (try Alias(kind: "userId", value: "u-8"), scope), (try Alias(kind: "userid", value: "u-7"), scope),

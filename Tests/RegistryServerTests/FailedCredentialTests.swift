@@ -23,7 +23,7 @@ import Testing
         try await service.run(database.registry, test)
     }
 
-    @Test func `Networks are limited, and their valid keys are not`() async throws {
+    @Test func `Failed credentials of a network are limited, and its valid keys are not`() async throws {
         let clock = ManualClock()
         try await Self.run(clock.clock) { server in
             let (known, new, admin) = try await (server.key(.sender), server.key(.sender), server.key(.admin))
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `Texts do not reveal an app`() async throws {
+    @Test func `Error texts do not reveal whether an app exists`() async throws {
         let database = try await TestDatabase.make()
         _ = try await (database.scope(), database.scope("com.example.plain"))
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -167,7 +167,7 @@ import Testing
     }
 
     /// All failures take the same time. Other callers do not wait.
-    @Test func `Timing does not reveal an app`() async throws {
+    @Test func `Timing does not reveal whether an app exists`() async throws {
         let waits = Waits()
         try await LiveServer.run(insecureNoAuth: false, clock: waits.clock) { server in
             let root = try await server.key(.root)

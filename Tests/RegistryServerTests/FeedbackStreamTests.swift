@@ -102,7 +102,7 @@ import Testing
 }
 
 @Suite struct LineSplitterTests {
-    @Test(arguments: [1, 2, 3, 7, 100]) func `Parts of any size give equal lines`(_ size: Int) {
+    @Test(arguments: [1, 2, 3, 7, 100]) func `Lines do not depend on the size of the received parts`(_ size: Int) {
         var splitter = LineSplitter()
         let bytes = Array("one\n\n  \r\ntwo\r\nthree".utf8)
         var lines: [BodyLine] = []

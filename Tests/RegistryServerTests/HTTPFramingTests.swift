@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `A stream of HTTP 2 has as many fields as a request of HTTP 1`() async throws {
+    @Test func `HTTP 2 has the same limit of header fields as HTTP 1`() async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
         try await TLSTests.run(files) { (port: Int) async throws in
@@ -111,7 +111,7 @@ import Testing
         ("localhost", [], true), (nil, ["localhost"], true), ("localhost", ["localhost"], true), (nil, [], false),
         ("localhost", ["evil.example"], false), (nil, ["a", "a"], false), ("a/b", [], false), ("", [], false),
     ])
-    func `A stream of HTTP 2 names one host`(_ authority: String?, _ hosts: [String], _ isRight: Bool) throws {
+    func `An HTTP 2 request names one host`(_ authority: String?, _ hosts: [String], _ isRight: Bool) throws {
         var head = HTTPRequest(method: .get, scheme: "https", authority: authority, path: "/livez")
         let name = try #require(HTTPField.Name("host"))
         for host in hosts { head.headerFields.append(HTTPField(name: name, value: host)) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct HeaderTests {
     @Test(arguments: ["a", "9f1c2d3e-4b5a", "!~", String(repeating: "x", count: 128)])
-    func `Request ids of callers are used`(_ id: String) { #expect(RequestID.choose(id) == id) }
+    func `Request ids of callers are kept`(_ id: String) { #expect(RequestID.choose(id) == id) }
 
     @Test(arguments: [nil, "", "a b", "a\tb", "caf\u{e9}", "a\u{7F}", String(repeating: "x", count: 129)])
     func `Other requests get an id`(_ given: String?) {
@@ -22,7 +22,7 @@ import Testing
         "application/json; charset=\"UTF-8\"", "application/json; version=1", "application/json;",
         "application/json;charset=utf8", "application/json; charset=\"UTF8\"",
     ])
-    func `Media types of JSON are read`(_ type: String) throws { try BodyReader.checkMediaType([.contentType: type]) }
+    func `JSON media types are accepted`(_ type: String) throws { try BodyReader.checkMediaType([.contentType: type]) }
 
     @Test(arguments: [
         nil, "", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1",

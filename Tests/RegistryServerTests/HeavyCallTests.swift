@@ -60,7 +60,7 @@ import Testing
         withExtendedLifetime((held, local)) {}
     }
 
-    @Test func `The heavy routes equal the list`() {
+    @Test func `The heavy routes are the listed routes`() {
         let heavy = Route.all.filter { $0.isHeavy(asLines: false) }.map { route in
             "\(route.method) \(route.template.split(separator: "/").dropFirst(route.template.contains("environment") ? 4 : 2).joined(separator: "/"))"
         }
@@ -132,7 +132,7 @@ import Testing
         (.bytes([UInt8](repeating: 0, count: 100_000)), [1, 1, 1, 1, 0, 0]),
         (.bytes([1, 2, 3]), [0]),
     ])
-    func `Heavy calls run until their responses are read`(body: Response.Body, expected: [Int]) throws {
+    func `A heavy call counts until its response is read`(body: Response.Body, expected: [Int]) throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         let channel = EmbeddedChannel()
         let notes = Notes(calls)

@@ -26,7 +26,7 @@ import Testing
         "", "localhost", "1.2.3", "1.2.3.4.5", "0x7f.0.0.1", "2130706433", "1.2.3.256", "[::1]", "fe80::1%1",
         " 1.2.3.4",
     ])
-    func `Other texts are not addresses`(_ text: String) { #expect(IPAddress(text) == nil) }
+    func `A malformed address is rejected`(_ text: String) { #expect(IPAddress(text) == nil) }
 
     @Test(arguments: [
         ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.1", false), ("10.0.0.0/9", "10.128.0.0", false),
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: ["", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "x/8", "::1/129", "10.0.0.0/8/8", "10.0.0.0/+8"])
-    func `Other texts are not ranges`(_ text: String) { #expect(AddressRange(text) == nil) }
+    func `A malformed range is rejected`(_ text: String) { #expect(AddressRange(text) == nil) }
 
     @Test(arguments: [
         "http://login.example.com/k", "https://localhost/k", "https://LOCALHOST./k", "https://a.localhost/k",

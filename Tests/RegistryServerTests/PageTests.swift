@@ -51,7 +51,8 @@ import Testing
         }
     }
 
-    @Test(arguments: lists) func `Pages have each item once, and a cursor belongs to a list`(_ list: List) async throws
+    @Test(arguments: lists) func `Pages contain each item once, and a cursor is valid only for its list`(_ list: List)
+        async throws
     {
         try await Self.run { server in
             let whole = try await server.call(.get, list.path + "limit=100")[list.items].elements
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `Pages of a plan contain each token once, and a cursor belongs to its plan`() async throws {
+    @Test func `Pages of a plan contain each token once, and a cursor is valid only for its plan`() async throws {
         try await Self.run { server in
             var (tokens, body): ([JSONValue], JSONObject) = ([], Self.plan)
             body["limit"] = 2

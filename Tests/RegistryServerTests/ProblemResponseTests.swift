@@ -14,7 +14,9 @@ import Testing
         return (answer.fields, answer.status.code, try JSONParser.parse(answer.bytes))
     }
 
-    @Test(arguments: Problem.Code.allCases) func `Every code has its members`(_ code: Problem.Code) throws {
+    @Test(arguments: Problem.Code.allCases) func `The body of every code has the documented members`(
+        _ code: Problem.Code
+    ) throws {
         let (fields, status, body) = try answer(Problem(code, "It is so."))
         #expect(status == code.status)
         #expect(fields[.contentType] == "application/problem+json")
@@ -27,7 +29,7 @@ import Testing
         )
     }
 
-    @Test func `Problems contain faults and activities`() throws {
+    @Test func `The body contains the faults and the activity of a problem`() throws {
         var problem = Problem(.superseded, "A later one is current.")
         problem.errors = [JSONFault(pointer: "/a~1b", detail: "is wrong")]
         problem.serverTime = RFC3339.parse("2026-11-21T08:00:00Z")

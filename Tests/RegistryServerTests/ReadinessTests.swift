@@ -44,7 +44,7 @@ import Testing
         #expect(postgres.asked.withLock { $0 } == 2)
     }
 
-    @Test func `Verbose checks share it, too`() async throws {
+    @Test func `Concurrent verbose checks share one query`() async throws {
         let database = try await TestDatabase.make()
         try await LiveServer.run(on: database.registry, clock: ManualClock().clock) {
             (server: LiveServer) async throws in

@@ -86,7 +86,7 @@ import Testing
         connection.answer()
     }
 
-    @Test(arguments: [false, true]) func `A reader that stops is cut off`(isStream: Bool) throws {
+    @Test(arguments: [false, true]) func `A reader that stops is disconnected`(isStream: Bool) throws {
         let connection = try Connection()
         try connection.ask()
         connection.setWritable(false)
@@ -95,7 +95,7 @@ import Testing
         #expect(!connection.channel.isActive)
     }
 
-    @Test func `A reader that reads too slowly is cut off in the end`() throws {
+    @Test func `A reader that reads too slowly is disconnected in the end`() throws {
         let connection = try Connection()
         try connection.ask()
         connection.setWritable(false)

@@ -105,7 +105,7 @@ import Testing
         "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01, 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
         "é0-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
     ])
-    func `Other texts are not a traceparent`(_ text: String) { #expect(TraceParent(text) == nil) }
+    func `A malformed traceparent is ignored`(_ text: String) { #expect(TraceParent(text) == nil) }
 }
 
 private final class Touches: Sendable {

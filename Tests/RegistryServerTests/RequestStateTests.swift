@@ -90,7 +90,7 @@ import Testing
         #expect(connection.taken().isEmpty && !connection.state.isBusy)
     }
 
-    @Test func `After a response that does not fit no request starts and nothing is read`() {
+    @Test func `Until a response is written, no request starts and nothing is read`() {
         var connection = Recorded()
         connection.request("/1")
         connection.request("/2")

@@ -18,7 +18,7 @@ import Testing
         "", "*", "livez", "http://localhost/livez", "/%", "/%4", "/%zz", "/%G0", "/a%2", "/%C3", "/%C3%28", "/%FF",
         "/%ED%A0%80", "/%C0%AF", "/caf\u{e9}", "/\u{FFFD}", "/a b", "/a\u{7F}", "/x?%", "/x?a=%C3", "/x?%zz=1",
     ])
-    func `Bad escapes and other texts are refused as paths`(_ raw: String) {
+    func `A malformed target is refused`(_ raw: String) {
         let problem = #expect(throws: Problem.self) { try RequestTarget(raw) }
         #expect(problem?.code == .malformedPath)
     }
@@ -29,7 +29,7 @@ import Testing
         ("/x?a=1+1", "a", ["1+1"]), ("/x?a=b%26c", "a", ["b&c"]), ("/x?%61=1", "a", ["1"]),
         ("/x?a=2026-11-21T08:30:00+01:00", "a", ["2026-11-21T08:30:00+01:00"]), ("/x?a=?", "a", ["?"]),
     ])
-    func `A query is read`(_ raw: String, _ name: String, _ values: [String]) throws {
+    func `A query is split and decoded`(_ raw: String, _ name: String, _ values: [String]) throws {
         #expect(try RequestTarget(raw).query[name] == values)
     }
 }

@@ -20,7 +20,7 @@ import Testing
         (.get, "/v1/apps/resolve", "/v1/apps/{bundleId}"),
         (.get, "/livez", "/livez"),
     ])
-    func `A path finds its route`(_ method: HTTPRequest.Method, _ path: String, _ template: String) throws {
+    func `A path matches its route`(_ method: HTTPRequest.Method, _ path: String, _ template: String) throws {
         let match = try Self.table.match(method, RequestTarget(path).parts)
         #expect(match.route.template == template)
     }
@@ -38,7 +38,7 @@ import Testing
         "/v1/apps/a/sandbox/aliases/k//activities", "/docs", "/console", "/v1/apps/a/keys/",
         "/v1/apps/a/sandbox/reports", "/v1/apps/a%2Fsandbox/activities",
     ])
-    func `Other paths have no route`(_ path: String) {
+    func `An unknown path has no route`(_ path: String) {
         let problem = #expect(throws: Problem.self) { try Self.table.match(.get, RequestTarget(path).parts) }
         #expect(problem?.code == .noSuchRoute)
     }

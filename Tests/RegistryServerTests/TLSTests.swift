@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `A renewed certificate is read again`() async throws {
+    @Test func `A renewed certificate is loaded`() async throws {
         let (files, copy) = (try Files(), try Files())
         defer {
             files.remove()
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `Files that do not match are refused`() throws {
+    @Test func `A certificate and a key that do not match are refused`() throws {
         let (one, two) = (try Files(), try Files())
         defer {
             one.remove()

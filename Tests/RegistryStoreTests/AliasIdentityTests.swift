@@ -39,7 +39,7 @@ import Testing
         #expect(try await identity.post(2).outcome == .registered)
     }
 
-    @Test func `Given aliases are kept next to the name`() async throws {
+    @Test func `Aliases given with a name are kept`() async throws {
         let identity = try await TestIdentity.make()
         _ = try await identity.post(1, aliases: [.sample("userId", "7")])
         _ = try await identity.post(1)

@@ -37,7 +37,7 @@ import Testing
         #expect(try await changed.tokens() == [.sample(2)])
     }
 
-    @Test func `The name has the start of the activity's row`() async throws {
+    @Test func `The lifetime counts from the given start, also for a name`() async throws {
         let identity = try await TestIdentity.make()
         let start = Date.minutesAgo(60)
         let first = try await identity.post(1, at: .minutesAgo(7 * 60 + 50), startedAt: start).activity

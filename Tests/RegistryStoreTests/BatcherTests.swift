@@ -74,7 +74,7 @@ import Testing
         } catch { return .failure(error) }
     }
 
-    @Test func `A lone request runs alone`() async throws {
+    @Test func `A single request runs alone`() async throws {
         let doubler = Doubler()
         let batcher = doubler.batcher()
         doubler.open()

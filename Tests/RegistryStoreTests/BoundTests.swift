@@ -49,7 +49,7 @@ import Testing
         #expect(try await phone.count("SELECT count(*) FROM events WHERE type = 'ended'") == 2345)
     }
 
-    @Test func `An alias with very many activities ends in pages`() async throws {
+    @Test func `The activities of a large alias are ended in pages`() async throws {
         let activity = try await TestActivity.make()
         let (alias, registry) = (Alias.sample("matchId", "7"), activity.registry)
         try await activity.database.addActivities(1...2_345, under: alias, at: t0, in: activity.scope)
@@ -60,7 +60,7 @@ import Testing
 
     // MARK: Resolve
 
-    @Test func `One response has a limited number of activities`() async throws {
+    @Test func `A response has a limited number of activities`() async throws {
         let activity = try await TestActivity.make()
         let (crowd, few) = (Alias.sample("matchId", "7"), Alias.sample("matchId", "8"))
         let (registry, scope) = (activity.registry, activity.scope)

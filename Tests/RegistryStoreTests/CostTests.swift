@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: CostTable.strangers)
-    func `A call next to 10,000 rows of another app reads at most its pages`(row: CostTable.Row) async throws {
+    func `A call stays within its page limit next to 10,000 rows of another app`(row: CostTable.Row) async throws {
         let meter = try await CostMeter.make(count: 10_000)
         try await row.fill(meter)
         try await meter.analyze()
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: CostTable.batches, Tables.allCases)
-    func `A batch of 1,000 items reads at most its pages`(row: CostTable.Row, tables: Tables) async throws {
+    func `A batch of 1,000 items stays within its page limit`(row: CostTable.Row, tables: Tables) async throws {
         let meter = try await CostMeter.make(count: 1000, keepsPlans: tables == .grown)
         try await meter.database.switchOffAutovacuum()
         if tables == .grown {

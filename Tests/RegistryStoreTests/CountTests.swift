@@ -109,7 +109,7 @@ import Testing
         #expect(Self.groups(try await activity.registry.counts(in: activity.scope)) == [.activities(.expired): 1])
     }
 
-    @Test func `Active guards are counted`() async throws {
+    @Test func `Active burst guards are counted`() async throws {
         let activity = try await TestActivity.make()
         for number in 1...5 { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
         try await activity.suspect(1...5)
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Keeping
 
-    @Test func `Statistics are the counts of the minute and the history of tokens`() async throws {
+    @Test func `Statistics contain the current counts and the history of tokens`() async throws {
         let activity = try await TestActivity.make("a1")
         let (database, scope) = (activity.database, activity.scope)
         for number in 1...3 { try await activity.another("a\(number)").register(number, at: .minutesAgo(5)) }
@@ -140,7 +140,7 @@ import Testing
         #expect(other.tokenCounts.map(\.counts) == [[:]])
     }
 
-    @Test func `A scope is counted once a minute, by one of all instances`() async throws {
+    @Test func `A scope is counted once a minute by a single instance`() async throws {
         let activity = try await TestActivity.make()
         let registry = activity.registry
         try await activity.register(1, at: .minutesAgo(5))
@@ -162,7 +162,7 @@ import Testing
         #expect(try await Self.history(.seconds(3600), activity).suffix(2) == [["update": 1], ["update": 2]])
     }
 
-    @Test func `Older counts are thinned out to one in five minutes, and old ones to one in an hour`() async throws {
+    @Test func `Older counts are thinned out to one per five minutes, and later to one per hour`() async throws {
         let activity = try await TestActivity.make()
         let day = 24 * 60
         // In minutes before this hour: of two days ago, of today, and a count that is too old.
@@ -199,7 +199,7 @@ import Testing
         #expect(try await Self.history(.seconds(3600), activity).first == [:])
     }
 
-    @Test func `An app that is no longer counted makes the counts old`() async throws {
+    @Test func `The age of the totals is the age of the oldest counts`() async throws {
         let activity = try await TestActivity.make()
         let (database, registry) = (activity.database, activity.registry)
         try await activity.register(1, at: .minutesAgo(5))

@@ -20,7 +20,7 @@ import Testing
     }
 
     /// Without BEGIN, a distributed Postgres commits each statement separately.
-    @Test func `All statements of a write are stored on the worker, or none`() async throws {
+    @Test func `The worker stores all statements of a write or none`() async throws {
         guard let database = try await Self.make() else { return }
         let scope = try await database.scope()
         @Sendable func insertion(_ value: String) -> SQL {
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `An internal error of Citus is temporary to callers, and Postgres's own is not`() async throws {
+    @Test func `Callers may retry after an internal error of Citus, but not of Postgres`() async throws {
         guard let database = try await Self.make() else { return }
         let plain = try await TestDatabase.make(isAlone: true, on: TestCluster.shared)
         for (database, code) in [(database, Problem.Code.unavailable), (plain, .internalError)] {
@@ -139,7 +139,7 @@ import Testing
     }
 
     /// The workers' own transaction ids differ, and positions must not contain them.
-    @Test func `Events on every worker have numbers and transactions of the coordinator`() async throws {
+    @Test func `Events on every worker have event numbers and transaction ids of the coordinator`() async throws {
         guard let database = try await Self.make() else { return }
         var scopes: [Scope] = []
         for name in ["one", "two", "three", "four"] { scopes.append(try await database.scope("com.example.\(name)")) }
@@ -181,7 +181,7 @@ import Testing
         #expect(try await database.condition().planCacheMode == "auto")
     }
 
-    @Test func `A misplaced table and a local table are found`() async throws {
+    @Test func `Misplaced tables and local tables are detected`() async throws {
         guard let database = try await Self.make() else { return }
         for command in [
             "SELECT undistribute_table('channels')", "SELECT undistribute_table('counts')",

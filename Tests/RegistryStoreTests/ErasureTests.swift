@@ -51,7 +51,7 @@ import Testing
     }
 
     /// Start tokens may repeat: the value stays while another installation has it.
-    @Test func `The value of another installation stays`() async throws {
+    @Test func `A value of another installation is not erased`() async throws {
         let phone = try await TestInstallation.make()
         let other = phone.another(2)
         try await phone.register(1, at: .minutesAgo(5))
@@ -168,7 +168,7 @@ import Testing
     }
 
     /// Followers of the feed can drop the data before the whole trail is redacted.
-    @Test func `The first deletion announces the erasure in its own transaction`() async throws {
+    @Test func `The first deletion writes the event of the erasure in the same transaction`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         try await Self.live(in: activity)
         try await activity.erase(.installation(Self.installation))
@@ -218,7 +218,7 @@ import Testing
         #expect(try await again.tokens(Self.user) == [.sample(7005)])
     }
 
-    @Test func `An erasure wins against running requests`() async throws {
+    @Test func `An erasure also removes the data of concurrent requests`() async throws {
         let activity = try await TestActivity.make("erased-activity")
         for round in 0..<20 {
             let alias = Alias.sample("userId", "erased-\(round)")

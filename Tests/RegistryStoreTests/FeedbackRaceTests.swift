@@ -20,7 +20,7 @@ import Testing
         #expect(try await activity.events() == ["registered", effect])
     }
 
-    @Test func `A death finds a row created meanwhile`() async throws {
+    @Test func `A death applies to a row that is created at the same time`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(60))
         try await activity.database.run("DELETE FROM token_values")
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// A batch that trips the guard releases values of its own reports.
-    @Test func `Reports of the batch that trips the guard find the released rows`() async throws {
+    @Test func `Reports of the batch that trips the guard apply to the released rows`() async throws {
         let activity = try await TestActivity.make()
         for number in 1...5 { try await activity.another("a\(number)").register(number, at: .minutesAgo(60)) }
         #expect(try await Set(activity.suspect(1...3)) == [.quarantined])
@@ -59,7 +59,7 @@ import Testing
 
     /// The value moves to another activity while the report waits for the first activity's lock. That activity's row is
     /// then also rewritten while the report waits for its lock.
-    @Test func `A death finds a row that moves`() async throws {
+    @Test func `A death applies to a row that moves at the same time`() async throws {
         let first = try await TestActivity.make()
         let (second, database) = (first.another("second"), first.database)
         try await first.register(1, at: .minutesAgo(50))

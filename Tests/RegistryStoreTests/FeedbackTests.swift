@@ -10,7 +10,7 @@ import Testing
     private let t0 = Date.minutesAgo(60)
     private func minute(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    @Test func `A death drops a claim that is not later`() async throws {
+    @Test func `A death drops claims up to its time`() async throws {
         let activity = try await TestActivity.make()
         let first = try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, 410, "Unregistered", at: minute(0)) == .dropped)
@@ -35,7 +35,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(1))
     }
 
-    @Test func `A later claim of the same value brings it back`() async throws {
+    @Test func `A later claim of the same value reactivates it`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         _ = try await activity.report(1, 410, "Unregistered", at: minute(5))
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// A registration that follows the report's locks is later than the report.
-    @Test func `A value without a row withholds nothing`() async throws {
+    @Test func `A report on an unknown value withholds no token`() async throws {
         let phone = try await TestInstallation.make()
         let activity = phone.activity("none")
         try await phone.register(1, at: minute(0))

@@ -34,7 +34,7 @@ import Testing
         #expect(try await gone.events() == ["registered", "dismissed", "reactivated"])
     }
 
-    @Test func `A registration that waits for a full state that dismisses it is reported as back`() async throws {
+    @Test func `A registration that waited for a dismissing full state reactivates the activity`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, installation: phone)
         try await activity.tellFullState(of: phone, [item(activity)], at: after(0.5))
@@ -53,7 +53,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "reactivated"])
     }
 
-    @Test func `A late registration is created dismissed`() async throws {
+    @Test func `A late registration creates a dismissed activity`() async throws {
         let activity = try await TestActivity.make()
         try await activity.tellFullState(of: phone, at: after(5))
         #expect(try await activity.register(1, at: t0, installation: phone).activity.state == .dismissed)

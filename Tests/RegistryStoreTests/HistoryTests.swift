@@ -79,7 +79,7 @@ import Testing
     }
 
     /// Each order is played in its own app with equal ids, tokens and digests, so ties of times are broken equally.
-    @Test func `All orders of small sets lead to one state`() async throws {
+    @Test func `Every order of a small set of requests leads to the same state`() async throws {
         let database = try await TestDatabase.make()
         let start = Date.minutesAgo(60)
         let sets = (0..<UInt64(TestScale.isLong ? 60 : 20)).map { seed in

@@ -34,7 +34,7 @@ import Testing
     ]
 
     @Test(arguments: sets.indices)
-    func `All orders of requests lead to one state`(_ set: Int) async throws {
+    func `Every order of the requests leads to the same state`(_ set: Int) async throws {
         var states: Set<[String]> = []
         let steps = Self.sets[set]
         for order in permutations(of: Array(steps.indices)) {

@@ -11,7 +11,7 @@ import Testing
 
     private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    @Test func `A later claim takes a device token over`() async throws {
+    @Test func `A later claim takes over a device token`() async throws {
         let old = try await TestInstallation.make(1)
         let new = old.another(2)
         try await old.register(7, in: device, at: t0)
@@ -49,7 +49,7 @@ import Testing
 
     // MARK: Kinds apart
 
-    @Test func `A device token retires its value in other records`() async throws {
+    @Test func `A device token replaces tokens with the same value in other records`() async throws {
         let activity = try await TestActivity.make()
         let phone = activity.installation(1)
         try await activity.register(7, at: t0)
@@ -94,7 +94,7 @@ import Testing
         #expect(try await other.events() == ["registered", "dropped"])
     }
 
-    @Test func `Values that return without times are accepted each time`() async throws {
+    @Test func `Without times, a returning value is accepted each time`() async throws {
         let phone = try await TestInstallation.make()
         for token in [1, 2, 1, 2] {
             try await phone.register(token, at: nil)

@@ -46,7 +46,7 @@ import Testing
         #expect(try await plan.start().id != lease.id)
     }
 
-    @Test func `A registration from before the lease frees nothing, nor does its late repetition`() async throws {
+    @Test func `A registration before the lease and its late repetition free no lease`() async throws {
         let plan = try await TestPlan.make()
         let activity = try await plan.register(at: .minutesAgo(2))
         try await activity.end()
@@ -125,7 +125,7 @@ import Testing
         #expect(try await plan.leaseEvents() == ["lease-taken", "start-failed"])
     }
 
-    @Test func `Late feedback on an old lease frees nothing newer, nor does returning it`() async throws {
+    @Test func `Late feedback on an old lease and its late return free no newer lease`() async throws {
         let plan = try await TestPlan.make()
         let old = try await plan.start()
         try await plan.pass(61)

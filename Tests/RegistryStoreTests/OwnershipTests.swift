@@ -35,7 +35,7 @@ import Testing
         #expect(await refusal(2, by: Self.two, to: activity) == .notYours)
     }
 
-    @Test func `A later claim takes a token over from another user, and a refused one does not`() async throws {
+    @Test func `A later claim takes over another user's token, and a refused claim does not`() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")
         try await first.register(1, at: Self.t0, claimant: Self.one)
@@ -45,7 +45,7 @@ import Testing
         #expect(try await second.currentToken() == .sample(1))
     }
 
-    @Test func `A full state leaves activities of other users alone`() async throws {
+    @Test func `A full state does not change activities of other users`() async throws {
         let own = try await TestActivity.make("own")
         let (foreign, former) = (own.another("foreign"), own.another("former"))
         let user = Claimant.subject("u-1", Self.phone)

@@ -41,7 +41,7 @@ import Testing
         #expect(try await plan.leaseEvents().count == Self.rounds * Self.phones)
     }
 
-    @Test func `Of racing planners one renews each activity, and the others update it`() async throws {
+    @Test func `One of several racing planners renews each activity, and the others update it`() async throws {
         let plan = try await Self.make()
         let registries = [plan.registry, plan.database.anotherRegistry()]
         for round in 1...Self.rounds / 10 {
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `Racing planners of one plan get one lease`() async throws {
+    @Test func `Racing requests of one plan get the same lease`() async throws {
         let plan = try await Self.make()
         let registries = [plan.registry, plan.database.anotherRegistry()]
         for round in 1...Self.rounds / 10 {

@@ -63,7 +63,7 @@ import Testing
         #expect(try await plan.entries().map(\.step.updated?.token) == [.sample(11), .sample(12), .sample(13)])
     }
 
-    @Test func `Rule 1: an activity without a token is given a minute, and then an alert is sent`() async throws {
+    @Test func `Rule 1: an activity without a token is a reason to wait a minute, and then to alert`() async throws {
         let plan = try await TestPlan.make()
         try await plan.phone.register(21, in: TestInstallation.device, at: nil)
         try await plan.register(token: nil)
@@ -177,7 +177,7 @@ import Testing
 
     // MARK: Rule 4
 
-    @Test func `Rule 4: failures prevent starts for 1, then 5 minutes, and three attempts for the day`() async throws {
+    @Test func `Rule 4: failures prevent starts for 1 minute, then 5 minutes, then the rest of a day`() async throws {
         let plan = try await TestPlan.make()
         for (attempt, minutes) in [(1, 1), (2, 5)] {
             let lease = try await plan.start()
@@ -227,7 +227,7 @@ import Testing
 
     // MARK: Installations
 
-    @Test func `An installation with the alias needs no other name`() async throws {
+    @Test func `An installation with the alias itself needs no further alias`() async throws {
         let plan = try await TestPlan.make()
         try await plan.phone.put([plan.order], at: nil)
         #expect(try await plan.entries { $0.to = [] }.map(\.step.action) == ["start"])

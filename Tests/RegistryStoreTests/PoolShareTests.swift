@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct PoolShareTests {
-    @Test func `Hot calls continue under any other work`() async throws {
+    @Test func `Hot calls continue while other work fills the pool`() async throws {
         let database = try await TestDatabase.make(maximumConnections: 4)
         let (registry, scope) = (database.registry, try await database.scope())
         var held: [HeldTransaction] = []

@@ -36,7 +36,7 @@ import Testing
         #expect(plan.pages > mostPages || plan.wholeReads != [], "\(plan.text)")
     }
 
-    @Test func `The first page of a crowd does not join all its rows`() async throws {
+    @Test func `The first page of a large alias does not join all its rows`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await QueryPlanFilling.fill(database, scope)

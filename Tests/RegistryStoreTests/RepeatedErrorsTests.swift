@@ -7,7 +7,7 @@ import Testing
 
 /// During an outage, the log reports it without a line for every failure.
 @Suite struct RepeatedErrorsTests {
-    @Test func `Errors of one second are counted`() {
+    @Test func `Repeated errors within a second are counted, not logged`() {
         let (errors, start) = (RepeatedErrors(), ContinuousClock.now)
         func at(_ milliseconds: Int, _ kind: String = "a") -> Int? {
             errors.admit(kind, now: start + .milliseconds(milliseconds))
@@ -22,7 +22,7 @@ import Testing
         #expect(at(7000) == 0)
     }
 
-    @Test func `An outage is one line a second`() async throws {
+    @Test func `An outage logs one line per second`() async throws {
         let log = RecordedLog()
         let configuration = PostgresConfiguration(connectionString: "host=/nowhere-at-all", requestTimeout: .seconds(1))
         let pool = PostgresPool(configuration: configuration)

@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `Ranges end with their receiver`() async throws {
+    @Test func `An error of the closure ends the reading of ranges`() async throws {
         struct Enough: Error {}
         let first = try await TestActivity.make()
         let alias = Alias.sample("matchId", "7")

@@ -62,7 +62,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM activity_aliases WHERE NOT ended") == 1)
     }
 
-    @Test func `Another token comes with the new observation`() async throws {
+    @Test func `The new observation can have another token`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, aliases: [Self.alias])
         try await activity.age(by: "9 hours")
@@ -74,7 +74,7 @@ import Testing
 
     /// Resolve reads the rows of the current aliases, also if the activity expired with other aliases.
     @Test(arguments: [[1, 2], [2], [1]])
-    func `An activity that returns with other aliases is found only by those`(numbers: [Int]) async throws {
+    func `An activity that returns with other aliases is found only by the new aliases`(numbers: [Int]) async throws {
         let activity = try await TestActivity.make()
         let alias = { (number: Int) in Alias.sample("orderId", "\(number)") }
         try await activity.register(1, at: t0, aliases: [alias(1), alias(3)])

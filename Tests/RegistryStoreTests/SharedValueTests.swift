@@ -22,7 +22,7 @@ import Testing
         #expect(try await !former.events().contains("released"))
     }
 
-    @Test func `A release of a value of several installations is an event of each`() async throws {
+    @Test func `Releasing a value of several installations writes an event for each`() async throws {
         let one = try await TestInstallation.make(1)
         let phones = [one, one.another(2)]
         for phone in phones { try await phone.register(1, in: TestInstallation.delivery, at: .minutesAgo(5)) }
@@ -37,7 +37,7 @@ import Testing
         #expect(try await one.events().filter { $0 == "released" }.count == 1)
     }
 
-    @Test func `A purge of an activity's token is an event of each start token with that value`() async throws {
+    @Test func `Purging an activity's token writes an event for each start token with the same value`() async throws {
         let phone = try await TestInstallation.make(1)
         let later = phone.another(2)
         let activity = phone.activity("a")

@@ -75,7 +75,7 @@ import Testing
         #expect(try await life.stale().isEmpty)
     }
 
-    @Test func `Quarantined tokens are found by an index and among others`() async throws {
+    @Test func `Quarantined tokens are found with and without a filter`() async throws {
         let life = try await Life.make()
         for number in 1...3 { #expect(try await life.report(number, 400, "DeviceTokenNotForTopic") == .quarantined) }
         for reason in [nil, StaleReason.quarantined] {

@@ -42,7 +42,7 @@ import Testing
     }
 
     /// Postgres may have analyzed an empty table; counting must not read the whole table because of that.
-    @Test func `A table that grew is not counted as a small one`() async throws {
+    @Test func `The size of a table that has grown since its last ANALYZE is estimated`() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await database.pool.withSession { session in

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `A timestamp survives as a date and in a column`() async throws {
+    @Test func `A timestamp survives a round trip through a date and a column`() async throws {
         let times = Self.dates.map(Timestamp.init) + [-1, 0, 1, 123_456_789].map { Timestamp(microseconds: $0) }
         #expect(times.map { Timestamp($0.date) } == times)
         let database = try await TestDatabase.make()

@@ -21,7 +21,7 @@ import Testing
         try await activity.registry.page(of: alias, after: 0, limit: limit, in: activity.scope)
     }
 
-    @Test func `A page is filled from behind the withheld tokens`() async throws {
+    @Test func `A page skips withheld tokens and is filled with later ones`() async throws {
         let activity = try await Self.make(withheld: 1500, current: 3)
         let (registry, scope) = (activity.registry, activity.scope)
         let first = try await Self.firstPage(2, activity)
@@ -34,7 +34,7 @@ import Testing
         #expect(all.next == nil)
     }
 
-    @Test func `A batch is filled from behind the withheld tokens and has the cursor of the rest`() async throws {
+    @Test func `A batch skips withheld tokens and has the cursor of the rest`() async throws {
         let activity = try await Self.make(withheld: 1500, current: 3)
         for (limit, isTruncated) in [(2, true), (3, false)] {
             let found = try await activity.registry.resolve(
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `After too many withheld tokens the next page continues behind them`() async throws {
+    @Test func `A page skips a limited number of withheld tokens, and the next page continues`() async throws {
         let activity = try await Self.make(withheld: Registry.mostWithheld + 500, current: 1)
         let (registry, scope) = (activity.registry, activity.scope)
         let first = try await Self.firstPage(100, activity)
@@ -60,7 +60,7 @@ import Testing
         #expect(batch.map(\.activities.count) == [0] && batch.map(\.isTruncated) == [true])
     }
 
-    @Test func `A plan continues behind ended activities, too`() async throws {
+    @Test func `A page of a plan skips ended activities, too`() async throws {
         let plan = try await TestPlan.make()
         // These activities have expired without a sweep.
         let crowd = 1...(PlanUnit.mostBearers + 500)

@@ -31,7 +31,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct ControlTests {
-    @Test(arguments: BrokenRule.all) func `A sender that breaks a rule is found`(_ rule: BrokenRule) async throws {
+    @Test(arguments: BrokenRule.all) func `A sender that breaks a rule is detected`(_ rule: BrokenRule) async throws {
         let directory = "/tmp/pushreg-hour-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }

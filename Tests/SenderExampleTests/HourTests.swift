@@ -8,7 +8,7 @@ import Testing
 /// The examples keep the guide's promises in an hour simulated in a minute.
 @Suite(.timeLimit(.minutes(TestScale.isLong ? 45 : 15))) struct HourTests {
     @Test(arguments: Example.allCases)
-    func `An example shows the last content everywhere, once, by all rules`(_ example: Example) async throws {
+    func `An example shows the last content on every phone, once, and breaks no rule`(_ example: Example) async throws {
         let directory = "/tmp/pushreg-hour-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }

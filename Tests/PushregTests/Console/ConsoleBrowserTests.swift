@@ -12,7 +12,7 @@ import Testing
     private static let count = TestScale.isLong ? 1_000_000 : 2000
 
     @Test(.enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that"))
-    func `Every page is sound in a browser`() async throws {
+    func `Every page is displayed in a browser without errors`() async throws {
         let place = try await ConsolePlace.make(count: Self.count)
         try await WebDriver.run { try await Self.visit($0, place) }
         #expect(await place.service.stop() == 0)

@@ -8,7 +8,7 @@ import Testing
     private static let canRun = WebDriver.programs != nil
 
     @Test(.enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that"))
-    func `A person signs in with a provider of another site, and signs out`() async throws {
+    func `A person signs in with a provider on another site, and signs out`() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         try await TestProvider.run { provider in

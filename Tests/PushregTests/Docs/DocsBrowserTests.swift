@@ -12,7 +12,7 @@ import Testing
         .enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that"),
         arguments: [false, true]
     )
-    func `Every page is sound in a browser`(isDark: Bool) async throws {
+    func `Every page is displayed in a browser without errors`(isDark: Bool) async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(on: database)
         try await WebDriver.run { browser in

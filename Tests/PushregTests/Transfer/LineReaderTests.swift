@@ -17,7 +17,7 @@ import Testing
         return Bool.random(using: &generator) ? bytes : Array(bytes.dropLast(Int.random(in: 0...40, using: &generator)))
     }
 
-    @Test func `Any file is read unchanged`() throws {
+    @Test func `The lines of any file are read unchanged`() throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<60 {
             let bytes = Self.file(&generator)

@@ -35,7 +35,7 @@ struct RecipeScriptTests {
         try await database.registry.tokens(under: .sample("userId", user), .device, limit: 9, in: database.scope())
     }
 
-    @Test func `OneSignal's tokens are found by their users`() async throws {
+    @Test func `Imported tokens of OneSignal are found by user`() async throws {
         let upper = OneSignalExport.token(3).uppercased()
         let outcome = try await Self.convert([
             OneSignalExport.row(1, user: "u-1", lastActive: Self.recently),
@@ -124,7 +124,7 @@ struct RecipeScriptTests {
         #"{"EndpointArn":"arn:aws:sns:eu-west-1:111122223333:endpoint/\#(name)","Attributes":{\#(attributes)}}"#
     }
 
-    @Test func `Tokens of AWS SNS are found by their users, and a malformed endpoint is named`() async throws {
+    @Test func `Imported tokens of AWS SNS are found by user, and malformed endpoints are reported`() async throws {
         let pages = [
             [
                 Self.endpoint("APNS_SANDBOX/food/1", #""Enabled":"true","Token":"EE01","CustomUserData":"u-1""#),
@@ -170,7 +170,7 @@ struct RecipeScriptTests {
         #expect(outcome.status == 1 && !outcome.words.contains("Traceback") && !outcome.words.isEmpty)
     }
 
-    @Test func `The app's own registration takes an imported token over`() async throws {
+    @Test func `The app's own registration takes over an imported token`() async throws {
         let rows = [OneSignalExport.row(1, user: "u-1", lastActive: Self.recently)]
         _ = try await Self.convert(rows)
         #expect(try await file.load(into: database).status == 0)

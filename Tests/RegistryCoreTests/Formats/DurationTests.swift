@@ -17,7 +17,8 @@ import Testing
     ]
 
     @Test(arguments: valid)
-    func `Weeks are read, and days are written`(text: String, duration: Duration, canonical: String) {
+    func `Durations with weeks are parsed, and formatted with days`(text: String, duration: Duration, canonical: String)
+    {
         #expect(ISO8601Duration.parse(text) == duration)
         #expect(ISO8601Duration.format(duration) == canonical)
         #expect(ISO8601Duration.parse(canonical) == duration)
@@ -34,7 +35,7 @@ import Testing
         #expect(ISO8601Duration.parse(text) == nil)
     }
 
-    @Test func `Random durations come back unchanged`() {
+    @Test func `Random durations survive a round trip`() {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<10_000 {
             let duration =
@@ -44,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `Fractions below a nanosecond are cut, and negative durations are marked`() {
+    @Test func `Fractions below a nanosecond are dropped, and negative durations have a sign`() {
         #expect(ISO8601Duration.format(Duration(secondsComponent: 0, attosecondsComponent: 999_999_999)) == "PT0S")
         #expect(ISO8601Duration.format(.seconds(-60)) == "-PT1M")
         #expect(ISO8601Duration.format(.milliseconds(-1)) == "-PT0.001S")

@@ -8,7 +8,7 @@ import Testing
     ]
 
     @Test(arguments: valid)
-    func `Both cases are read, and lower case is written`(text: String, bytes: [UInt8]) {
+    func `Upper and lower case are parsed, and lower case is written`(text: String, bytes: [UInt8]) {
         #expect(Hexadecimal.decode(text) == bytes)
         #expect(Hexadecimal.decode(text.utf8.lazy.map { $0 }) == bytes)
         #expect(Hexadecimal.encode(bytes) == text.lowercased())
@@ -18,11 +18,11 @@ import Testing
         "0", "abc", "0g", "g0", " 0", "0x", "-1", "00 ", "é", "０0", "00\u{0}0", "/0", ":0", "@0", "G0", "`0",
     ]
 
-    @Test(arguments: invalid) func `Odd lengths and other texts are refused`(text: String) {
+    @Test(arguments: invalid) func `Odd lengths and other characters are rejected`(text: String) {
         #expect(Hexadecimal.decode(text) == nil)
     }
 
-    @Test func `Every byte comes back unchanged`() {
+    @Test func `Every byte survives a round trip`() {
         let bytes = Array(UInt8.min...UInt8.max)
         #expect(Hexadecimal.decode(Hexadecimal.encode(bytes)) == bytes)
         #expect(Hexadecimal.decode(Hexadecimal.encode(bytes).uppercased()) == bytes)

@@ -21,7 +21,9 @@ import Testing
     ]
 
     @Test(arguments: valid)
-    func `RFC 3339 is read and cut to microseconds`(text: String, secondsSince1970: Int, microseconds: Int) throws {
+    func `RFC 3339 is parsed and truncated to microseconds`(text: String, secondsSince1970: Int, microseconds: Int)
+        throws
+    {
         let instant = Instant(try #require(RFC3339.parse(text)))
         #expect(instant == Instant(seconds: secondsSince1970 - 978_307_200, microseconds: microseconds))
     }
@@ -41,7 +43,7 @@ import Testing
         "2026-01-01T00:00:00−01:00", "2026/01/01T00:00:00Z", "2026-01-01T-1:00:00Z",
     ]
 
-    @Test(arguments: invalid) func `Other texts are refused`(text: String) {
+    @Test(arguments: invalid) func `Malformed times are rejected`(text: String) {
         #expect(RFC3339.parse(text) == nil)
     }
 
@@ -83,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `10,000 random microseconds come back exactly, with any offset`() throws {
+    @Test func `10,000 random times survive a round trip with any offset`() throws {
         var generator = SeededGenerator(seed: 5)
         for _ in 0..<10_000 {
             // From 1729 to 2273, the range in which a `Double` has microseconds.

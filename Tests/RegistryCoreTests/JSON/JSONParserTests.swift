@@ -21,7 +21,7 @@ import Testing
         (#"{"a":1,"b":2,"a":3}"#, ["a": 3, "b": 2]), (#"{"\u0061":1,"a":2}"#, ["a": 2]),
     ]
 
-    @Test(arguments: valid) func `Texts valid by RFC 8259 are read`(text: String, value: JSONValue) throws {
+    @Test(arguments: valid) func `Texts that are valid in RFC 8259 are parsed`(text: String, value: JSONValue) throws {
         #expect(try JSONParser.parse(text) == value)
     }
 
@@ -45,7 +45,7 @@ import Testing
     ]
 
     @Test(arguments: invalid)
-    func `Other texts are refused at the wrong byte`(text: String, offset: Int) throws {
+    func `An invalid text is rejected with the position of the error`(text: String, offset: Int) throws {
         let error = try #require(throws: JSONSyntaxError.self) { try JSONParser.parse(text) }
         #expect(error.offset == offset)
         #expect(error.detail.hasSuffix("."))
@@ -80,7 +80,7 @@ import Testing
         #expect(error.offset == depth)
     }
 
-    @Test func `A text of brackets never overflows the stack`() {
+    @Test func `Nested brackets never overflow the stack`() {
         let brackets = [UInt8](repeating: UInt8(ascii: "["), count: 1 << 20)
         #expect(throws: JSONSyntaxError.self) { try JSONParser.parse(brackets, maximumDepth: .max) }
         let objects = String(repeating: "{\"a\":", count: 1 << 18)
@@ -95,7 +95,7 @@ import Testing
         #expect(try #require(throws: JSONSyntaxError.self) { try JSONParser.parse("[" + long + "1]") }.offset == 1)
     }
 
-    @Test func `Slices, lazy collections and raw buffers are read alike`() throws {
+    @Test func `Slices, lazy collections and raw buffers give equal values`() throws {
         let bytes = Array("x[1,\"é\"]x".utf8)
         let expected: JSONValue = [1, "é"]
         #expect(try JSONParser.parse(bytes[1..<(bytes.count - 1)]) == expected)

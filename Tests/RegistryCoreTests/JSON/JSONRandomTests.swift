@@ -5,7 +5,7 @@ import Testing
 @testable import RegistryCore
 
 @Suite(.timeLimit(.minutes(15))) struct JSONRandomTests {
-    @Test func `10,000 random values read back equal, also by Foundation`() throws {
+    @Test func `10,000 random values survive a round trip, also through Foundation`() throws {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<10_000 {
             let value = generator.value(depth: 4)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `50,000 mutated texts are refused, or read and written`() throws {
+    @Test func `50,000 mutated texts are rejected or survive a round trip`() throws {
         var generator = SeededGenerator(seed: 2)
         var accepted = 0
         for _ in 0..<50_000 {
@@ -95,7 +95,7 @@ import Testing
     ]
 
     // Quadratic time would be hours for a megabyte, so the suite's time limit detects it.
-    @Test(arguments: large.indices) func `A megabyte takes linear time`(index: Int) throws {
+    @Test(arguments: large.indices) func `Parsing takes linear time`(index: Int) throws {
         let bytes = Array(Self.large[index].text().utf8)
         let value = try? JSONParser.parse(bytes)
         #expect((value != nil) == Self.large[index].isValid, "\(Self.large[index].name)")

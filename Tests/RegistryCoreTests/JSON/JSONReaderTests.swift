@@ -52,7 +52,7 @@ import Testing
         #expect(required == Array(repeating: "/k is required", count: 4))
     }
 
-    @Test func `All faults are named at once`() {
+    @Test func `All faults are reported at once`() {
         let found = faults([
             "s": 1, "b": "x", "i": 1.5, "n": "1", "t": "now", "d": "P1M", "o": [], "a": [:], "c": "blue",
         ]) { json in
@@ -108,7 +108,7 @@ import Testing
         #expect(found == ["/b must have an even length", "/c must be a string", "/d must have an even length"])
     }
 
-    @Test func `A fault of one element does not stop the others`() {
+    @Test func `A fault in one element does not stop the reading of others`() {
         let value: JSONValue = ["list": ["a", 1, "b", .null]]
         let found = faults(value) { json in #expect(json.array("list", each: String.read) == ["a", "b"]) }
         #expect(found == ["/list/1 must be a string", "/list/3 must be a string"])
@@ -123,7 +123,7 @@ import Testing
         #expect(found == Array(repeating: "/list must hold at most 2 elements", count: 2))
     }
 
-    @Test func `A single value is read as an array`() {
+    @Test func `A single value is read as an array of one element`() {
         let found = faults(["a": "x", "b": ["x", "y"], "c": 1, "d": ["x", 2], "e": []]) { json in
             let read = json.object.keys.map { json.oneOrMore($0, each: String.read) }
             #expect(read == [["x"], ["x", "y"], [], ["x"], []])
@@ -131,7 +131,7 @@ import Testing
         #expect(found == ["/c must be a string", "/d/1 must be a string"])
     }
 
-    @Test func `Faults of nested objects have their whole pointer`() {
+    @Test func `Faults in nested objects have the full pointer`() {
         let found = faults(["a": ["b/c": ["d~e": 1]], "i": 1]) { json in
             _ = json.optionalNested("a") { json in
                 json.optionalNested("b/c") { json in json.string("d~e") }

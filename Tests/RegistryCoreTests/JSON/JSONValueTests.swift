@@ -106,7 +106,7 @@ extension JSONValueTests {
         #expect(throws: JSONSyntaxError.self) { try JSONParser.parse(text) }
     }
 
-    @Test func `Metadata is measured once, in the form that is kept`() throws {
+    @Test func `Metadata is measured in its stored form, and not measured again when read`() throws {
         func metadata(_ count: Int) throws -> JSONValue {
             try JSONParser.parse("{\"a\":[\(repeatElement("1e18", count: count).joined(separator: ","))]}")
         }

@@ -71,7 +71,7 @@ import Testing
         #expect(text { $0.double(number) } == "null")
     }
 
-    @Test func `Lines are written`() {
+    @Test func `Several values are written as lines`() {
         var json = JSONWriter()
         for number in 1...3 {
             json.array { $0.integer(UInt8(number)) }

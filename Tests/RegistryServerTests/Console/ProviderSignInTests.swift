@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `Keys sign in as before, and without a provider only they do`() async throws {
+    @Test func `Sign-in with a key works with and without a provider`() async throws {
         try await Self.run { (server: LiveServer, _: TestProvider) async throws in
             #expect(try await ConsoleBrowser.signedIn(server, as: .auditor).get("…").status == 200)
         }
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `A session ends after half an hour without a page, and with its roles after eight hours`() async throws {
+    @Test func `A session ends after half an hour of inactivity, and at the latest after eight hours`() async throws {
         let clock = ManualClock()
         try await Self.run(clock: clock) { (server: LiveServer, provider: TestProvider) async throws in
             let (browser, idle) = (ConsoleBrowser(server), ConsoleBrowser(server))
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `An address counts if the provider states that it is verified`() async throws {
+    @Test func `An email address is used only if the provider has verified it`() async throws {
         try await Self.run(claim: "email") { server, provider in
             for verified in [.null, false, "false", 1] as [JSONValue] {
                 provider.change { $0.claims = ["email_verified": verified] }
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `A name that is not verified or not one word is left out`() async throws {
+    @Test func `An unverified address or a name of several words is omitted`() async throws {
         try await Self.run { server, provider in
             for (claims, name) in [
                 (["preferred_username": "j.d", "email_verified": false], "console:j.d 2481"),
@@ -243,7 +243,7 @@ import Testing
 
     // MARK: - Refused answers
 
-    @Test func `An answer is good for the browser that asked for it, once and soon`() async throws {
+    @Test func `A provider's response is valid once, soon, and in the browser that began`() async throws {
         let clock = ManualClock()
         try await Self.run(clock: clock) { server, provider in
             func refusal(_ browser: ConsoleBrowser, _ path: String) async throws -> String {
@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func `A sign-in begins in a form of the console`() async throws {
+    @Test func `Only the console's own form begins a sign-in`() async throws {
         try await Self.run { server, provider in
             let browser = ConsoleBrowser(server)
             let form = try await browser.get("/console/sign-in").formToken
@@ -325,7 +325,7 @@ import Testing
         }
     }
 
-    @Test func `A token of another key is refused, and so is an answer of another issuer`() async throws {
+    @Test func `A token signed by another key and a response of another issuer are refused`() async throws {
         try await Self.run { server, provider in
             provider.change { $0.signsWithAnotherKey = true }
             let forged = try await ConsoleBrowser(server).signIn(at: provider)
@@ -450,7 +450,7 @@ import Testing
 
     // MARK: - Several instances, and faults of the provider
 
-    @Test func `Another instance finishes a sign-in, and knows its session`() async throws {
+    @Test func `Another instance can complete a sign-in and accepts its session`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         try await TestProvider.run { provider in
             let settings = try Self.settings(provider.issuer)
@@ -482,7 +482,7 @@ import Testing
     }
 
     @Test(arguments: ["/.well-known/openid-configuration", "/keys", "/token"])
-    func `A provider that hangs is named, and keys sign in`(_ path: String) async throws {
+    func `A provider that hangs is reported, and keys still sign in`(_ path: String) async throws {
         let clock = ManualClock()
         try await Self.run(clock: clock) { server, provider in
             provider.change { $0.silentPaths = [path] }
@@ -499,7 +499,7 @@ import Testing
     }
 
     /// Each sign-in asks the provider for one token; the rest is remembered.
-    @Test func `The provider is asked for its document once`() async throws {
+    @Test func `The provider's keys are fetched once`() async throws {
         try await Self.run { (server: LiveServer, provider: TestProvider) async throws in
             for _ in 0..<3 { #expect(try await ConsoleBrowser(server).signIn(at: provider).status == 200) }
             let paths = provider.received.map { $0.split(separator: " ")[1] }
@@ -507,7 +507,7 @@ import Testing
         }
     }
 
-    @Test func `Answers are counted by address`() async throws {
+    @Test func `Responses of the provider are limited by address`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let responder = TestResponder(database.registry) { configuration in
             configuration.addressRate = RateLimit(rate: 1)
@@ -531,7 +531,7 @@ import Testing
             (["jwks_uri": "http://127.0.0.1:1/keys"], "http://127.0.0.1:1/keys cannot be reached"),
         ] as [(JSONObject, String)]
     )
-    func `A document that will not do is named on the page and by doctor`(
+    func `An unusable discovery document is reported on the page and by doctor`(
         _ document: JSONObject,
         _ words: String
     ) async throws {

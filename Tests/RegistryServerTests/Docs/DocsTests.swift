@@ -84,7 +84,7 @@ import Testing
         for (name, _) in APIDocument.embedded.schemas { #expect(page.ids.contains(name)) }
     }
 
-    @Test func `The codes are exactly the entries`() throws {
+    @Test func `The page of error codes has one entry for each code`() throws {
         let text = String(decoding: try #require(DocsSite.pages["/docs/error-codes"]), as: UTF8.self)
         let entries = text.components(separatedBy: "<h3 id=\"").dropFirst()
         let names = entries.map { String($0.prefix { $0 != "\"" }) }

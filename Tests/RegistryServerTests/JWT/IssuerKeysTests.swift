@@ -99,7 +99,7 @@ import Testing
         #expect(await setting.refusal(kid: "old") == .unauthenticated)
     }
 
-    @Test func `A withdrawn key is dropped in time`() async throws {
+    @Test func `A withdrawn key is rejected after a limited time`() async throws {
         let setting = try Setting(TestIssuer.honest.keySet)
         #expect(await setting.refusal() == nil)
         setting.source.serve(TestIssuer.stranger.keySet)
@@ -111,7 +111,7 @@ import Testing
         #expect(setting.source.count == 2)
     }
 
-    @Test func `Without any keys no user is refused finally`() async throws {
+    @Test func `Without keys, a user gets a temporary error`() async throws {
         let setting = try Setting(nil)
         #expect(await setting.refusal() == .unavailable)
         #expect(await setting.refusal() == .unavailable)

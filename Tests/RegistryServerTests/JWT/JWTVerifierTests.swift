@@ -51,7 +51,7 @@ import Testing
         #expect(subject == UTF8Text(long))
     }
 
-    @Test func `Without a kid four keys are tried`() async throws {
+    @Test func `Without a kid, four keys are tried`() async throws {
         func verify(strangers: Int, kid: JSONValue, _ change: JSONObject = [:]) async throws -> Principal {
             let keys = (0..<strangers).map { _ in TestIssuer().publicKey(.ec) } + [TestIssuer.honest.publicKey(.ec)]
             var settings = TestIssuer.honest.settings
@@ -119,7 +119,7 @@ import Testing
             ["kid": 7],
         ] as [JSONObject]
     )
-    func `Unfit keys are ignored`(_ change: JSONObject) async {
+    func `Unsuitable keys are ignored`(_ change: JSONObject) async {
         var key = TestIssuer.honest.publicKey(.ec)
         for member in change { key[member.key] = member.value }
         var settings = TestIssuer.honest.settings
@@ -141,7 +141,7 @@ import Testing
         #expect(await VerificationKey(TestIssuer.honest.publicKey(.rsa)) != nil)
     }
 
-    @Test func `Only few keys with one name are tried`() async throws {
+    @Test func `A limited number of keys with the same kid is tried`() async throws {
         func set(strangers: Int) async throws -> VerificationKeySet {
             let strange = (0..<strangers).map { _ in TestIssuer().publicKey(.ec) }
             let keys = (strange + [TestIssuer.honest.publicKey(.ec)]).map { JSONValue.object($0) }

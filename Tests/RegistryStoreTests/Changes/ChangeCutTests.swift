@@ -28,7 +28,7 @@ import Testing
         case cut, greaterNumbers, belowTheHorizon
     }
 
-    @Test func `Only the snapshot cut loses nothing and keeps the order of each key`() async throws {
+    @Test func `Only reading by snapshots loses no event and keeps the order of each key`() async throws {
         let database = try await TestDatabase.make(maximumConnections: 16, isAlone: true)
         let scope = try await database.scope()
         _ = try await database.pool.withSession { session in
@@ -68,7 +68,7 @@ import Testing
         )
     }
 
-    @Test func `An open transaction in another database delays nothing`() async throws {
+    @Test func `An open transaction in another database delays no changes`() async throws {
         let (database, other) = (try await TestDatabase.make(isAlone: true), try await TestDatabase.make(isAlone: true))
         let scope = try await database.scope()
         let open = try await HeldTransaction("SELECT pg_current_xact_id()", in: other)

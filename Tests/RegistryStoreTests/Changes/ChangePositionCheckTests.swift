@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `Pages pass millions of foreign events behind a position`() async throws {
+    @Test func `A page skips millions of other events after a position`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()
         let open = try await HeldTransaction("SELECT pg_current_xact_id()", in: database)

@@ -36,7 +36,7 @@ import Testing
         return [start, start.moved(to: later), marked, start.moved(within: later, to: 123)]
     }
 
-    @Test func `A position is read back unchanged`() throws {
+    @Test func `A position survives a round trip`() throws {
         for position in Self.positions() { #expect(try ChangePosition(position.text) == position) }
     }
 
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `Any bytes are refused, or are a position with that form`() {
+    @Test func `An altered position is rejected or survives a round trip`() {
         var generator = SeededGenerator(seed: 7)
         let texts = Self.positions().map(\.text)
         for round in 0..<20_000 {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `The bound rises only after every transaction that might draw a smaller number`() {
+    @Test func `The bound rises only after all transactions that could have a smaller number`() {
         let now = Self.moment(100, 120, running: [100, 115], number: 60)
         let mark = ChangePosition.Mark(transaction: 109, number: 50)
         var position = ChangePosition(database: Self.database, now: now, mark: mark, fallback: 20)

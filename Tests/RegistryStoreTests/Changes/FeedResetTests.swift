@@ -27,7 +27,7 @@ import Testing
         } catch let problem as Problem { return problem.code.rawValue }
     }
 
-    @Test func `A position survives a restart, and not a recovery to another timeline`() async throws {
+    @Test func `A position survives a restart, but not a recovery to another timeline`() async throws {
         let cluster = OwnCluster()
         defer { cluster.remove() }
         let position = try await cluster.run { registry, _ in
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// The standby has all data of the primary, but the service cannot know that.
-    @Test func `A position is refused at a promoted standby, where a cache begins again and is right`() async throws {
+    @Test func `A promoted standby refuses a position, and a cache that starts again is correct`() async throws {
         let cluster = OwnCluster()
         defer { cluster.remove() }
         let alias = Alias.sample("orderId", "o")
@@ -95,7 +95,7 @@ import Testing
         #expect(try await cache.differences(from: registry) == [])
     }
 
-    @Test func `A position is refused after a dump was restored, in another database and in the same`() async throws {
+    @Test func `A position is refused after the restore of a dump into the same or another database`() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let alias = Alias.sample("orderId", "o")
         let dump = FileManager.default.temporaryDirectory.appendingPathComponent("dump-\(UUID().uuidString)")
