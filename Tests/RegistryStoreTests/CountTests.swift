@@ -66,7 +66,7 @@ import Testing
                 .tokens(.update, .current): 5, .tokens(.update, .quarantined): 1, .tokens(.update, .withheld): 2,
             ]
         )
-        #expect(try await database.handedOut(in: scope) == 5 && !counts.isEstimated)
+        #expect(try await database.deliverableCount(in: scope) == 5 && !counts.isEstimated)
         #expect(Self.ages(counts.ages(of: .tokens(.update, .current))) == [900: 4, 7200: 1])
         #expect(Self.ages(counts.ages(of: .activities(.active), .activities(.dismissed))) == [3600: 8, 14_400: 1])
         try await database.registry.counts(in: elsewhere)

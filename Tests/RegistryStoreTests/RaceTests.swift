@@ -52,7 +52,7 @@ import Testing
         }
         #expect(watch.doubles == 0)
         #expect(watch.looks > 0)
-        #expect(try await activity.database.handedOut(in: activity.scope) <= 3)
+        #expect(try await activity.database.deliverableCount(in: activity.scope) <= 3)
         #expect(try await activity.database.wronglyTrusted() == 0)
     }
 
@@ -161,7 +161,7 @@ import Testing
         #expect(watch.doubles == 0)
         #expect(watch.looks > 0)
         // Activities have no deliverable tokens, and the rows of aliases match the installations' own aliases.
-        #expect(try await activity.database.handedOut(in: activity.scope) == 0)
+        #expect(try await activity.database.deliverableCount(in: activity.scope) == 0)
         let strays = try await activity.database.count(
             """
             SELECT count(*) FROM installation_aliases al LEFT JOIN installations i USING (scope_id, installation_hash)

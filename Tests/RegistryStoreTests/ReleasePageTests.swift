@@ -21,7 +21,7 @@ import Testing
             """
         )
         try await activity.database.run("UPDATE activities SET withheld = 'quarantined'")
-        #expect(try await activity.database.handedOut(in: activity.scope) == 0)
+        #expect(try await activity.database.deliverableCount(in: activity.scope) == 0)
         return activity
     }
 
@@ -31,7 +31,7 @@ import Testing
         let activity = try await Self.make()
         let (registry, scope) = (activity.registry, activity.scope)
         #expect(try await registry.releaseAll(in: scope, by: "admin") == Self.count)
-        #expect(try await activity.database.handedOut(in: scope) == Self.count)
+        #expect(try await activity.database.deliverableCount(in: scope) == Self.count)
         #expect(try await activity.count(Self.released) == Self.count)
         let most = try await activity.count(
             """
@@ -62,7 +62,7 @@ import Testing
         #expect(try await activity.count(Self.released) == kept)
         try await database.script("ALTER TABLE token_values DROP CONSTRAINT is_kept")
         #expect(try await registry.releaseAll(in: scope, by: "admin") == Self.count - kept)
-        #expect(try await database.handedOut(in: scope) == Self.count)
+        #expect(try await database.deliverableCount(in: scope) == Self.count)
         #expect(try await activity.count(Self.released) == Self.count)
     }
 }

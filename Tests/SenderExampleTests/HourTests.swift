@@ -49,7 +49,7 @@ extension PlayedHour {
             faults.append("of \(deadPushes) to \(all) 410s \(reported) were reported")
         }
         faults += latePushes
-        if !handedOut.isDisjoint(with: deadAnswers.map(\.token)) { faults.append("a dead token is handed out") }
+        if !deliverable.isDisjoint(with: deadAnswers.map(\.token)) { faults.append("a dead token is deliverable") }
         return faults + lateStarts + wrongAnswers + timestampsThatStand
     }
 

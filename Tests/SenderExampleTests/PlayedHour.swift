@@ -12,7 +12,7 @@ struct PlayedHour: Sendable {
     /// The time of each stored death, by the fingerprint of the token.
     let dropTimes: [String: Date]
     /// The tokens that the service delivers at the end.
-    let handedOut: Set<String>
+    let deliverable: Set<String>
     let connections: Int
     let isShown: Bool
     let log: String
@@ -94,8 +94,8 @@ struct PlayedHour: Sendable {
             (model, reported) = (standIn.model, try await phones.service.reportsOfDeadTokens())
             let dead = Set(deadAnswers(model).map(\.token))
             // Uncertain 410s may be reported too, so certain ones may still be on their way.
-            let handedOut = try await phones.service.tokens(under: Array(script.last.keys))
-            return reported >= deadPushes(model) && handedOut.isDisjoint(with: dead)
+            let deliverable = try await phones.service.tokens(under: Array(script.last.keys))
+            return reported >= deadPushes(model) && deliverable.isDisjoint(with: dead)
         }
         return PlayedHour(
             script: script,
@@ -104,7 +104,7 @@ struct PlayedHour: Sendable {
             clock: standIn.clock,
             reported: reported,
             dropTimes: try await phones.service.dropTimes(),
-            handedOut: try await phones.service.tokens(under: Array(script.last.keys)),
+            deliverable: try await phones.service.tokens(under: Array(script.last.keys)),
             connections: standIn.connections,
             isShown: isShown,
             log: program.log

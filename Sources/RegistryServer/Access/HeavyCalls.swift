@@ -14,9 +14,9 @@ final class HeavyCalls: Sendable {
 
     init(_ limits: ServerConfiguration.HeavyCallLimits) { self.limits = limits }
 
-    /// The call ends when the returned value is finished or deallocated. `place` is the app and environment of the
+    /// The call counts until the permit is finished or deallocated. `place` is the app and environment of the
     /// installation.
-    func countCall(_ principal: Principal, _ caller: Caller, in place: String) throws(RateLimited) -> CountedCall {
+    func countCall(_ principal: Principal, _ caller: Caller, in place: String) throws(RateLimited) -> Permit {
         let shares = shares(of: principal, caller, place)
         let full: (owner: Owner, limit: Int)? = underWay.withLock { underWay in
             if let full = shares.first(where: { underWay.byOwner[$0.owner, default: 0] >= $0.limit }) { return full }
@@ -25,7 +25,7 @@ final class HeavyCalls: Sendable {
             return nil
         }
         if let full { throw .byHeavyCalls(of: Self.name(full.owner), limit: full.limit) }
-        return CountedCall { [self] in end(shares.map(\.owner)) }
+        return Permit { [self] in end(shares.map(\.owner)) }
     }
 
     var count: Int { underWay.withLock { $0.all } }

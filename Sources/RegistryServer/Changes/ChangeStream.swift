@@ -15,7 +15,7 @@ struct ChangeStream: ResponseStream {
     let format: ChangeFormat
     /// Read before the head is sent, so that an invalid position is a 410.
     let first: ChangeBatch
-    let follower: CountedCall
+    let follower: Permit
 
     /// The caller then reconnects and is authorized again, because its key can be revoked.
     static let lifetime = Duration.seconds(600)

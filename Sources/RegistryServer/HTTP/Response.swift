@@ -17,7 +17,7 @@ struct Response: Sendable {
     var body = Body.bytes([])
     var contentPolicy: String?
     /// The heavy call of this response. It ends when only the last piece is unread, or the response is dropped.
-    var heavyCall: CountedCall?
+    var heavyCall: Permit?
     var requestID = ""
 
     static let noContent = Response(status: .noContent)
