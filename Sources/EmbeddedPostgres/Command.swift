@@ -33,7 +33,7 @@ struct Command {
         posix_spawn_file_actions_adddup2(&actions, input.number, 0)
         posix_spawn_file_actions_adddup2(&actions, output.number, 1)
         posix_spawn_file_actions_adddup2(&actions, output.number, 2)
-        // If Postgres inherited other descriptors, a process waiting for them to close would wait for this program.
+        // Postgres must not inherit other descriptors. It would keep them open after this program has closed them.
         for number in Descriptor.allOpen where number > 2 { posix_spawn_file_actions_addclose(&actions, number) }
         // Ctrl-C signals the terminal's whole foreground group, but this program stops its children itself.
         var attributes = posix_spawnattr_t()

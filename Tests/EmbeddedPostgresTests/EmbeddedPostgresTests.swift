@@ -58,7 +58,7 @@ import Testing
     @Test func `A server left over by a crash is adopted`() async throws {
         try await TemporaryDirectory.use { directory in
             let place = try DatabaseDirectory(preparing: directory)
-            // After a crash the kernel releases the locks, but the server keeps running.
+            // After a crash of this program, the kernel releases its locks, but Postgres keeps running.
             let server = Server(place: place, settings: ["fsync": "off"], search: .standard, logger: .silent)
             let left = try server.joinOrStart()
             let adopted = try await open(directory)

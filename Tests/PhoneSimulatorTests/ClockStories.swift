@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [-5.0, 5])
-    func `C21: offline attempts with a wrong clock fix no time`(_ hours: Double) async throws {
+    func `C21: a wrong time is still corrected after offline attempts`(_ hours: Double) async throws {
         try await Self.firstContact { story in
             await story.play(.clock(ahead: hours * 3600), .network(.offline), .launch(listIsLate: false))
             await story.phone.signIn(story.life.users[1])

@@ -27,7 +27,8 @@ actor PhoneLife {
         var requests = 0
     }
 
-    /// The world begins this long before the real time and never passes it, because the registry uses Postgres's clock.
+    /// The simulated time starts this long before the real time and never passes it, because the registry uses
+    /// Postgres's clock.
     static let headStart = Duration.seconds(4 * 86_400)
     /// Time for the quiet end of a life.
     private static let reserve = Duration.seconds(1800)

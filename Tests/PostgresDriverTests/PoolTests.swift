@@ -56,7 +56,7 @@ import Testing
             #expect(error.code == .deadlineExceeded)
             #expect(error.isSafeToRetry)
             #expect(error.file.hasSuffix("PoolTests.swift"))
-            // The remaining quarter of the time would be enough for a statement.
+            // Waiting ends after three quarters of the time, so that the rest is enough for a statement.
             #expect((.milliseconds(75) ..< .seconds(10)).contains(start.duration(to: .now)))
             #expect(pool.statistics.waiting == 0)
             try await held.release()

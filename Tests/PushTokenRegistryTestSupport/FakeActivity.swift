@@ -1,7 +1,7 @@
 import Foundation
 import PushTokenRegistry
 
-/// A simulated activity. As in ActivityKit, its properties and streams can differ.
+/// A simulated activity. As in ActivityKit, a property can differ from the last value of its stream.
 package final class FakeActivity: SystemActivity {
     private struct State: Sendable {
         var phase: ActivityPhase

@@ -1,6 +1,6 @@
 import PushTokenRegistry
 
-/// A keychain in memory that the test locks. Like the real one, it keeps the first secret.
+/// An in-memory keychain that tests can lock. Like the real store, it never replaces a stored secret.
 package final class TestInstallationIDStore: InstallationIDStore {
     private struct State {
         var secret: String?

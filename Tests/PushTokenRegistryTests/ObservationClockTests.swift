@@ -100,7 +100,7 @@ import Testing
         #expect(clock.observe(.at(2, ahead: 200)) == Timestamp.at(200).next)
     }
 
-    @Test func `C21: an attempt that did not leave the phone fixes no time`() {
+    @Test func `C21: a time is still corrected after an attempt that did not leave the phone`() {
         var clock = ObservationClock()
         clock.sends(.at(1))
         clock.sends(.at(2))
@@ -109,7 +109,7 @@ import Testing
         #expect(clock.floor == .at(1))
     }
 
-    @Test func `C21: a time that an earlier attempt may have delivered stays fixed, across launches too`() throws {
+    @Test func `C21: a time that an earlier attempt may have delivered stays, also after a relaunch`() throws {
         var clock = ObservationClock()
         clock.sends(.at(1))
         var state = StoredState()

@@ -60,8 +60,8 @@ import Testing
             try await Self.status("\(port)/v1/apps/com.example.food/sandbox/aliases/orderId/1/activities")
         }
         try await holder.waitUntilSomebodyWaits()
-        // Ready until the signal, and at last unreachable. A separate process polls, because this one may run other
-        // tests during the ten seconds.
+        // The service is ready until the signal, and afterwards alive but not ready. A separate process polls, because
+        // this process may run other tests at that time.
         let ask = "curl -s -o /dev/null -w '%{http_code}\\n' http://127.0.0.1:\(adminPort)"
         let watch = "echo asks; while s=$(\(ask)/readyz); [ $s = 200 ]; do :; done; echo $s; \(ask)/livez"
         let watcher = try RunningProgram.start(URL(fileURLWithPath: "/bin/bash"), ["-c", watch])

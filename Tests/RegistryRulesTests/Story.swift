@@ -1,7 +1,7 @@
 import RegistryCore
 import RegistryRules
 
-/// Requests about the activities of one scope, folded into rows at minute 60. Times are minutes.
+/// Applies requests to the rows of one scope. Times are minutes, and requests arrive at minute 60.
 struct Story {
     static let start = Timestamp(microseconds: 800_000_000_000_000)
     static func minute(_ minute: Int) -> Timestamp { start + .seconds(60 * minute) }

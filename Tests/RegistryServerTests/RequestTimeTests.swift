@@ -47,7 +47,7 @@ import Testing
         return .now - start
     }
 
-    /// The time until a response, after a lookup of 3 seconds and with endless work.
+    /// Expects a response in time if the lookup of the app takes 3 seconds and the table stays locked afterwards.
     private static func afterSlowLookup(_ call: @escaping @Sendable (LiveServer) async throws -> Reply) async throws {
         try await run { server, database in
             async let lookup: Void = lock("apps", for: 3, in: database)

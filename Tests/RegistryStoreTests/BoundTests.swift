@@ -72,7 +72,7 @@ import Testing
         #expect(found.map(\.alias) == repeated)
         #expect(found.map(\.activities.count) == [Int](repeating: 1000, count: 10) + [0, 0, 0])
         #expect(found.filter(\.isTruncated).count == repeated.count)
-        // Different aliases are cut where Postgres stops.
+        // The query returns at most 10,000 rows, so the later aliases are truncated.
         let aliases = (0..<12).map { Alias.sample("matchId", "other-\($0)") }
         for (index, alias) in aliases.enumerated() {
             try await activity.database.run(

@@ -72,7 +72,7 @@ import Testing
         #expect(try await activity.retired() == ["rotated"])
     }
 
-    /// Resolve reads the rows of the current aliases, also if the activity expired with other aliases.
+    /// Resolve reads the rows of the current aliases, even if the activity had other aliases when it expired.
     @Test(arguments: [[1, 2], [2], [1]])
     func `An activity that returns with other aliases is found only by the new aliases`(numbers: [Int]) async throws {
         let activity = try await TestActivity.make()

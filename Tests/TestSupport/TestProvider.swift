@@ -6,21 +6,21 @@ import NIOPosix
 import RegistryCore
 import Synchronization
 
-/// An identity provider made from OpenID Connect Core 1.0, Discovery 1.0 and RFC 7636, which also answers as no honest one would.
+/// An identity provider that follows OpenID Connect Core 1.0, Discovery 1.0 and RFC 7636, and can also misbehave.
 package final class TestProvider: Sendable {
     package struct Behaviour: Sendable {
-        /// Members of the ID token beside the usual ones; null takes one away.
+        /// Additional members of the ID token; null removes a member.
         package var claims: JSONObject = ["groups": ["push-admins"]]
-        /// The same for the discovery document.
+        /// Additional members of the discovery document; null removes a member.
         package var document: JSONObject = [:]
-        /// Paths that never get an answer.
+        /// Paths that never get a response.
         package var silentPaths: Set<String> = []
-        /// Whether a page asks the person, as in a browser.
+        /// Whether the sign-in shows a page with a form, as in a browser.
         package var asks = false
-        /// Whether it takes a code without PKCE, as old providers do.
+        /// Whether the provider accepts a code without PKCE, as old providers do.
         package var neglectsPKCE = false
         package var signsWithAnotherKey = false
-        /// The error with which it sends the browser back.
+        /// The error in the redirect to the console.
         package var error: String?
     }
 
@@ -30,7 +30,7 @@ package final class TestProvider: Sendable {
     }
 
     package static let clientID = "pushreg console"
-    /// With signs that a form encodes.
+    /// Contains characters that a form must encode.
     package static let clientSecret = "a+b/c=d:0123456789abcdef"
 
     package let behaviour = Mutex(Behaviour())

@@ -45,7 +45,7 @@ CROSS JOIN LATERAL (
 ) AS r;
 
 -- name: purge.lock-tokens
--- Locks some tokens of locked installations. Index: installation_tokens_of_number.
+-- Locks the named tokens after their installations. Index: installation_tokens_of_number.
 SELECT r.row_position
 FROM unnest(:numbers::bigint[]) AS named (number)
 CROSS JOIN LATERAL (

@@ -103,10 +103,10 @@ package struct ActivityRegistration: Sendable, Hashable, Codable {
         merged.aliases = aliases ?? earlier.aliases
         merged.attributesType = earlier.attributesType ?? attributesType
         merged.frequentPushesEnabled = earlier.frequentPushesEnabled ?? frequentPushesEnabled
-        // A schedule in the past does not count (R5).
+        // The registry ignores a start time before its observation (R5).
         merged.startsAt = earlier.startsAt.flatMap { $0 > times.earlier ? $0 : nil } ?? startsAt
         var starts = [earlier.startedAt ?? times.earlier, startedAt ?? times.later]
-        // The registry ignores a schedule that has passed: it becomes the start.
+        // A scheduled time that has passed becomes the start, because the registry ignores it as a schedule.
         if let begun = merged.startsAt, begun <= times.later {
             starts = [max(begun, starts.min() ?? begun)]
             merged.startsAt = nil

@@ -61,7 +61,7 @@ package struct FileStorage: StateStorage {
     }
 }
 
-/// All that outlives the app, as versioned JSON.
+/// The state that is kept between launches, as versioned JSON.
 package struct StoredState: Sendable, Hashable, Codable {
     /// A file of another version is set aside.
     static let version = 1

@@ -1,6 +1,6 @@
 // `["kind": "value", "count": 3]` for a `JSONValue` or `JSONObject` in tests and documents.
 
-// `null` has no literal, because the compiler would choose between it and an absent optional.
+// `nil` is not a literal of `JSONValue`, because it would be ambiguous for a `JSONValue?`. Use `.null`.
 
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,

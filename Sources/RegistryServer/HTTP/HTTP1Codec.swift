@@ -49,7 +49,8 @@ final class HTTP1Codec: ChannelDuplexHandler {
     /// Stops reading after the last request, because the decoder would buffer further input until the response.
     func read(context: ChannelHandlerContext) { if !isOver || isFaulty { context.read() } }
 
-    /// Bytes after the last request need not be HTTP. After a fault, NIO's handler reports an error for each read.
+    /// Ignores parser errors after the last request, because later bytes may not be HTTP. After a fault, NIO's handler
+    /// reports an error for each read.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error is ByteToMessageDecoderError || isOver && error is HTTPParserError { return }
         context.fireErrorCaught(error)

@@ -1,7 +1,8 @@
 import PostgresDriver
 import RegistryCore
 
-/// The queries for stale tokens of one kind. Quarantined tokens have an index; others are read in ranges of numbers.
+/// The queries for stale tokens of one kind. An index finds quarantined tokens; all others are found by reading the
+/// tokens in ranges of their numbers.
 struct StaleStatements {
     let kind: TokenKind
     let filter: StaleFilter

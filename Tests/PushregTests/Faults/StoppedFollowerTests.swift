@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(20))) struct StoppedFollowerTests {
-    /// About 70 MiB of lines. 32 followers share them; separate copies would take two gigabytes.
+    /// The changes, about 70 MiB of lines. 32 followers share them; separate copies would take two gigabytes.
     private static let count = TestScale.isLong ? 1_000_000 : 300_000
 
     @Test func `Stopped followers cost little memory, no connection and no delay`() async throws {

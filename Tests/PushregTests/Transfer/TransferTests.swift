@@ -245,7 +245,7 @@ private enum Life {
         try await register("rotated", 2, minutesAgo: 30, alias: "rotated")
         // The aliases stay unchanged: two lines.
         try await registry.registerSample("rotated", token: 3, minutesAgo: 20, in: scope)
-        // Counted from its receipt, with microseconds.
+        // Without times, its lifetime counts from the receipt, which has microseconds.
         _ = try await registry.register(
             .sample(token: .sample(4), aliases: [.sample("testId", "both")]),
             as: .sample("received"),

@@ -11,9 +11,9 @@ package struct AuditEvent: Sendable, Hashable {
     package let who: UTF8Text
     /// Nil for events without an activity, and after an erasure.
     package var activityID: UTF8Text?
-    /// The changed installation, or the activity's. Nil without one, and after an erasure.
+    /// The changed installation, or the activity's. Nil if the event has none, and after an erasure.
     package var installation: InstallationHash?
-    /// The owner's `sub`. Nil without one, and after an erasure.
+    /// The owner's `sub`. Nil if the record has no owner, and after an erasure.
     package var subject: UTF8Text?
     /// Stored JSON, `{"kind": ["value", …]}`.
     package var aliases: [UInt8]?

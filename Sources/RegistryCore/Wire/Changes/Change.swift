@@ -10,7 +10,7 @@ package struct Change: Sendable, Hashable {
     package let type: String
     /// Nil for changes without an activity, and after an erasure.
     package var activityID: UTF8Text?
-    /// The changed installation, or the activity's. Nil without one, and after an erasure.
+    /// The changed installation, or the activity's. Nil if the change has none, and after an erasure.
     package var installation: InstallationHash?
     package var attributesType: UTF8Text?
     /// Stored JSON, `{"kind": ["value", …]}`: the aliases at that time and the aliases that the change removed.
