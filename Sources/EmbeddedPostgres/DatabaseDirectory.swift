@@ -7,7 +7,7 @@ struct DatabaseDirectory: Sendable {
 
     static func data(in root: String) -> String { "\(root)/data" }
 
-    /// A new data directory is made here and renamed when complete.
+    /// A new data directory is created with this name, and renamed when it is complete.
     var unfinishedData: String { "\(root)/data.new" }
     var log: String { "\(root)/postgres.log" }
     var lockFile: String { "\(root)/users.lock" }

@@ -44,7 +44,7 @@ struct Server: Sendable {
         _ = Deadline.after(.seconds(10)).poll { Postmaster.runs(postmaster.pid, in: place) ? nil : true }
     }
 
-    /// Works under another name first, so that an unfinished directory is initialised again.
+    /// Creates the directory under another name first, so that an unfinished directory is initialised again.
     private func initialise(_ installation: Installation) throws(EmbeddedPostgresError) {
         logger.info("initialising a private Postgres in \(place.root)")
         try? FileManager.default.removeItem(atPath: place.unfinishedData)

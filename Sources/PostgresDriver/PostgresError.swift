@@ -38,7 +38,7 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
 
     /// The known effects of the failed work.
     enum Outcome: Sendable {
-        /// A retry would fail again, or the caller must decide.
+        /// A retry would fail again, or only the caller can decide about it.
         case final
         /// Nothing took effect, and a retry may succeed.
         case nothingTookEffect

@@ -5,7 +5,7 @@ extension Activity {
         case registered
         case rotated
         case refreshed
-        /// It was dismissed, expired or withheld before.
+        /// The activity was dismissed, expired or withheld before.
         case reactivated
         case superseded
         case expired

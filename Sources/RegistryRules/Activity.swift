@@ -8,7 +8,7 @@ package struct Activity: Sendable, Hashable {
     package var subject: UTF8Text?
     package var facts = ActivityFacts()
     package var startsAt: Timestamp?
-    /// The least start of all accepted registrations (R5).
+    /// The earliest start of all accepted registrations (R5).
     package var startedAt: Timestamp
     package var expiresAt: Timestamp
     package var end: End?
@@ -58,7 +58,7 @@ package struct Activity: Sendable, Hashable {
         return .active
     }
 
-    /// The least (time, reason) of all ends stays (R4).
+    /// The smallest (time, reason) of all ends is kept (R4).
     ///
     /// - Returns: whether this is the first end.
     package mutating func end(at time: Timestamp, reason: EndReason) -> Bool {

@@ -4,9 +4,9 @@ import RegistryCore
 ///
 /// A sender's wrong key, topic or environment looks like a burst of bad tokens.
 package struct BurstGuard: Sendable, Hashable {
-    /// Counts quarantines. The guard turns off after a quiet time of this length.
+    /// The time in which quarantines count. The guard turns off after this time without a report.
     package static let window = Duration.seconds(600)
-    /// Further current tokens do not raise the limit.
+    /// More current tokens than this number do not raise the limit.
     package static let mostCurrent = 5000
 
     package let kind: String

@@ -17,7 +17,7 @@ package struct Installation: Sendable, Hashable {
     package let hash: InstallationHash
     package var times = InstallationTimes()
     package var subject: UTF8Text?
-    /// Nil if only token requests named the user; any user who registers the installation then replaces that user.
+    /// Nil if only token requests named the user. Any user who registers the installation then replaces this user.
     package var subjectObservedAt: Timestamp?
     /// The greatest `observedAt` of a registration by a user other than the owner. Older aliases are gone.
     package var takenOverAt: Timestamp?
@@ -52,7 +52,7 @@ package struct Installation: Sendable, Hashable {
     /// The greatest (`observedAt`, subject) owns it. A late registration does not change the owner, but removes older
     /// aliases.
     ///
-    /// - Returns: nil if nothing of another user changed.
+    /// - Returns: nil if no data of another user changed.
     mutating func register(by subject: UTF8Text, observedAt time: Timestamp) -> Takeover? {
         guard !isLoggedOut(at: time) else { return nil }
         let former = self.subject

@@ -40,8 +40,8 @@ package struct InstallationToken: Sendable, Hashable {
     package var withheld: WithholdingReason?
     package var handle: RowHandle?
 
-    /// Maximum slots for start tokens per installation, including tombstones, because log-outs, audits and senders'
-    /// pages read all. Real apps have a few attributes types.
+    /// Maximum slots for start tokens per installation, including tombstones. The number is limited because log-outs,
+    /// audits and pages for senders read all slots. Real apps have a few attributes types.
     package static let mostAttributesTypes = 128
 
     package init(id: ID, hasOneOwner: Bool) {
@@ -49,8 +49,8 @@ package struct InstallationToken: Sendable, Hashable {
         self.hasOneOwner = hasOneOwner
     }
 
-    /// The claim of a registration (R3). Without `observedAt`, the current token claims nothing new, and any other
-    /// token counts as observed at receipt.
+    /// The claim of a registration (R3). Without `observedAt`, the current token keeps its claim, and any other token
+    /// counts as observed at receipt.
     func claim(
         _ token: PushToken,
         _ digest: TokenDigest,

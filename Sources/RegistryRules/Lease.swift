@@ -56,8 +56,8 @@ package struct Lease: Sendable, Hashable {
         self.attempts = attempts
     }
 
-    /// Takes the lease for a plan. The attempts of a lease that no registration has answered count on. Three leases of a renewal fit
-    /// into the time before the end of the replaced activity.
+    /// Takes the lease for a plan. Attempts continue to count until a registration follows. The lease of a renewal is
+    /// short enough for three attempts before the end of the replaced activity.
     init(
         for plan: PlanRequest,
         on installation: InstallationHash,
@@ -85,8 +85,8 @@ package struct Lease: Sendable, Hashable {
 
     /// Whether an activity was registered after the lease was taken. The start worked, so earlier attempts no longer count.
     ///
-    /// - Parameter newestAt: when the newest activity became known. Only that answers a renewal, because the replaced activity
-    ///   registers tokens until its end.
+    /// - Parameter newestAt: when the newest activity became known. A renewal needs a new activity, because the
+    ///   replaced activity registers tokens until its end.
     func isAnswered(by registeredAt: Timestamp?, newestAt: Timestamp?) -> Bool {
         (replaces == nil ? registeredAt : newestAt).map { $0 > leasedAt } ?? false
     }
@@ -126,7 +126,7 @@ package struct Lease: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - registeredAt: the last registration of an activity with the alias on the installation.
-    ///   - newestAt: when the newest of them became known.
+    ///   - newestAt: when the newest of these activities became known.
     package func state(registeredAt: Timestamp?, newestAt: Timestamp?, at now: Timestamp) -> ExplainedLease.State {
         if isAnswered(by: registeredAt, newestAt: newestAt) { return .registered }
         if releasedAt != nil { return .released }

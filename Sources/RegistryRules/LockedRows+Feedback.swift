@@ -105,7 +105,7 @@ extension LockedRows {
             guard let kind = NewAuditEvent.Kind(from: before, to: value, claimedAt: token.claimedAt) else { continue }
             record(NewAuditEvent(kind, of: slot, of: installations[slot.id.installation], by: actor))
         }
-        // An expired activity may be scheduled for later, so its row is updated too.
+        // A later request may schedule an expired activity again, so its row is updated too.
         guard let owner = value.owner, var activity = activity(owner.activityID), activity.end == nil else { return }
         guard let token = activity.token, token.digest == value.digest else { return }
         activity.withheld = value.withholdingReason(for: token, of: activity.id)

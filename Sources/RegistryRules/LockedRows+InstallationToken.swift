@@ -48,7 +48,7 @@ extension LockedRows {
         if isDeleted { record(NewAuditEvent(.deleted, of: slot, of: installation, by: request.actor)) }
     }
 
-    /// Counts the claim on the value. Without `observedAt`, a token that did not become current claims nothing.
+    /// Applies the claim to the value. Without `observedAt`, a token that did not become current makes no claim.
     ///
     /// - Returns: the owner that lost the value, and whether installations claim the value for the first time.
     private mutating func claim(
@@ -73,7 +73,8 @@ extension LockedRows {
         slot.withheld = token.token == nil ? nil : values[digest]?.value.withholdingReason(for: token, in: slot)
     }
 
-    /// Takes a value that became known as an installation's from its activity and from start tokens (R7).
+    /// Withholds a value from its activity and from start tokens, because an installation has claimed it as a token
+    /// with one owner (R7).
     private mutating func retire(_ digest: TokenDigest, _ actor: UTF8Text) {
         if let id = values[digest]?.value.owner?.activityID {
             if lockedIDs.contains(id) { retire(digest, id, actor) } else { missingIDs.insert(id) }

@@ -86,7 +86,7 @@ package struct LockedRows: Sendable {
         return try outcome(effect, of: activity, registration)
     }
 
-    /// Counts the claim on the value. Without `observedAt`, a token that is not current claims nothing.
+    /// Applies the claim to the value. Without `observedAt`, a token that is not current makes no claim.
     private mutating func claim(
         _ registration: Registration,
         for activity: Activity,

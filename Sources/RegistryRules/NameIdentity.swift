@@ -4,7 +4,7 @@ import RegistryCore
 /// end.
 package struct NameIdentity: Sendable, Hashable {
     package var activityID: ActivityID?
-    /// The greatest end. Everything observed at or before it belongs to an ended activity.
+    /// The latest end. Everything observed at or before it belongs to an ended activity.
     package var endedAt: Timestamp?
 
     package init(activityID: ActivityID?, endedAt: Timestamp?) {

@@ -5,7 +5,7 @@ package struct PlanFacts: Sendable, Hashable {
     package let installation: InstallationHash
     /// The running activity with the plan's alias; if several run, the one to decide about.
     package var running: RunningActivity?
-    /// A newer one that runs as well.
+    /// A newer activity that also runs.
     package var newer: RunningActivity?
     /// The last registration of an activity with the alias.
     package var registeredAt: Timestamp?
@@ -31,7 +31,7 @@ package struct PlanFacts: Sendable, Hashable {
         /// Why it is not deliverable.
         package let reason: TokenAvailability?
         package let createdAt: Timestamp
-        /// Greater for one that became known later.
+        /// Greater for an activity that became known later.
         package let key: Int64
 
         package init(deliverable: ResolvedActivity?, reason: TokenAvailability?, createdAt: Timestamp, key: Int64 = 0) {
@@ -44,7 +44,7 @@ package struct PlanFacts: Sendable, Hashable {
 
     package init(installation: InstallationHash) { self.installation = installation }
 
-    /// The facts for another activity of the phone than the newest; nil if it ended meanwhile.
+    /// The facts for an older activity of the phone; nil if it has ended.
     package func about(_ older: RunningActivity) -> PlanFacts? {
         guard let running, running.key >= older.key else { return nil }
         var facts = self
@@ -57,7 +57,7 @@ package enum PlanDecision: Sendable, Hashable {
     /// A later plan may renew the activity.
     case update(ResolvedActivity, retryAt: Timestamp? = nil)
     case wait(PlanReason, until: Timestamp)
-    /// The lease is as it is to be written.
+    /// The lease contains the values to write.
     case start(PushToken, Lease, replaces: ResolvedActivity? = nil)
     case end(ResolvedActivity)
     case alert(PlanReason, PushToken?)
@@ -68,7 +68,7 @@ package enum PlanDecision: Sendable, Hashable {
         if case .start(_, let lease, _) = self { lease } else { nil }
     }
 
-    /// Whether the activity is to be renewed.
+    /// Whether the activity is due for renewal.
     package func isDue(at now: Timestamp) -> Bool {
         if case .update(_, let renewal?) = self { renewal <= now } else { false }
     }
@@ -92,7 +92,7 @@ extension PlanRequest {
         return start(on: phone, lease, newID: newID(), at: now)
     }
 
-    /// Decides what to push to a running activity. The time of its renewal may be over.
+    /// Decides what to push to a running activity, which may be due for renewal.
     package func decide(
         _ activity: PlanFacts.RunningActivity,
         deviceToken: PushToken?,
@@ -110,7 +110,8 @@ extension PlanRequest {
         return end > now ? .wait(.tokenPending, until: end) : .alert(.noUpdateToken, deviceToken)
     }
 
-    /// Nil if the activity is not renewed: the plan does not ask for it, its phone is unknown, or it has another type.
+    /// Nil if the activity is not renewed, because the plan does not request renewals, the phone is unknown, or the
+    /// activity has another type.
     private func renewalTime(of activity: ResolvedActivity) -> Timestamp? {
         let type = activity.facts.attributesType ?? attributesType
         guard let renewBefore, activity.installation != nil, type == attributesType else { return nil }
@@ -179,6 +180,6 @@ extension PlanRequest {
 }
 
 extension PlanFacts.RunningActivity {
-    /// The time in which the first token is waited for.
+    /// How long to wait for the first token.
     fileprivate static let patience = Duration.seconds(60)
 }

@@ -55,8 +55,8 @@ package struct Registration: Sendable {
         )
     }
 
-    /// The effective times (R3). Without `observedAt`, the current token claims nothing new, a retired token keeps its
-    /// earlier claim, and any other token counts as observed at receipt.
+    /// The effective times (R3). Without `observedAt`, the current token and a retired token keep their claims, and any
+    /// other token counts as observed at receipt.
     func times(for activity: Activity?, value: TokenValue?, receivedAt now: Timestamp) -> Times {
         if let observedAt { return times(observedAt: observedAt, receivedAt: now) }
         guard let digest, let activity, let current = activity.token else {
@@ -82,7 +82,7 @@ package struct Registration: Sendable {
         )
     }
 
-    /// Throws if the registration is over by its own times (R5).
+    /// Throws if the registration has expired by its own times (R5).
     ///
     /// An observation older than a lifetime cannot schedule a start, because the activity's tombstone may be gone (R4).
     /// An import can, because its registry accepted it.

@@ -6,7 +6,7 @@ package enum Rejection: Error, Sendable, Hashable {
     case clockSkew([JSONFault])
     /// The record belongs to another user or installation; nothing was merged.
     case notYours
-    /// The registration is over by its own times (R5); nothing was merged.
+    /// The registration has expired by its own times (R5); nothing was merged.
     case stale
     /// The request names erased data; nothing was merged.
     case erased

@@ -20,7 +20,7 @@ package struct FeedbackDecision: Sendable, Hashable {
     package let meaning: FeedbackMeaning
     package let kind: String?
 
-    /// If true, the response mentions the other environment if the value is known there.
+    /// Whether the response mentions the other environment if the value is known there.
     package var mentionsElsewhere: Bool { kind == nil || meaning == .suspect }
 
     package func result(isKnownIn elsewhere: APNSEnvironment?) -> FeedbackResult {

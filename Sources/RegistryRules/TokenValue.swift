@@ -11,7 +11,7 @@ package struct TokenValue: Sendable, Hashable {
     package var installation: InstallationOwner?
     /// The last claim by a kind without an owner, such as start tokens.
     package var startObservedAt: Timestamp?
-    /// The greatest time of a death reported by APNs, or of a purge.
+    /// The latest time of a death that APNs reported, or of a purge.
     package var deadAt: Timestamp?
     /// The last purge of the value's claims.
     package var purgedAt: Timestamp?

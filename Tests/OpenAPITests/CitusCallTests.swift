@@ -5,7 +5,7 @@ import RegistryServer
 import TestSupport
 import Testing
 
-/// Where Postgres has the extension citus, a coordinator with two workers answers every call as one Postgres does.
+/// If Postgres has the extension citus, a coordinator with two workers answers every call like a single Postgres.
 @Suite(.timeLimit(.minutes(15))) struct CitusCallTests {
     /// Two apps on different workers.
     private static let bundleIDs = [Message.bundleID, "com.example.second"]

@@ -18,7 +18,7 @@ import Testing
         "hours behind": -10.0, "days behind": -72, "years behind": -87_600, "hours ahead": 5,
     ]
 
-    /// The phone's world is so close to the service's time that both agree whether an activity is over.
+    /// The simulated time is close to the service's time, so that both agree whether an activity has expired.
     private static func firstContact(_ body: @escaping @Sendable (Story) async throws -> Void) async throws {
         try await Story.tell(headStart: .seconds(2 * 3600), lifetime: "PT8H") { story in
             await story.play(.signOut, .time(seconds: 3), .newPhoneFromBackup)

@@ -5,7 +5,7 @@ import PushTokenRegistryTestSupport
 /// The requests of one process with their responses. A settled report must not be sent again, and no request may go out
 /// during a requested pause.
 final class Conversation: Sendable {
-    /// One report with its repetitions. Two processes may report one event each.
+    /// The report of an event, with its repetitions. Two processes may each report the same event.
     private struct Words: Sendable, Hashable {
         let id: String?
         let method: String

@@ -158,7 +158,7 @@ extension DayPlayer {
 
     private func seconds(to uptime: Duration) -> Double { max(0, (uptime - clock.now().uptime) / .seconds(1)) }
 
-    /// Waits for a condition, as long as a busy machine may take.
+    /// Waits for a condition, with a limit that is long enough for a busy machine.
     private func until(_ condition: () async -> Bool) async throws {
         let end = ContinuousClock.now + .seconds(20)
         while !(await condition()) {

@@ -273,7 +273,7 @@ actor PhoneLife {
         if clock.rightTime + .seconds(seconds) < Timestamp(Date()) { clock.advance(by: seconds) }
     }
 
-    /// The faults after all is quiet; with `repeatsAll`, also after all requests have arrived once more.
+    /// The faults once nothing more happens; with `repeatsAll`, also after all requests have arrived once more.
     func endFaults(repeatsAll: Bool = false) async throws -> [String] {
         await becomeQuiet()
         var faults = try await compared()
@@ -293,7 +293,7 @@ actor PhoneLife {
             faults = try await Comparison(self).faults()
             if faults.isEmpty { break }
             await phone.rest()
-            // The service asks an installation for a pause of a second after two lists at once.
+            // The service limits the full states of an installation. After two of them it requests a pause of a second.
             goOnInTheReserve(1)
             await phone.rest()
         }

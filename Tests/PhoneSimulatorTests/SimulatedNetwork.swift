@@ -3,7 +3,7 @@ import PushTokenRegistry
 import PushTokenRegistryTestSupport
 import TestSupport
 
-/// The network between phone and service, which outlives the app.
+/// The network between phone and service. It continues after the end of the app's process.
 final class SimulatedNetwork: Sendable {
     enum Mode: Sendable, CaseIterable {
         case online

@@ -132,7 +132,7 @@ import Testing
                 defer { isOver.increment() }
                 try await pool.withSession(timeout: .seconds(2)) { _ = try $0.execute("SELECT pg_sleep(20)") }
             }
-            // One caller keeps the other connection, like callers that run batch after batch.
+            // One caller keeps the other connection, like a worker that runs one batch after another.
             let other = try await pool.withSession { session in
                 var backend = 0
                 while isOver.value == 0 { backend = try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushTokenRegistry
 
-/// C9, R0: the outbox leaves reports out without a change of the sender's view.
+/// C9, R0: the reports that the outbox omits do not change the sender's view.
 @Suite(.timeLimit(.minutes(1))) struct CoalescingHistoryTests {
     /// SplitMix64: random numbers that a seed repeats.
     private struct Seeded: RandomNumberGenerator {

@@ -2,7 +2,7 @@ import PushTokenRegistryTestSupport
 
 @testable import PushTokenRegistry
 
-/// The tokens that a sender sees after some reports in any order: R2, R4 and R9 in small.
+/// The tokens that a sender sees after some reports in any order: a small model of R2, R4 and R9.
 struct SenderView: Equatable {
     var activityTokens: [String: String] = [:]
     var startTokens: [String: String] = [:]

@@ -2,7 +2,7 @@ import PushTokenRegistryTestSupport
 
 @testable import PushTokenRegistry
 
-/// A client with its surroundings, which outlive the client as a phone outlives an app.
+/// A client on a simulated phone. The phone keeps its state when the client is launched again.
 final class TestPhone: Sendable {
     let storage: TestStorage
     let installationIDs: TestInstallationIDStore

@@ -114,7 +114,7 @@ import Testing
         let cluster = FaultCluster(settings: ["max_connections": "13", "autovacuum": "off"])
         let connectionString = try await cluster.start()
         for (held, detail) in [(6, nil), (7, "8 of the 10 connections")] {
-            // The doctor's own connection is added.
+            // The doctor itself uses one more connection.
             try await Self.holding(held, on: connectionString) {
                 let found = try await Self.findings(connectionString).all["connections-near-limit"]
                 #expect(found?.prefix(23) == detail?.prefix(23))

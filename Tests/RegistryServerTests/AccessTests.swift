@@ -44,7 +44,7 @@ import Testing
 }
 
 extension Authenticator {
-    /// An authenticator without a reachable Postgres: its refusals do not need one.
+    /// An authenticator without a reachable Postgres, because these refusals need none.
     static func inTheDark(_ insecureNoAuth: Bool) -> Authenticator {
         let pool = PostgresPool(databaseURL: "host=127.0.0.1 port=1 user=nobody dbname=nothing", logger: .silent)
         let configuration = ServerConfiguration(insecureNoAuth: insecureNoAuth)

@@ -111,7 +111,7 @@ import Testing
                 return holder
             }
             while service.responder.bodies.batches.used < 3 * (2 << 20) { await Task.yield() }
-            // They do not count as heavy calls either, which have a low limit per key.
+            // The batches do not count as heavy calls, which have a low limit per key.
             #expect(service.responder.heavyCalls.count == 0)
             for body in [#"{"token":"aa02"}"#, #"{"token":"aa02"}"# + String(repeating: " ", count: 60_000)] {
                 let connection = try RawConnection(port: server.port)

@@ -166,7 +166,7 @@ import Testing
             }
             let full = try Self.open(server)
             #expect(await full.read(past: "\r\n").hasPrefix("HTTP/1.1 503"))
-            // More than the buffers of a connection hold.
+            // Writes more changes than the buffers of a connection hold.
             _ = try await database.pool.withSession { session in
                 try session.execute(
                     """
@@ -220,7 +220,7 @@ import Testing
                 }
                 #expect(isTold)
             }
-            // One may have begun before the change, and one after all followers received it.
+            // One read may have begun before the change, and one after all followers received it.
             #expect(reads() - before <= 3)
         }
         #expect(ChangeFeed.pollInterval <= .milliseconds(250), "the promised delay of an idle feed")

@@ -33,7 +33,7 @@ import Testing
     ) async throws {
         let (heads, arrived) = AsyncStream.makeStream(of: HTTPRequest.Method.self)
         var configuration = configuration
-        // So that a slow machine does not run into the deadline of half-sent bodies.
+        // The deadline of half-sent bodies must not pass on a slow machine.
         configuration.limits.requestDeadline = .seconds(600)
         adjust(&configuration.limits)
         let respond: RequestHandler.Respond = { request in
@@ -79,7 +79,7 @@ import Testing
     @Test func `A connection beyond the limit is closed`() async throws {
         let log = RecordedLog()
         let most = try Self.mostHeld()
-        // So that no connection is idle for too long on a slow machine.
+        // No connection may be idle for too long on a slow machine.
         try await Self.run(logger: log.logger) {
             $0.idleTimeout = .seconds(600)
             $0.addressConnections = min($0.addressConnections, most)

@@ -134,7 +134,7 @@ import Testing
             }
             let bad = try await server.call(.put, Self.path, ["token": "00"], Self.bearer(forged[0]))
             #expect(bad["detail"] == "The credentials are not valid.")
-            // A caller with a valid signature learns the cause.
+            // A caller with a valid signature gets the cause.
             let late = honest.token(claims: ["exp": 1], at: Date())
             let told = try await server.call(.put, Self.path, ["token": "00"], Self.bearer(late))
             #expect(told["detail"] == "The JWT is not valid. Its exp is in the past.")

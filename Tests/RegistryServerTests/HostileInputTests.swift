@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// Expects a response from the service. The short deadline may pass first, so it tries again.
+    /// Expects a response from the service. Tries again, because the short deadline may pass first.
     private static func goesOn(_ server: LiveServer) async throws {
         try await until { (try? await server.call(.get, "/livez").status) == 200 }
     }

@@ -31,7 +31,7 @@ extension HotCallTests {
             ["PATCH \(path)/activities/a-1", "X-None: 1", ""],
             ["GET \(path)/nothing", "X-None: 1", ""],
             put("a-\(name)", ""),
-            // The allowance is used up from here on, if every request counted.
+            // If every request counts, the allowance is used up from here on.
             get("liveactivityId/\(name)/activities"),
             put("a-\(name)", #"{"token":"aa03"}"#),
             get("liveactivityId/\(name)/activities"),

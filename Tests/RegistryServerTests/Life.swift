@@ -59,7 +59,7 @@ struct Life {
         try await server.call(.get, "…/activities/\(id)")["state"]
     }
 
-    /// APNs answered a push with 410: the token is dead since then.
+    /// Reports that APNs answered a push with 410 and this time of death.
     func unregistered(_ token: Int, since minutes: Double) async throws -> JSONValue {
         let milliseconds = Int64((Date.minutesAgo(minutes).timeIntervalSince1970 * 1000).rounded())
         return try await report(

@@ -210,7 +210,7 @@ import Testing
         #expect(cells.count == 1_837)
     }
 
-    /// After all errors of the request itself, and before the record's state.
+    /// The refusal comes after all errors of the request itself, and before errors of the record's state.
     @Test func `The refusal of another user's record comes in the documented order`() async throws {
         let world = try await World()
         let phone = "…/installations/x-1"

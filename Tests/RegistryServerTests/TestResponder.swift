@@ -3,7 +3,7 @@ import RegistryStore
 
 @testable import RegistryServer
 
-/// A service with visible internals. It trusts its proxy, so requests come from any address that they name.
+/// A service with visible internals. It trusts the test as a proxy, so a request can name any address as its caller's.
 struct TestResponder {
     static let forwarded = HTTPField.Name("X-Forwarded-For")!
     let responder: RegistryResponder

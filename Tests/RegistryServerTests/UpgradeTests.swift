@@ -51,7 +51,7 @@ import Testing
 
     private static func check(_ request: Request, _ text: String) {
         var answers = text.components(separatedBy: "HTTP/1.1 ").dropFirst()
-        // A body that came with its header needs no permission.
+        // A body that arrives together with its header needs no 100 Continue.
         if answers.first == "100 Continue\r\n\r\n" { answers = answers.dropFirst() }
         let isTunnel = request.name == "tunnel"
         #expect(answers.count == request.before + (isTunnel ? 1 : 2), "\(text)")
@@ -68,7 +68,7 @@ import Testing
         Self.check(request, try await server.answer(to: request.text + Self.get("/livez", "Connection: close")))
     }
 
-    /// On one service, because each service generates a certificate.
+    /// All requests use one service, because each service generates a certificate.
     @Test func `A request with Upgrade and the next one get responses over TLS`() async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }

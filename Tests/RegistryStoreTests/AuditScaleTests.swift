@@ -104,7 +104,7 @@ import Testing
         // The sample has each page with a probability of 1/16: about 1,250 of 20,000 pages. Four standard deviations
         // are 11 percent.
         #expect((356_000...444_000).contains(active), "\(active)")
-        // Only an exact count equals the number.
+        // An estimate practically never equals the exact number.
         #expect(active != 400_000)
         // A page has tokens of one kind, so a few hundred pages give each kind's count within about a tenth.
         for (kind, count) in [(TokenKind.update, 400_000), (.start, 266_668)] {

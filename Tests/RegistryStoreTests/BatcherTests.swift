@@ -26,7 +26,7 @@ import Testing
             return numbers.map { $0 == 0 ? .failure(Problem(.superseded, "It is zero.")) : .success($0 * 2) }
         }
 
-        /// - Parameter goesOn: whether one worker runs the following batches at once, as on a kept connection.
+        /// - Parameter goesOn: whether a worker runs the next batch on the same connection.
         func batcher(capacity: Int = 100, timeout: Duration = .seconds(60), goesOn: Bool = false) -> Batcher<Int, Int> {
             Batcher(
                 workers: 1...1,
@@ -129,7 +129,7 @@ import Testing
                     return sizes.count
                 }
                 while number == times.count && !isOpen.withLock(\.self) { await Task.yield() }
-                // All following batches must run at the same time.
+                // Waits until all following batches run at the same time.
                 while number > times.count && sizes.withLock(\.count) < expected.count { await Task.yield() }
                 worker.complete(
                     worker.requests.map { .success($0) },

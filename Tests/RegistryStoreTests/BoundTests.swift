@@ -20,7 +20,7 @@ import Testing
         let most = InstallationToken.mostAttributesTypes
         func slot(_ number: Int) throws -> TokenSlot { .start(try AttributesType("Type\(number)")) }
         for number in 1..<most { try await phone.register(number, in: slot(number), at: t0) }
-        // A token known only as deleted has a row, too.
+        // The tombstone of a deleted token counts, too.
         try await phone.delete(slot(most), at: t0)
         let next = try slot(most + 1)
         let refused = await phone.problem { try await phone.register(1, in: next, at: t0) }
@@ -66,7 +66,7 @@ import Testing
         let (registry, scope) = (activity.registry, activity.scope)
         try await activity.database.addActivities(1...3000, under: crowd, at: t0, in: scope)
         try await activity.register(1_000_000, at: t0, aliases: [few])
-        // Each repetition of an alias counts, although it is looked up once.
+        // Each repetition of an alias counts towards the limit, although the alias is looked up once.
         let repeated = [Alias](repeating: crowd, count: 12) + [few]
         let found = try await registry.resolve(repeated, limitPerAlias: 1000, in: scope)
         #expect(found.map(\.alias) == repeated)

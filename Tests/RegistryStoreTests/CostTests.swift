@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// The cost that one caller can cause: each call of ``CostTable`` reads at most its pages.
+/// The cost that one caller can cause: each call of ``CostTable`` reads no more pages than its limit.
 @Suite(.timeLimit(.minutes(30))) struct CostTests {
     enum Tables: String, CaseIterable {
         /// Postgres has no statistics of the tables.
@@ -27,7 +27,7 @@ import Testing
         try await meter.database.switchOffAutovacuum()
         if tables == .grown {
             var few = meter
-            // In another environment, so these rows do not conflict.
+            // Uses another environment, so that these rows do not conflict.
             (few.count, few.scope) = (10, Scope(app: meter.scope.app, environment: .production))
             try await row.fill(few)
             for call in row.calls { try await call.make(few) }

@@ -43,7 +43,7 @@ import Testing
         try await activity.another("a2").end()
         #expect(try await activity.another("a3").report(3, 410) == .dropped)
         #expect(try await activity.another("a4").report(4, 400, "BadDeviceToken") == .quarantined)
-        // a6 takes the token of a5 over.
+        // a6 takes over the token of a5.
         try await activity.another("a6").register(5, at: .minutesAgo(20))
         let phone = InstallationHash.sample(1)
         try await activity.another("b1").register(20, at: .minutesAgo(30), installation: phone)
@@ -85,7 +85,7 @@ import Testing
         try await phone.suspect([1, 51])
         try await phone.another(2).logOut(at: .minutesAgo(1))
         try await phone.another(3).delete(at: .minutesAgo(1))
-        // 4 takes the device token of 5 over.
+        // Installation 4 takes over the device token of installation 5.
         try await phone.another(4).register(55, in: TestInstallation.device, at: .minutesAgo(10))
         let counts = try await phone.registry.counts(in: phone.scope)
         for kind in [TokenKind.start, .device] {
@@ -153,7 +153,7 @@ import Testing
         // A minute may have passed meanwhile.
         #expect((1...2).contains(rows))
         #expect(answers.count <= rows)
-        // At a later minute, so that nothing is counted again.
+        // Moves the counts to a later minute, so that nothing is counted again.
         try await activity.database.run("UPDATE counts SET counted_at = earlier(counted_at, '-1 hour')")
         try await activity.another("b").register(2, at: .minutesAgo(5))
         #expect(try await registry.counts(in: activity.scope)[.activities(.active)] == 1)
@@ -165,7 +165,7 @@ import Testing
     @Test func `Older counts are thinned out to one per five minutes, and later to one per hour`() async throws {
         let activity = try await TestActivity.make()
         let day = 24 * 60
-        // In minutes before this hour: of two days ago, of today, and a count that is too old.
+        // Minutes before this hour: two days ago, today, and before the retention of counts.
         let old = [2 * day + 5, 2 * day, 2 * day - 5, 2 * day - 55, 32 * day]
         let young = [180, 179, 176, 175, 125]
         // Read once, because the next hour may begin meanwhile.

@@ -73,7 +73,7 @@ import Testing
         #expect(counts.events > 0)
         let after = try await activity.dump()
         for needle in Self.needles {
-            // Otherwise the installation keeps a row with a time and without names.
+            // The row of the installation stays, with a time and without names.
             let found = after.lines(with: needle).filter {
                 erased == .installation(Self.installation) || !$0.hasPrefix("installations ")
             }
@@ -90,7 +90,7 @@ import Testing
         try await Self.live(in: activity)
         try await activity.erase(erased)
         let before = try await activity.dump()
-        // All earlier requests again, and one from before the erasure that arrives only now.
+        // Repeats all earlier requests, and adds a request that was made before the erasure and arrives after it.
         for (id, token, minutes) in [("erased-activity", 7001, 10), ("erased-ended", 7003, 8), ("never-seen", 7009, 5)]
         {
             let problem = await activity.problem {

@@ -41,7 +41,7 @@ import Testing
         _ = try await activity.report(1, 410, "Unregistered", at: minute(5))
         let problem = await activity.problem { try await activity.register(1, at: minute(4)) }
         #expect(problem?.code == .tokenUnregistered)
-        // Without a time it claims nothing new.
+        // A registration of the current token without a time does not change the claim's time.
         #expect(await activity.problem { try await activity.register(1, at: nil) }?.code == .tokenUnregistered)
         let before = try #require(try await activity.record()).status.revision
         let answer = try await activity.register(1, at: minute(6))

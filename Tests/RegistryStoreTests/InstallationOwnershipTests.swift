@@ -61,7 +61,7 @@ import Testing
         #expect(try await activity.retired() == ["taken-over"])
         #expect(try await phone.another(2).token() == nil)
         #expect(try await phone.another(2).events() == ["registered", "taken-over"])
-        // The value is known now: a refresh and another owner change nothing in other records.
+        // A refresh and a takeover of the known value do not change other records again.
         try await phone.register(7, in: device, at: after(1))
         try await phone.another(3).register(7, in: device, at: after(2))
         #expect(try await activity.events() == ["registered", "taken-over"])

@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R1, R3, R8 and R11 for tokens of installations; rules of all kinds are tested on each kind.
+/// R1, R3, R8 and R11 for tokens of installations. Rules that are common to all kinds are tested on each kind.
 @Suite struct InstallationTokenTests {
     private let t0 = Date.minutesAgo(60)
 

@@ -100,7 +100,7 @@ import Testing
         let (keys, none) = try await (first, firstApp)
         #expect(keys.isEmpty)
         #expect(none == nil)
-        // For keys and for apps: one statement for the first lookup and one for all others.
+        // Keys and apps each need one statement for the first lookup and one for all others.
         #expect(statements() == before + 4)
     }
 

@@ -26,7 +26,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(3))
     }
 
-    /// The first caller who registers gets a tombstone left by a backend.
+    /// A tombstone that a backend created belongs to the first caller who registers.
     @Test(arguments: [true, false])
     func `The tombstone of an unknown id has an owner`(isOfUser: Bool) async throws {
         let activity = try await TestActivity.make()

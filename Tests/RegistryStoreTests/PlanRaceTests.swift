@@ -7,7 +7,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// Many planners request one activity at the same time, at two instances: on each phone exactly one of them starts it.
+/// Many planners request one activity at the same time, at two instances. On each phone exactly one planner starts it.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct PlanRaceTests {
     private static let planners = 8
     private static let phones = 3

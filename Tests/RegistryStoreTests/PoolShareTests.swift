@@ -12,7 +12,7 @@ import Testing
         for _ in 0..<3 { held.append(try await HeldTransaction("SELECT 1", in: database)) }
         async let apps = registry.apps()
         while registry.connections.waiting < 1 { await Task.yield() }
-        // All registrations share the last usual connection.
+        // All registrations use the connection that is reserved for hot work.
         for number in 0..<8 {
             let registration = ActivityRegistration.sample(token: .sample(number))
             _ = try await registry.register(registration, as: .sample("a-\(number)"), in: scope, by: "x")

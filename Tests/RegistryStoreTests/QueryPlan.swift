@@ -35,9 +35,9 @@ struct QueryPlan {
         _ read: (Substring) -> Value?
     ) -> [Value] { text.matches(of: pattern).compactMap { read($0.output.1) } }
 
-    /// Runs statements in one transaction, like a unit of work, and rolls it back.
+    /// Runs statements in one transaction, like a unit of work, and rolls the transaction back.
     ///
-    /// - Parameter first: statements that run before them, without plans in the result.
+    /// - Parameter first: statements that run before the explained statements. Their plans are not in the result.
     static func plans(
         of statements: [SQL],
         after first: [SQL] = [],

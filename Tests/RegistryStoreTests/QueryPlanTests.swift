@@ -66,7 +66,7 @@ private struct SampledQuery: Sendable {
 
     var readsManyRows: Bool { section.contains("Reads many rows") }
 
-    /// The setting for a query with a comment that names it.
+    /// The setting that the comment of the query names.
     private var setting: [SQL] {
         section.contains("after events.prefer-indexes") ? [Query("events.prefer-indexes")()] : []
     }
@@ -83,7 +83,7 @@ private struct SampledQuery: Sendable {
         _ = try session.pipeline(setting + ["EXPLAIN EXECUTE \(unescaped: preparedName) \(unescaped: values)"])
     }
 
-    /// A query that fails with the samples has its plan alone.
+    /// A query that fails with the sample values is planned and not run.
     func run(in database: TestDatabase) async throws -> QueryPlan {
         do {
             return try await explain("(ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF)", in: database)

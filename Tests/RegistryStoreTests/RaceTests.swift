@@ -7,7 +7,8 @@ import Testing
 
 @testable import RegistryStore
 
-/// Many tasks on one record, through two instances: never two current tokens, a revived activity or a visible deadlock.
+/// Many tasks change one record through two instances. There are never two current tokens, a revived activity or a
+/// visible deadlock.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct RaceTests {
     private static let tasks = 64
     /// 3 tests × 64 tasks × rounds: more than 100,000 contested operations in the long run.
@@ -23,7 +24,7 @@ import Testing
         let base = date(0)
         try await race { task, round in
             let number = round * Self.tasks + task
-            // Every other request has no time.
+            // Every second request has no time.
             let time = task.isMultiple(of: 2) ? base.addingTimeInterval(Double(number) / 1000) : nil
             try await (task.isMultiple(of: 4) ? other : activity).register(number, at: time)
         }
@@ -160,7 +161,7 @@ import Testing
         }
         #expect(watch.doubles == 0)
         #expect(watch.looks > 0)
-        // Activities have no deliverable tokens, and the rows of aliases match the installations' own aliases.
+        // No token is deliverable, and the alias rows match the aliases of the installations.
         #expect(try await activity.database.deliverableCount(in: activity.scope) == 0)
         let strays = try await activity.database.count(
             """

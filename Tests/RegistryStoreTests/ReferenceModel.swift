@@ -7,7 +7,7 @@ enum ClientRequest: Hashable {
     case end(activity: Int, observedAt: Int)
     /// Activities and their tokens.
     case fullState(installation: Int, observedAt: Int, items: [Item])
-    /// A sender's report: by APNs, the token is dead since this time.
+    /// A sender's report that APNs returned 410 with this time of death.
     case death(token: Int, at: Int)
 
     struct Registration: Hashable {
@@ -19,10 +19,10 @@ enum ClientRequest: Hashable {
         let installation: Int?
         let alias: Int?
 
-        /// A start not later than its observation schedules nothing.
+        /// The start time if it is later than its observation.
         var scheduledStart: Int? { startsAt.flatMap { $0 > observedAt ? $0 : nil } }
 
-        /// A registration that is over by its own times is rejected.
+        /// Whether the activity has expired by the registration's own times. Such a registration is rejected.
         var isOver: Bool {
             let start = startedAt ?? observedAt
             return max(start, scheduledStart ?? start) + ReferenceModel.lifetime <= ReferenceModel.now

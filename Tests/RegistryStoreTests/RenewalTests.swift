@@ -29,14 +29,14 @@ import Testing
         #expect(replaced?.activityID == .sample("a-1") && replaced?.token == .sample(11))
         let minutes = lease.leasedUntil.timeIntervalSinceNow / 60
         #expect(minutes > 9 && minutes <= 10)
-        // The old activity registers again, which answers no renewal.
+        // A registration of the old activity does not complete the renewal.
         try await plan.register("a-1", token: 12)
         guard case .update(let old, lease.leasedUntil) = try await Self.step(of: plan, "plan-2") else {
             throw TestPlan.Unexpected()
         }
         #expect(old.token == .sample(12))
         guard case .start(_, lease, _) = try await Self.step(of: plan, "plan-1") else { throw TestPlan.Unexpected() }
-        // Without a token in its first minute.
+        // The new activity has no token in its first minute.
         let item = ActivityRegistration.sample(token: nil, installation: plan.phone.hash, aliases: [plan.order])
         try await plan.tellFullState(item, of: ["a-1", "a-2"], at: .minutesAgo(0))
         #expect(try await plan.renewals().map(\.step.action) == ["update", "wait"])
@@ -72,7 +72,7 @@ import Testing
         #expect(try await Self.step(of: plan, "plan-1").action == "renew")
         try await plan.activity("a-1").end(reason: .dismissed)
         #expect(try await Self.step(of: plan, "plan-1") == .alert(.dismissed, nil))
-        // The push was on its way.
+        // The start push was already on its way.
         try await plan.register("a-2", token: 13)
         #expect(try await Self.step(of: plan, "plan-1").updated?.activityID == .sample("a-2"))
     }

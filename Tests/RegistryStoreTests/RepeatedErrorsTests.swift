@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// During an outage, the log reports it without a line for every failure.
+/// The log reports an outage without a line for every failure.
 @Suite struct RepeatedErrorsTests {
     @Test func `Repeated errors within a second are counted, not logged`() {
         let (errors, start) = (RepeatedErrors(), ContinuousClock.now)

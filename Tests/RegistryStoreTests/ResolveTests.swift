@@ -89,7 +89,7 @@ import Testing
         try await activity.another("a1").end()
         let registry = activity.registry
         #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 4)
-        // R1: the previous caller may have died before the standby received the end.
+        // R1: a repetition writes again, because the standby may not have received the first end.
         let written: SQL = "SELECT max(touched_at)::text FROM activities"
         let before = try await activity.column(written)
         #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 0)

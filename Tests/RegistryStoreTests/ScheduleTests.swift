@@ -28,7 +28,7 @@ import Testing
         #expect(try await activity.tokens(Self.alias) == [.sample(1)])
         #expect(try await activity.sweep(.expiry) == 0)
         #expect(try await activity.register(2, at: .minutesAgo(1)).outcome == .rotated)
-        // 27 hours after its registration, 7 after its start.
+        // 27 hours after the registration, and 7 hours after the start.
         try await activity.age(by: "10 hours")
         let found = try await activity.found(under: Self.alias)
         #expect(found.map(\.token) == [.sample(2)])

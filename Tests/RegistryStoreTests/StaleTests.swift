@@ -139,7 +139,7 @@ import Testing
         #expect(try await life.phone.token(in: device) == nil)
         #expect(try await life.phone.events().suffix(2) == ["purged", "purged"])
         #expect(try await life.purge() == 0)
-        // An earlier observation keeps the token away, and its caller gets the reason.
+        // An earlier observation does not restore the token, and its caller gets the reason.
         let again = await life.activity.problem { try await life.activity.register(1, at: .minutesAgo(21)) }
         #expect(again?.code == .tokenUnregistered)
         #expect(again?.activity?.reason == "purged")
@@ -162,7 +162,7 @@ import Testing
         #expect(try await other.token() == .sample(2))
     }
 
-    /// R0: a purge and the observations around it, in any order.
+    /// R0: a purge and the feedback before and after it, in any order.
     @Test func `Purge and feedback keep the latest time`() async throws {
         let life = try await Life.make()
         try await life.age("9 days")

@@ -21,7 +21,7 @@ struct TestInstallation: Fixture {
         return TestInstallation(database: database, scope: try await database.scope(), hash: .sample(number))
     }
 
-    /// In a shared schema, with a hash and tokens of its own.
+    /// Makes an installation in a shared schema, with its own hash and tokens.
     static func make(sharing name: String, _ bytes: [UInt8]) async throws -> TestInstallation {
         let (database, hash) = (try await SharedDatabases.shared.database(name), InstallationHash(bytes: bytes))
         return TestInstallation(database: database, scope: try await database.scope(), hash: hash)

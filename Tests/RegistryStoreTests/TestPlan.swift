@@ -96,14 +96,14 @@ struct TestPlan: Fixture {
         try await tellFullState(of: phone.hash, items, at: time)
     }
 
-    /// Reports what APNs said to a start push.
+    /// Reports the response of APNs to a start push.
     func report(_ status: Int, _ lease: StartLease, reason: String? = nil, token: Int = 1) async throws {
         var report = FeedbackReport(token: .sample(token), status: status, reason: reason)
         report.leaseID = lease.id
         _ = try await self.report([report])
     }
 
-    /// Advances the time for leases by making their times older.
+    /// Makes the times of leases older, as if time had passed.
     func pass(_ minutes: Int) async throws {
         let columns = ["leased_at", "leased_until", "failed_at", "retry_at", "released_at"]
         try await database.age("start_leases", columns, by: "\(minutes) minutes")
@@ -111,7 +111,7 @@ struct TestPlan: Fixture {
         try await database.script("UPDATE start_leases SET attempted_at = \(attempts)")
     }
 
-    /// Lets time pass for the activities, as if all about them had been so much earlier.
+    /// Makes all times of activities older, as if time had passed.
     func age(_ interval: String) async throws {
         let columns = [
             "started_at", "expires_at", "created_at", "confirmed_at", "last_observed_at", "token_observed_at",

@@ -4,7 +4,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// A write that changes no row for an unknown cause fails; it is not reported as done or erased.
+/// A write that changes no row for an unknown reason fails. It is not reported as done or erased.
 @Suite struct UnforeseenRefusalTests {
     struct Call: CustomTestStringConvertible {
         let table: String

@@ -40,7 +40,8 @@ final class ExampleProgram: Sendable {
 
     func write(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
 
-    /// Kills it. It has nothing to save, and blocks signals, because it inherits the mask of this process's threads.
+    /// Kills the program, which has nothing to save. It blocks other signals, because it inherits the signal mask of
+    /// this process's threads.
     func stop() async {
         process.withLock { _ = kill($0.processIdentifier, SIGKILL) }
         _ = await end()

@@ -12,7 +12,7 @@ struct HourScale: Sendable {
     /// Real time for all phones to reach their final state.
     var deadline = Duration.seconds(120)
 
-    /// A quarter of an hour, for senders that break a rule.
+    /// A quarter of an hour, for the tests of senders that break a rule.
     static let short = HourScale(phones: 30, speed: 30, minutes: 15, resetEvery: 13, deadline: .seconds(10))
 
     /// Like `short`, with stable connections, so every response arrives.

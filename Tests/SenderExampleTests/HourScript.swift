@@ -40,20 +40,20 @@ struct HourScript: Sendable {
         let phone = "phone-\(number)"
         switch number % 8 {
         case 5: return add(.random(in: minutes / 12...minutes * 2 / 3, using: &random), .install(phone))
-        // After all contents, so that only the change feed reports the new phone.
+        // The phone is added after all contents, so that only the change feed reports it.
         case 7: return add(minutes - .random(in: 1...2, using: &random), .install(phone))
         default: add(0, .install(phone))
         }
         switch number % 8 {
         case 1: for _ in 0..<3 { add(.random(in: minutes / 6...minutes - 5, using: &random), .rotate(phone)) }
         case Self.firstOffline:
-            // Offline at the first content, and once more.
+            // The phone is offline at the first content, and once more later.
             add(0.5, .disconnect(phone))
             add(.random(in: 15...25, using: &random), .connect(phone))
             add(.random(in: 30...40, using: &random), .disconnect(phone))
             add(.random(in: 45...55, using: &random), .connect(phone))
         case 3: add(.random(in: minutes / 3...minutes * 5 / 6, using: &random), .dismiss(phone))
-        // Well before the last contents, so that a push to a dead token is certain.
+        // The token dies well before the last contents, so that a push to the dead token is certain.
         case 4: add(.random(in: minutes / 3...minutes / 2, using: &random), .uninstall(phone))
         case 6:
             let away = Double.random(in: 15...30, using: &random)

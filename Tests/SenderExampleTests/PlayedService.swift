@@ -134,7 +134,7 @@ struct UnexpectedResponse: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Makes every 20th committed plan look as if Postgres had failed: the sender must repeat the same bytes.
+/// Makes every 20th committed plan look as if Postgres had failed, so that the sender must repeat the same bytes.
 private final class LosingResponder: Sendable {
     private let base: RegistryResponder
     private let plans = Atomic(0)

@@ -4,7 +4,7 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
-/// The examples of senders replace an activity before its end, which comes after 20 seconds here.
+/// The example senders replace an activity before its end. In this test it ends after 20 seconds.
 @Suite(.timeLimit(.minutes(10))) struct RenewalTests {
     private static let content = WantedContent(alias: "order-1", users: ["user-1"], number: 1, isEnd: false)
 

@@ -11,7 +11,8 @@ extension PushToken {
 }
 
 extension InstallationHash {
-    /// Different for each number below 65,536: the low byte, in the second half XOR the high byte.
+    /// A distinct hash for each number below 65,536. Its first half repeats the low byte of the number, and its second
+    /// half repeats the low byte XOR the high byte.
     package static func sample(_ number: Int) -> InstallationHash {
         InstallationHash(bytes: (0..<32).map { UInt8(truncatingIfNeeded: $0 < 16 ? number : number ^ number >> 8) })
     }

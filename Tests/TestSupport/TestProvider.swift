@@ -83,7 +83,7 @@ package final class TestProvider: Sendable {
         }
     }
 
-    /// Nil for no answer at all.
+    /// Nil if the provider does not respond.
     private func answer(_ head: HTTPRequestHead, _ form: String, _ authorization: String?) -> Answer? {
         let parts = head.uri.split(separator: "?", maxSplits: 1).map(String.init)
         let (path, text) = (parts[0], head.method == .POST ? form : parts.dropFirst().first ?? "")

@@ -50,7 +50,7 @@ LEFT JOIN (
 WHERE app.app_id = :app;
 
 -- name: activities.find-erasures
--- Finds the erased names among some, by salted digest, one by one. Index: erasures_pkey.
+-- Finds the given names that are erased, by salted digest, one by one. Index: erasures_pkey.
 SELECT named.position, e.erased_at
 FROM apps app
 CROSS JOIN unnest(:names::text[]) WITH ORDINALITY AS named (name, position)

@@ -44,7 +44,7 @@ SET name = coalesce(:name, a.name), activity_lifetime = coalesce(:activity_lifet
 WHERE a.bundle_id = :bundle_id;
 
 -- name: apps.find-used-kinds
--- Returns the kinds, among some, that have tokens. Index: installation_tokens_of_number.
+-- Returns the given kinds that have tokens. Index: installation_tokens_of_number.
 SELECT q.kind
 FROM unnest(:kinds::text[]) AS q (kind)
 CROSS JOIN LATERAL (

@@ -135,8 +135,8 @@ SELECT (SELECT count(*) FROM page) AS page_size,
     (SELECT count(*) FROM theirs WHERE theirs.is_unheld) + (SELECT count(*) FROM released) AS changes;
 
 -- name: erasure.delete-tokens
--- Deletes the tokens of locked installations, of which each has few, like installations.delete-leases.
--- Index: installation_tokens_pkey.
+-- Deletes the tokens of locked installations. They are looked up like leases in installations.delete-leases, because
+-- each installation has few. Index: installation_tokens_pkey.
 DELETE FROM installation_tokens d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row_position

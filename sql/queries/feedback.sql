@@ -8,9 +8,9 @@ SELECT :scope, kinds.kind FROM unnest(:kinds::text[]) AS kinds (kind) ORDER BY k
 ON CONFLICT (scope_id, kind) DO UPDATE SET reported_at = stored.reported_at;
 
 -- name: feedback.read-guards
--- Reads the guards and the quarantines in their window and, if :suspects more may exceed the limit, each kind's current
--- tokens. Requires the lock. Indexes: quarantine_guards_pkey, token_values_quarantined, activities_running,
--- installation_tokens_of_number.
+-- Reads the guards and the quarantines in their window. If :suspects more quarantines may exceed the limit, also reads
+-- each kind's current tokens. Requires the lock. Indexes: quarantine_guards_pkey, token_values_quarantined,
+-- activities_running, installation_tokens_of_number.
 SELECT g.kind, g.tripped_at, g.reported_at, quarantined.recent,
     CASE WHEN quarantined.recent + :suspects <= 3 THEN 0
         WHEN g.kind = 'update' THEN (

@@ -165,7 +165,7 @@ FROM installations i
 WHERE i.scope_id = :scope AND i.installation_hash = :installation;
 
 -- name: installations.read-tokens
--- Lists an installation's tokens without deleted ones. Index: installation_tokens_pkey.
+-- Lists an installation's tokens, except deleted tokens. Index: installation_tokens_pkey.
 SELECT r.kind, nullif(r.attributes_type, '') AS attributes_type, substr(r.token_digest, 1, 4) AS fingerprint,
     r.observed_at, r.confirmed_at, r.withheld
 FROM installation_tokens r

@@ -31,7 +31,7 @@ WHERE app.app_id = :app
 FOR KEY SHARE;
 
 -- name: keys.insert-root
--- Stores a root key. A separate query, because Citus returns no row for a combined one, without an error.
+-- Stores a root key. This is a separate query, because for a combined query Citus returns no row and no error.
 INSERT INTO api_keys (app_id, key_id, role, secret_digest, name, expires_at)
 VALUES (0, :id, :role::text::api_key_role, :digest, :name, :expires_at);
 

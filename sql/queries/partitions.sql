@@ -5,8 +5,8 @@
 SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::oid::int) AS is_ours;
 
 -- name: partitions.find-missing
--- Finds partitions that each retention needs today and in the coming days, if missing. A day with events in the
--- default partition stays there. Reads many rows: the default partition.
+-- Finds the missing partitions that each retention needs today and in the coming days. A day with events in the default
+-- partition stays there. Reads many rows: the default partition.
 WITH begun AS MATERIALIZED (SELECT DISTINCT e.drop_on FROM events_default e)
 SELECT wanted.name
 FROM (

@@ -35,8 +35,8 @@ ORDER BY al.activity_key
 LIMIT :limit;
 
 -- name: plan.find-installations
--- One page of the installations that have one of some aliases, in the order of their hashes.
--- Index: installation_aliases_pkey.
+-- One page of the installations that have at least one of the aliases, in the order of their hashes. Index:
+-- installation_aliases_pkey.
 SELECT DISTINCT named.installation_hash
 FROM unnest(:kinds::text[], :values::text[]) AS q (kind, value)
 CROSS JOIN LATERAL (

@@ -3,8 +3,8 @@
 -- first page.
 
 -- name: resolve.read-page
--- One page of an alias's rows in the order of activity keys. A withheld activity is null, so that a page of many
--- withheld ones ends. Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
+-- One page of an alias's rows in the order of activity keys. A withheld activity is null, so that a page with many
+-- withheld activities ends. Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
 SELECT al.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
     c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
 FROM (
@@ -76,8 +76,8 @@ ORDER BY al.activity_key;
 
 -- name: resolve.read-dense-range
 -- Like resolve.read-range, but for ranges in which most activities have the alias: reads all in order and omits the
--- others. IS TRUE keeps the alias's rows a hashed set. Indexes: activities_of_key, activity_aliases_pkey,
--- installations_pkey.
+-- others. IS TRUE makes Postgres keep the alias's rows in a hash table. Indexes: activities_of_key,
+-- activity_aliases_pkey, installations_pkey.
 SELECT c.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
     c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
 FROM deliverable_activities c

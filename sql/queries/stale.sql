@@ -71,7 +71,7 @@ ORDER BY r.number
 LIMIT :limit;
 
 -- name: stale.find-among
--- Finds the tokens among some that are still stale after they were locked. Indexes: activities_of_key,
+-- Finds the given tokens that are still stale after they were locked. Indexes: activities_of_key,
 -- installation_tokens_of_number.
 SELECT r.number
 FROM unnest(:numbers::bigint[]) AS named (number)

@@ -29,8 +29,9 @@ SET token = NULL, expiry_recorded_at = now(), revision = a.revision + 1
 WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
 
 -- name: sweep.close-aliases
--- Moves locked activities' alias rows out of resolve's sight. Their ctids are stable, because every writer of these
--- rows locks the activity first. Rows are looked up one by one. Indexes: activities_pkey, activity_aliases_pkey.
+-- Marks the alias rows of locked activities as ended, so that resolve does not read them. Their ctids are stable,
+-- because every writer of these rows locks the activity first. Rows are looked up one by one. Indexes: activities_pkey,
+-- activity_aliases_pkey.
 UPDATE activity_aliases al
 SET ended = true
 WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(

@@ -20,7 +20,7 @@ final class LibpqConnection {
     private var answersBefore = 0
     private var lastQuestion = ContinuousClock.now
     private var workBegan = ContinuousClock.now
-    /// A shorter silence proves nothing about the server, for example if the caller is late.
+    /// A shorter silence does not show that the server is frozen, for example if the caller is late.
     var leastSilence = Duration.zero
     /// Nil if libpq chooses the host itself.
     var server: ConnectionOptions.Host?
@@ -56,8 +56,9 @@ final class LibpqConnection {
         lastQuestion = .now
     }
 
-    /// Whether the server has answered no connection since the last question, for most of the caller's time. The second
-    /// condition matters because a deadline always interrupts the last of many quick questions.
+    /// Whether the server has not answered on any connection since the last statement was sent, for most of the
+    /// caller's time. The second condition matters because a deadline always interrupts the last of many quick
+    /// statements.
     var isServerSilent: Bool {
         let silence = lastQuestion.duration(to: .now)
         return generation?.answers == answersBefore && silence >= leastSilence
@@ -70,7 +71,7 @@ final class LibpqConnection {
 
     func open() throws(PostgresError) -> OpaquePointer {
         guard let pointer else {
-            // This call sent nothing, but an earlier call of this caller may be the cause.
+            // This call sent nothing. An earlier call of this caller may have closed the connection.
             throw PostgresError(.connectionLost, "the connection is closed", outcome: .nothingTookEffect)
         }
         return pointer

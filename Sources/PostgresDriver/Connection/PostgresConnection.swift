@@ -31,7 +31,7 @@ actor PostgresConnection {
     private let generation: PoolGeneration
     private var link: LibpqConnection?
     private var planLifetime: Duration?
-    /// No plan is older than this time.
+    /// All plans of this connection were made at or after this time.
     private var plannedAt = ContinuousClock.now
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }

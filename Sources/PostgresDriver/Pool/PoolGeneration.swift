@@ -2,8 +2,8 @@ import Synchronization
 
 /// The connections opened between two moments at which the pool gave up all connections.
 ///
-/// A lent connection checks its generation after each answer. A frozen primary that resumes answers old questions with
-/// old rows, although another server may have taken over.
+/// A lent connection checks its generation after each answer, because a frozen primary that resumes returns old rows
+/// although another server may have taken over.
 final class PoolGeneration: Sendable {
     let number: Int
     private let isGivenUp = Atomic(false)

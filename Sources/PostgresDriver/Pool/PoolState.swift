@@ -136,7 +136,7 @@ extension PoolState {
     private func refusal(_ priority: PoolPriority, now: Instant) -> (any Error)? {
         if isClosed { return PostgresError(.poolClosed) }
         if live == 0, let error = backoff.error, now < backoff.end || connecting > 0 { return error }
-        // Callers with a connection being opened do not count as waiting.
+        // Callers for which a connection is being opened do not count as waiting.
         let coming = idle.count + connecting + (backoff.error == nil ? freeSlots : 0)
         let (waiting, served) = priority == .hot ? (hot.count, coming) : (usual.count, min(coming, usualRoom))
         guard waiting + 1 - served > maximumWaiting else { return nil }

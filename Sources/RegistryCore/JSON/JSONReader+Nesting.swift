@@ -11,7 +11,7 @@ extension JSONReader {
     /// Faults of the elements become faults of this reader.
     ///
     /// - Parameter maximumCount: A longer array is one fault, and no element is read.
-    /// - Returns: The readable elements. Nil without an array.
+    /// - Returns: The readable elements; nil if the member is absent or not an array.
     package mutating func optionalNestedArray<T>(
         _ key: String,
         maximumCount: Int,
@@ -24,7 +24,7 @@ extension JSONReader {
     /// - Parameters:
     ///   - maximumCount: A longer array is one fault, and no element is read.
     ///   - each: Reads an element. Its error is a fault of the element, and reading continues.
-    /// - Returns: The readable elements. Nil without an array.
+    /// - Returns: The readable elements; nil if the member is absent or not an array.
     package mutating func array<T>(
         _ key: String,
         maximumCount: Int = .max,

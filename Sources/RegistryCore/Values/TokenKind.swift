@@ -1,7 +1,7 @@
 /// A kind of push token: its holder, and the `apns-topic` and `apns-push-type` of pushes to it.
 ///
-/// The set is open because Apple adds kinds: the settings of an app can name more (``AppSettings/tokenKinds``). Of an app's kinds
-/// each has its own name, and is equal to kinds of this name only.
+/// The set is open because Apple adds kinds: the settings of an app can name more (``AppSettings/tokenKinds``). Each
+/// kind of an app has its own name, and two kinds are equal if their names are.
 package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
     package enum Holder: String, Sendable, Hashable, CaseIterable {
         case activity
@@ -62,7 +62,7 @@ package struct TokenKind: Sendable, Hashable, CustomStringConvertible {
     /// The built-in kinds, which every app has.
     package static let all: [TokenKind] = [.update, .start, .device, .widget, .voip]
 
-    /// A stored kind. One that the settings no longer name may have rows, which belong to no sender.
+    /// A stored kind. A kind that the settings no longer name can still have rows, which senders do not get.
     package init(stored name: String) {
         self =
             Self.all.first { $0.name == name }
@@ -95,7 +95,7 @@ package struct TokenSlot: Sendable, Hashable {
         TokenSlot(kind: .start, attributesType: attributesType)
     }
 
-    /// - Parameter attributesType: nil for kinds of which an installation has one.
+    /// - Parameter attributesType: nil for kinds with one token per installation.
     package init(of kind: TokenKind, _ attributesType: AttributesType?) {
         self.init(kind: kind, attributesType: kind.holder == .attributesType ? attributesType : nil)
     }

@@ -3,8 +3,8 @@ import Foundation
 /// A text that compares, sorts and hashes by its UTF-8 bytes, as in Postgres.
 ///
 /// `String` treats canonically equivalent texts as equal, such as `"\u{212A}"` (KELVIN SIGN) and `"K"`. Names from
-/// callers are bytes, so compared names, keys of dictionaries and members of sets are `UTF8Text`. Only literals convert
-/// implicitly. Use ``string`` to write or show the text.
+/// callers are compared by their bytes, so compared names, keys of dictionaries and members of sets are `UTF8Text`.
+/// Only literals convert implicitly. Use ``string`` to write or show the text.
 package struct UTF8Text: Sendable {
     package let string: String
     package init(_ string: String) { self.string = string }

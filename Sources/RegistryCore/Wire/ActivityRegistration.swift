@@ -1,6 +1,6 @@
 import Foundation
 
-/// A client's registration, rotation or refresh of an activity. Without a token, a sign of life.
+/// A client's registration, rotation or refresh of an activity. Without a token, it only shows that the activity runs.
 package struct ActivityRegistration: Sendable, Hashable {
     /// Nil leaves the stored token unchanged.
     package var token: PushToken?

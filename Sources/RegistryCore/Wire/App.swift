@@ -53,7 +53,7 @@ package struct AppSettings: Sendable, Hashable {
     package var eventRetention: Duration
     /// The callers that may set an alias, by its kind. Other kinds have the default rules.
     package var aliasRules: [UTF8Text: AliasRule]
-    /// The kinds of tokens besides the built-in ones, by name.
+    /// The app's own kinds of tokens, in addition to the built-in kinds.
     package var tokenKinds: [TokenKind] = []
     package var jwt: JSONObject?
 
@@ -89,7 +89,7 @@ package struct AppChanges: Sendable, Hashable {
     package var eventRetention: Duration?
     /// Replaces the rules of all kinds. Kinds that are absent get the default rules.
     package var aliasRules: [UTF8Text: AliasRule]?
-    /// Replaces the kinds besides the built-in ones. One that has tokens must stay, and so must its holder.
+    /// Replaces the app's own kinds of tokens. A kind that has tokens must stay, with its holder.
     package var tokenKinds: [TokenKind]?
     /// Replaces how JWTs are checked; an empty object turns them off.
     package var jwt: JSONObject?

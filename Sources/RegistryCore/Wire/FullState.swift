@@ -40,8 +40,8 @@ package struct FullState: Sendable, Hashable {
 
     /// A copy in which each activity and each token value counts only at its first position.
     ///
-    /// All items have one observation time, so a repetition could only contradict the first. It gets a problem in its
-    /// position, and its activity counts as present.
+    /// All items have one observation time, so a repetition could only contradict the first item. The repetition gets a
+    /// problem in its position, and its activity counts as present.
     package var withoutRepetitions: FullState {
         var (activities, tokens): (Set<ActivityID>, Set<PushToken>) = ([], [])
         let items = items.map { item in

@@ -60,7 +60,7 @@ package struct FullStateResult: Sendable, Hashable {
 }
 
 extension FullState.Item {
-    /// The failure is an item without a readable id.
+    /// The failure case is an item without a readable id.
     ///
     /// - Parameter room: The remaining number of faults. One is always reported.
     fileprivate static func read(

@@ -1,4 +1,4 @@
-/// A batch of aliases to resolve. A malformed alias is a problem in its position.
+/// A batch of aliases to resolve. A malformed alias gets a problem in its position.
 package struct ResolveBody: Sendable, Hashable {
     package let aliases: [Result<Alias, Problem>]
     package let limitPerAlias: Int

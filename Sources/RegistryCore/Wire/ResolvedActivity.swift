@@ -13,9 +13,9 @@ package struct ResolvedActivity: Sendable, Hashable {
     package let confirmedAt: Date
     package let expiresAt: Date
     package let revision: Int
-    /// Only if the caller asked for metadata.
+    /// The metadata of the activity, if the caller requested it.
     package var metadata: Metadata?
-    /// That of the installation; only if the caller asked for metadata.
+    /// The metadata of the installation, if the caller requested it.
     package var installationMetadata: Metadata?
 
     package init(

@@ -8,7 +8,7 @@ package struct ResolvedToken: Sendable, Hashable {
     package let attributesType: UTF8Text?
     package let observedAt: Date
     package let confirmedAt: Date
-    /// That of the installation; only if the caller asked for metadata.
+    /// The metadata of the installation, if the caller requested it.
     package var installationMetadata: Metadata?
 
     package init(

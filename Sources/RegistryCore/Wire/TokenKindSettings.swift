@@ -4,7 +4,7 @@ extension TokenKind {
     /// Counts and the audit use this word for the activities themselves.
     private static let reserved = all.map(\.name) + ["activity"]
 
-    /// Leaves faults in the reader: if there are any, the kinds must not be used.
+    /// Faults stay in the reader. If it has any, discard the kinds.
     static func readSettings(_ json: inout JSONReader) -> [TokenKind] {
         if json.object.count > mostSettings { json.fault(nil, "must have at most \(mostSettings) kinds") }
         return json.object.keys.sorted().compactMap { name in
@@ -42,7 +42,7 @@ extension TokenKind {
         return TokenKind(name: name, per: holder ?? .installation, topicSuffix: suffix, pushType: pushType)
     }
 
-    /// Of several attributes types an installation may have the same value, as for start tokens.
+    /// For kinds with a token per attributes type, several types can have the same value, as for start tokens.
     private init(name: String, per holder: Holder, topicSuffix: String, pushType: String) {
         let hasOneOwner = holder == .installation
         self.init(name: name, holder: holder, hasOneOwner: hasOneOwner, topicSuffix: topicSuffix, pushType: pushType)
@@ -57,7 +57,7 @@ extension TokenKind {
         return (1...most).contains(text.utf8.count) && text.utf8.allSatisfy(isAllowed)
     }
 
-    /// Stored settings were checked when they came.
+    /// Stored settings were checked when they were received.
     package static func settings(stored value: JSONValue) -> [TokenKind] {
         var json = JSONReader(value)
         return readSettings(&json)

@@ -4,7 +4,7 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// The app becomes unknown at once; its rows follow in small transactions. After an interruption a sweep continues:
+    /// The app becomes unknown at once. Small transactions delete its rows. After an interruption, a sweep continues:
     /// see ``finishDeletions()``.
     ///
     /// - Returns: false if the app is unknown.

@@ -50,7 +50,7 @@ extension Registry {
         }
     }
 
-    /// - Throws: `invalidRequest` for a kind of tokens that is removed or gets another holder while there are tokens of it.
+    /// - Throws: `invalidRequest` for a kind that has tokens and is removed or gets another holder.
     private static func checkKinds(
         _ changes: AppChanges,
         of bundleID: BundleID,

@@ -39,7 +39,7 @@ package struct ActivityLife: Sendable {
 }
 
 extension Registry {
-    /// If an activity has more former tokens than the first number, the tokens shown need not be the latest.
+    /// The search ends after the first number of former tokens, so the tokens shown may not be the latest.
     private static let (mostSearched, mostRetired) = (10_000, 100)
 
     /// Nil if the activity is unknown.

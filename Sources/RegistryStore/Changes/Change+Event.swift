@@ -1,7 +1,7 @@
 import RegistryCore
 
 extension Change {
-    /// Nil for an event without effect for senders.
+    /// Nil for an event that senders do not need.
     init?(_ event: ChangeEvent) {
         guard let meaning = Meaning(event) else { return nil }
         self.init(

@@ -5,9 +5,9 @@ import RegistryCore
 package struct Counts: Sendable, Hashable {
     package enum TokenState: String, Sendable, Hashable, CaseIterable {
         case current
-        /// Reported as bad and not claimed by a client since.
+        /// Reported as bad, and not claimed by a client since then.
         case quarantined
-        /// Dead, taken over, or of a logged-out installation.
+        /// Dead, taken over, or belonging to a logged-out installation.
         case withheld
     }
 
@@ -51,7 +51,7 @@ package struct Counts: Sendable, Hashable {
         }
     }
 
-    /// The current tokens of each built-in kind, and of the others of which there are some.
+    /// The current tokens of each built-in kind, and of each other kind that has tokens.
     package var tokens: [RegistryStatistics.Tokens] {
         let counted = ages.keys.compactMap { if case .tokens(let kind, .current) = $0 { kind } else { nil } }
         let others = Set(counted).subtracting(TokenKind.all).sorted { $0.name < $1.name }

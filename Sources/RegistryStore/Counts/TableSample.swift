@@ -1,7 +1,7 @@
 import Foundation
 import PostgresDriver
 
-/// A sample of a table's pages, so that counting a large table takes no longer than a small one.
+/// A sample of a table's pages. Counting a large table then takes no longer than counting a small one.
 struct TableSample {
     private let size: Int
     /// 100 up to the sample's size, otherwise 50, 25, 12.5 and so on. The steps keep the sampled pages stable for a

@@ -4,7 +4,7 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// Ending twice, or an unknown activity, is not an error.
+    /// Ending an activity twice is not an error, and ending an unknown activity creates its tombstone.
     ///
     /// - Parameter claimant: becomes the owner of an unknown activity's tombstone.
     /// - Throws: `clockSkew`, `notYours`.
@@ -66,7 +66,7 @@ struct EndUnit {
 
     private static let pageSize = 1000
 
-    /// Ends locked activities. Skips erased activities, which are over: another tombstone would name them.
+    /// Ends locked activities. Skips erased activities, because a new tombstone would contain their names.
     ///
     /// - Throws: `clockSkew`, `notYours`.
     func apply(

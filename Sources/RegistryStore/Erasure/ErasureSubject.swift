@@ -15,7 +15,7 @@ package enum ErasureSubject: Sendable, Hashable {
         }
     }
 
-    /// A page of the activities to erase. Erased ones are not found again.
+    /// A page of the activities to erase. It contains no erased activities.
     func findActivities(limit: Int, in scope: Scope) -> SQL {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         return switch self {
@@ -48,8 +48,8 @@ package enum ErasureSubject: Sendable, Hashable {
         }
     }
 
-    /// A page of events that name the subject without an erased activity or installation. Redacted ones are not found
-    /// again. Nil for an alias, which has no index.
+    /// A page of events that name the subject and no erased activity or installation. It contains no redacted events.
+    /// Nil for an alias, which has no index.
     func findEvents(limit: Int, in scope: Scope) -> SQL? {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         return switch self {

@@ -32,8 +32,8 @@ extension Registry {
         let pages =
             try await inPages(&counts, [event], erasure.deleteActivities)
             + inPages(&counts, [event], erasure.deleteInstallations)
-        // Followers of the feed list again after each event: after the deletion, and after the redaction of events that
-        // they may have to read.
+        // Followers of the feed list all activities again after each of these events: one after the deletion, and one
+        // after the redaction of events that they may have to read.
         if pages > 1 { _ = try await write { try $0.execute(event).affectedRows } }
         var rest: [SQL] = []
         // The subject's identities without an erased activity.

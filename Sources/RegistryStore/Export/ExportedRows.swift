@@ -49,7 +49,7 @@ struct ExportedActivity: DecodableRow {
     }
 
     /// The records from which another registry reproduces the row: a registration for each time at which a current
-    /// value was given, mostly one.
+    /// value was given. Most rows need one.
     var records: [TransferRecord] {
         switch state {
         case .expired, .dismissed: return []
@@ -70,7 +70,8 @@ struct ExportedActivity: DecodableRow {
         }
     }
 
-    /// A tombstone of an end by name while no activity ran. Callers do not know its id, and the name has the end.
+    /// A tombstone that an end by name created while no activity ran. Callers do not know its id, and the row of the
+    /// name contains the end.
     private var isUnnamed: Bool { tokenObservedAt == nil && aliases == nil && id.isServerMade }
 
     private var registrations: [ActivityRegistration] {

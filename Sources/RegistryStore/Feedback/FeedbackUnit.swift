@@ -65,7 +65,7 @@ struct FeedbackUnit {
         ]
     }
 
-    /// The values known in the other environment, among those with a response that mentions it. Runs outside the
+    /// The reported values that are known in the other environment, for responses that mention it. Runs outside the
     /// transaction, because on Citus these values may be on another node.
     func findKnownElsewhere(
         _ decisions: [FeedbackDecision],

@@ -33,8 +33,8 @@ extension Registry {
 }
 
 extension [FeedbackReport] {
-    /// The leases of failed start pushes, each once, with APNs's first reason. A success does not free a lease, because
-    /// the activity's token has yet to arrive.
+    /// The leases of failed start pushes, each with APNs's first reason. A success does not free a lease, because the
+    /// activity's token has not arrived yet.
     fileprivate var failedLeases: [LeaseID: UTF8Text] {
         var failures: [LeaseID: UTF8Text] = [:]
         for report in self where report.meaning != .delivered {

@@ -79,7 +79,7 @@ private struct LogOutUnit {
         _ rows: inout LockedRows,
         _ transaction: borrowing PostgresTransaction
     ) throws {
-        // Without a time, the log-out may have the future time of a fast clock.
+        // A log-out without a time may get the future time of a fast clock.
         let end = EndUnit(
             scope: scope,
             reason: .ended,

@@ -163,8 +163,8 @@ extension ActivityRegistration {
 }
 
 extension ActivityID {
-    /// 12 hex digits of milliseconds since 1970 and 16 random ones, greater than the former id. If two activities claim
-    /// a token at the same time, the later activity gets it.
+    /// 12 hex digits of milliseconds since 1970, and 16 random digits. The id is greater than the former id, so if two
+    /// activities claim a token at the same time, the later activity gets it.
     static func serverMade(after former: ActivityID?, at now: Date) -> ActivityID {
         let last = former.flatMap { UInt64($0.rawValue.string.prefix(12), radix: 16) } ?? 0
         let time = max(UInt64(now.timeIntervalSince1970 * 1000), last + 1)

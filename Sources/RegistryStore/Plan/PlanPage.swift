@@ -53,8 +53,8 @@ struct FoundPlan: Sendable {
     }
 
     /// - Parameters:
-    ///   - activities: one more than a page has room for, if there are as many.
-    ///   - last: the key of the last examined activity; nil if all were.
+    ///   - activities: one more than fits the page, if available.
+    ///   - last: the key of the last examined activity; nil if all activities were examined.
     mutating func add(_ activities: [PlanUnit.Activity], limit: Int, lookedThrough last: Int64?) {
         let page = activities.prefix(limit)
         self.activities = Array(page)

@@ -48,7 +48,7 @@ extension PlanFacts.RunningActivity: DecodableRow {
 }
 
 extension PlanUnit {
-    /// - Parameter key: that of the activity; nil if none runs.
+    /// - Parameter key: the key of the activity; nil if no activity runs.
     func entry(_ decision: PlanDecision, _ installation: InstallationHash?, key: Int64?, on page: FoundPlan)
         -> PlanEntry
     {

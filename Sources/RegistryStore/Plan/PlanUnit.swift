@@ -2,7 +2,7 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// The alias's running activities come first, then the installations without one.
+/// The pages contain the alias's running activities first, then the installations without a running activity.
 struct PlanUnit {
     let request: PlanRequest
     let scope: Scope
@@ -80,12 +80,12 @@ struct PlanUnit {
         let facts: PlanFacts
         let subject: UTF8Text?
         let decision: PlanDecision
-        /// The place on the page of the activity that may be renewed; nil for an installation of the page.
+        /// The position on the page of the activity that may be renewed; nil for an installation.
         let index: Int?
     }
 
     private func decide(_ page: FoundPlan, at now: Timestamp, _ session: borrowing PostgresSession) throws -> [Phone] {
-        // The activities that are to be renewed, if their phones allow it.
+        // The activities that are due for renewal, if the rules allow a start on their phones.
         let due = page.activities.enumerated().filter { $1.decision.isDue(at: now) }
         let renewals = try readFacts(about: due.compactMap(\.element.installation), after: 0, session).map {
             (facts: $1.about(due[$0 - 1].element.running), subject: $2, index: due[$0 - 1].offset as Int?)

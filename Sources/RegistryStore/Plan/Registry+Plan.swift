@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// The pushes for each phone, with leases for the activities that the caller is to start.
+    /// The push for each phone, with leases for the activities that the caller must start.
     ///
     /// A phone with several running activities under the alias has an entry for each. The leases are committed on
     /// return.

@@ -37,7 +37,7 @@ extension ActivityStatus {
         expiresAt = activity.expiresAt.date
     }
 
-    /// For an unknown activity with a registration that was over by its own times.
+    /// For an unknown activity with a registration that had expired by its own times.
     fileprivate static func neverAccepted(_ registration: Registration) -> ActivityStatus {
         var status = ActivityStatus(activityID: registration.id, state: .expired, revision: 0)
         status.reason = ActivityState.expired.rawValue

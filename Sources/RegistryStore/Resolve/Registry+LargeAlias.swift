@@ -58,8 +58,9 @@ private struct LargeAlias: Sendable {
 
     /// One range is received while two connections read ahead.
     static let rangesAtOnce = 3
-    /// Up to this many keys per row, all activities of a range are read in order, including other aliases'. In sparser
-    /// ranges each one is looked up. Reading an extra activity costs about a quarter of a lookup.
+    /// Up to this number of keys per row, a range reads all activities in order, including activities of other aliases.
+    /// In sparser ranges, each activity of the alias is looked up. Reading an extra activity costs about a quarter of a
+    /// lookup.
     private static let sparseness: Int64 = 4
 
     func ends(after key: Int64) async throws -> (first: Int64, second: Int64) {

@@ -1,7 +1,7 @@
 import PostgresDriver
 import RegistryCore
 
-/// The metadata of activities and installations, which is read only if a caller asks for it.
+/// The metadata of activities and installations. It is read only if a caller requests it.
 struct FoundMetadata: Sendable {
     private(set) var activities: [Int64: Metadata] = [:]
     private(set) var installations: [InstallationHash: Metadata] = [:]
@@ -28,10 +28,10 @@ struct FoundMetadata: Sendable {
 }
 
 extension Registry {
-    /// The most activities that ``resolve(_:limitPerAlias:most:in:)`` gives with their metadata: some 4 MiB of JSON.
+    /// Maximum activities that ``resolve(_:limitPerAlias:most:in:)`` returns with their metadata, about 4 MiB of JSON.
     package static let mostDescribed = 1000
 
-    /// The same activities with their metadata and that of their installations.
+    /// Adds the metadata of the activities and of their installations.
     package func describe(_ activities: [ResolvedActivity], in scope: Scope) async throws -> [ResolvedActivity] {
         let found = try await read {
             try FoundMetadata(of: activities.map(\.key), activities.compactMap(\.installation), in: scope, $0)
@@ -49,7 +49,7 @@ extension Registry {
         return AliasPage(activities: activities, channels: page.channels, next: page.next)
     }
 
-    /// The same tokens with the metadata of their installations.
+    /// Adds the metadata of the tokens' installations.
     package func describe(_ tokens: [ResolvedToken], in scope: Scope) async throws -> [ResolvedToken] {
         let found = try await read { try FoundMetadata(of: [], tokens.map(\.installation), in: scope, $0) }
         return tokens.map { token in

@@ -4,7 +4,7 @@ import RegistryCore
 
 package struct ResolvedAlias: Sendable, Hashable {
     package let alias: Alias
-    /// Its activities with a token that may be handed out, in the order of their keys.
+    /// The deliverable activities of the alias, in the order of their keys.
     package var activities: [ResolvedActivity]
     package let channels: [BroadcastChannel]
     package let isTruncated: Bool
@@ -67,10 +67,11 @@ extension Registry {
         return rows
     }
 
-    /// The most activities that ``resolve(_:limitPerAlias:most:in:)`` gives or looks at, repetitions counted: some 4 MiB of JSON.
+    /// Maximum activities that ``resolve(_:limitPerAlias:most:in:)`` returns or examines, including repetitions: about
+    /// 4 MiB of JSON.
     package static let mostResolved = 10_000
 
-    /// In the order asked; at most `limitPerAlias` activities of each alias and `most` of all.
+    /// The aliases in the given order, with at most `limitPerAlias` activities each and `most` in total.
     ///
     /// A repeated alias is not looked up again. At the limit, the last aliases get fewer or none, and are truncated.
     package func resolve(
@@ -108,7 +109,7 @@ extension Registry {
         }
     }
 
-    /// Includes activities that are over; nil if unknown.
+    /// An activity in any state; nil if unknown.
     package func activity(_ id: ActivityID, in scope: Scope) async throws -> ActivityRecord? {
         try await read { session in
             try session.run(.readActivity, ["scope": scope.id, "id": id]).decode(ActivityRecord.self).first

@@ -99,8 +99,8 @@ enum ConditionStatements {
 
     static let clock: SQL = "SELECT clock_timestamp()"
 
-    /// Tables with twice autovacuum's threshold of dead rows (by its documented formula), and more than accumulate in a
-    /// minute.
+    /// Tables with more than twice the dead rows at which autovacuum starts (by its documented formula), and more than
+    /// accumulate in a minute.
     static let neglectedTables: SQL = """
         SELECT s.relname::text, s.n_dead_tup
         FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid

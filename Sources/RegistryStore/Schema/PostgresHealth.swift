@@ -10,9 +10,9 @@ package struct PostgresHealth: Sendable {
         package let deadRows: Int
         /// In bytes, with indexes.
         package let size: Int
-        /// By autovacuum or manually; nil if never.
+        /// The last run by autovacuum or by hand; nil if none.
         package let vacuumedAt: Date?
-        /// By autovacuum or manually; nil if never.
+        /// The last run by autovacuum or by hand; nil if none.
         package let analyzedAt: Date?
     }
 

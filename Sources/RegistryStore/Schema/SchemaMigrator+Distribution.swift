@@ -1,8 +1,7 @@
 import PostgresDriver
 
 extension SchemaMigrator {
-    /// - Parameter isWanted: if false, distributes only if some tables are distributed already; a migration then added
-    ///   the others.
+    /// - Parameter isWanted: if false, distributes new tables only if other tables are already distributed.
     /// - Throws: ``DistributionError``, and ``PostgresError``.
     static func distribute(_ session: borrowing PostgresSession, isWanted: Bool) throws -> [String] {
         guard try session.execute(Distribution.isInstalled)[0].decode(Bool.self) else {
@@ -25,7 +24,7 @@ extension SchemaMigrator {
     private static func distribute(_ session: borrowing PostgresSession) throws -> [String] {
         try session.transaction { transaction in
             let missing = try transaction.execute(DistributionStatements.missing).decode(String.self)
-            // Also applies the role's settings on nodes added since.
+            // Also applies the settings of the role on nodes that were added since the last migration.
             for command in try transaction.execute(DistributionStatements.roleSettings).decode(String.self) {
                 try transaction.simple(command)
             }

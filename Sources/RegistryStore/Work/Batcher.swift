@@ -9,7 +9,7 @@ import Synchronization
 /// While Postgres reads from disk, every request of a large batch would wait for all reads. More workers then open, each
 /// with a share of the queue, because a disk serves concurrent reads faster.
 ///
-/// If one request of a batch fails, its requests are retried one by one, so it does not fail its neighbours.
+/// If one request of a batch fails, the requests are retried one by one, so that the others succeed.
 final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     /// Runs a worker's batch and answers it. May continue with further batches.
     typealias Perform = @Sendable (Worker) async throws -> Void
@@ -147,7 +147,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         return batch
     }
 
-    /// Whether the batch was a share of the queue and another worker is free for the rest.
+    /// Whether the batch took only a share of the queue and another worker is free for the rest.
     private func opensAnother() -> Bool {
         state.withLock { state in
             guard state.isSlow, !state.queue.isEmpty, state.busyWorkers < workers.upperBound else { return false }

@@ -30,8 +30,8 @@ extension PostgresPool {
         configuration.onConnect = { session in
             if !allowsUnsafeDurability {
                 try UnsafeDurability.refuse(session)
-                // Set to its current value, because reloading the server's settings does not change a session's own
-                // value.
+                // Sets each setting to its current value. A later reload of the server's settings then does not change
+                // the session.
                 _ = try session.execute(
                     "SELECT set_config('synchronous_commit', current_setting('synchronous_commit'), false)"
                 )

@@ -14,7 +14,7 @@ extension Database {
             guard let pooler = try await poolerFinding() else { throw error }
             return [pooler]
         }
-        // Behind such a pooler, no other result is reliable.
+        // With such a pooler, no other result is reliable.
         if let pooler = try await poolerFinding() { return [pooler] }
         let right = schema?.code == .schemaBehind ? Finding(migrating: condition) : nil
         let findings = [right, schema].compactMap(\.self) + condition.findings

@@ -34,7 +34,7 @@ struct DatabaseSettings: Sendable {
         planCacheMode = try sources.choice(.planCacheMode)
     }
 
-    /// The stronger of the two settings that name a database. An error if both come from one source.
+    /// The setting with the higher precedence of the two that name a database. Throws if both come from one source.
     static func choice(_ sources: SettingSources) throws(CommandFailure) -> FoundSetting? {
         guard let directory = try sources.find(.embedded) else { return try sources.find(.databaseUrl) }
         guard let url = try sources.find(.databaseUrl) else { return directory }

@@ -72,7 +72,7 @@ struct ServiceSettings: Sendable {
         let needed = [Setting.oidcIssuer, .oidcClientId, .oidcClientSecret, .oidcRoles, .publicUrl]
         let found = try needed.map { setting throws(CommandFailure) in try sources.text(setting) }
         let (values, claim) = (found.compactMap(\.self), try sources.text(.oidcClaim) ?? "groups")
-        // A public URL alone is no sign-in yet.
+        // A public URL alone does not enable the sign-in.
         guard values != [found[4]] && !values.isEmpty else { return nil }
         guard values.count == needed.count else {
             let flags = needed.map(\.flag).joined(separator: ", ")

@@ -30,7 +30,7 @@ struct ExportTarget {
     /// Truncates the file after its last checkpoint. Writes the header of a new export.
     private mutating func begin(_ descriptor: Int32, _ path: String, _ scope: Scope) throws(CommandFailure) {
         let end = try find(in: LineReader(descriptor), path, scope)
-        // The file can be an earlier export with other permissions. Files that are not exports keep their permissions.
+        // The file may be an earlier export with other permissions. Files of other kinds keep their permissions.
         guard fchmod(descriptor, 0o600) == 0 else { throw Self.failure(path, errno) }
         guard ftruncate(descriptor, off_t(end)) == 0, lseek(descriptor, off_t(end), SEEK_SET) == end else {
             throw Self.failure(path, errno)

@@ -17,7 +17,7 @@ struct ImportedLine: Sendable {
 
     /// Reads the line.
     ///
-    /// - Returns: the record, or what is wrong with it, without repeating anything of it but the names of our own members.
+    /// - Returns: the record, or the fault. The fault contains no text of the line except names of documented members.
     func record(in app: App) -> Result<TransferRecord, JSONFaultReason> {
         guard let text else {
             return .failure(JSONFaultReason("It is longer than \(LineReader.maximumLine / 1024) KiB."))

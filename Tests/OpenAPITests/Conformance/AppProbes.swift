@@ -43,7 +43,7 @@ extension Probe {
             .gives(200, ["jwt": .null]),
         Probe("putApp", "that forgets too early", .put(path + "com.example.short", forgetful))
             .fails(.invalidRequest).at("/tombstoneRetention"),
-        // The store compares it with the stored lifetime.
+        // The store compares this retention with the stored lifetime.
         Probe("putApp", "that forgets early", .put(path + "com.example.early", ["tombstoneRetention": "PT1H"]))
             .after(.put(path + "com.example.early", [:]))
             .fails(.invalidRequest).at("/tombstoneRetention"),

@@ -40,7 +40,7 @@ final class WatchedPhone: Sendable {
         return watched
     }
 
-    /// Returns once the watch has handled all transitions. Adds a foreground.
+    /// Enters the foreground, and returns once the watch has handled all transitions.
     func settleTransitions() async {
         phone.enterForeground()
         while !(await next().report.isFullState) {}

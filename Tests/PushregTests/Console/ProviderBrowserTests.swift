@@ -43,21 +43,21 @@ import Testing
         #expect(try await browser.address() == place)
         let text = WebDriver.text(try await browser.run("return document.body.textContent"))
         #expect(text.contains("Signed in as admin console:jane@example.com 2481"))
-        // A page that leads on may be left before the browser has read its icon's place.
+        // The browser may leave a page that redirects before it has loaded the page's icon.
         let complaints = try await browser.complaints().filter { !$0.contains("/favicon.ico") }
         #expect(complaints == [])
         try await browser.press("form[action='/console/sign-out'] button")
         #expect(try await browser.address() == url + "/console/sign-in")
-        // A page that the browser remembers is of no use any more.
+        // A page from the browser's history no longer works.
         try await browser.open(place)
         #expect(try await browser.address().hasPrefix(url + "/console/sign-in"))
     }
 
-    /// The pages between lead on by themselves.
+    /// The pages in between redirect by themselves.
     private static func waitForElement(_ selector: String, _ browser: WebDriver) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
-            // A page that is being left may answer with an error.
+            // A page that is unloading may return an error.
             if (try? await browser.run("return document.querySelector(`\(selector)`) !== null")) == true { return }
         }
         throw WebDriver.Fault(description: "no \(selector) at \(try await browser.address())")

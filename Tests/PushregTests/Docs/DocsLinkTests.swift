@@ -34,7 +34,7 @@ import Testing
         let map = try #require(readme.text.components(separatedBy: "\n## Code map\n").last)
         let sources = DocumentedCommand.project.appendingPathComponent("Sources").path
         let files = try FileManager.default.subpathsOfDirectory(atPath: sources).filter { $0.hasSuffix(".swift") }
-        // A target, and its first-level folders.
+        // The targets and their first-level folders.
         let rooms = Set(files.map { $0.components(separatedBy: "/").dropLast().prefix(2).joined(separator: "/") })
         for room in rooms {
             let names = room.components(separatedBy: "/")

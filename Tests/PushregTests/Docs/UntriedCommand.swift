@@ -4,7 +4,7 @@ struct UntriedCommand {
     /// Whether other tests run it; otherwise the page must mark it as untested.
     var runsElsewhere = false
 
-    /// A test fails for a command that is neither listed here nor run, and for a listed one that is on no page.
+    /// A test fails for a command that is neither listed here nor run, and for a listed command that is on no page.
     static let all = [
         elsewhere("deploy/test", "it runs this test"), elsewhere("swift test", "deploy/test runs it"),
         UntriedCommand(

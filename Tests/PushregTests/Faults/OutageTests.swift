@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// The service must recover within 15 s. The only requests are its callers'.
+    /// The service must recover within 15 s, by the requests of its callers alone.
     private func recovers(_ service: ServiceProcess) async throws {
         let clock = ContinuousClock()
         let start = clock.now

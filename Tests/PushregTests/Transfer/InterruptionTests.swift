@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.transfer, .serialized, .timeLimit(.minutes(60))) struct InterruptionTests {
     private static let count = TestScale.isLong ? 1_000_000 : 5000
-    /// In KiB. A debug build needs less than this for a file of any size.
+    /// The limit in KiB. A debug build needs less for a file of any size.
     private static let mostMemory = 128 * 1024
 
     @Test func `An interrupted import neither loses nor duplicates records`() async throws {
@@ -49,7 +49,7 @@ import Testing
             let isSame = Array(file.text.utf8) == whole
             #expect(isSame, "cut at \(cut)")
         }
-        // A device would get the file mode of an export.
+        // An export must not change the file mode of a device.
         for flags in [["--resume"], []] {
             let place = ["--output", "/dev/null"] + database.flags + flags
             let device = try await Program.run(["export"] + TransferFile.scope + place)

@@ -207,7 +207,7 @@ import Testing
 
 /// An app with a record of each kind that an export writes or omits.
 private enum Life {
-    /// A kind of tokens that is not built in.
+    /// The settings of a custom kind of tokens.
     static let settings = {
         var changes = AppChanges()
         changes.tokenKinds = [
@@ -255,7 +255,7 @@ private enum Life {
         try await register("ended", 5, minutesAgo: 30)
         try await registry.end(.sample("ended"), reason: .dismissed, observedAt: .minutesAgo(5), in: scope, by: "test")
         try await registry.end(.sample("unknown"), reason: .ended, observedAt: .minutesAgo(5), in: scope, by: "test")
-        // It runs and waits for another token.
+        // The activity runs and waits for another token.
         try await register("dead", 6, minutesAgo: 30, alias: "dead")
         let death = FeedbackReport(token: .sample(6), status: 410, reason: "Unregistered")
         _ = try await registry.apply([death], in: scope, by: "test")

@@ -110,7 +110,7 @@ extension JSONValueTests {
         func metadata(_ count: Int) throws -> JSONValue {
             try JSONParser.parse("{\"a\":[\(repeatElement("1e18", count: count).joined(separator: ","))]}")
         }
-        // 8 bytes for the outer members, and 20 for each element but the last.
+        // 8 bytes for the outer members, and 20 for each element except the last.
         #expect(try Metadata(metadata(102)).canonicalJSON.count == 2047)
         #expect(throws: JSONFaultReason.self) { try Metadata(metadata(103)) }
         #expect(try Metadata(stored: metadata(280)).canonicalJSON.count == 5607)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// Signing in to the console with an identity provider, and each way in which nobody is signed in.
+/// Sign-in to the console with an identity provider, and each refusal of a sign-in.
 @Suite(.timeLimit(.minutes(3))) struct ProviderSignInTests {
     static let session = "pushreg-console"
     static let attempt = "pushreg-provider"
@@ -270,7 +270,7 @@ import Testing
             browser.setCookie(Self.attempt, kept)
             #expect(try await refusal(browser, callback).contains(words))
 
-            // The provider's clock stands ten minutes behind by now.
+            // The provider's clock is ten minutes behind.
             provider.change { $0.claims["exp"] = .integer(Int64(clock.now.timeIntervalSince1970) + 60) }
             let again = try await provider.answer(to: browser.beginSignIn().onward)
             let thief = ConsoleBrowser(server)
@@ -278,7 +278,7 @@ import Testing
             #expect(try await browser.get(again).status == 200)
             browser.setCookie(Self.session, nil)
             #expect(try await refusal(browser, again).contains(words))
-            // With the cookie, too, the code is good for nothing more.
+            // Even with the cookie, the code cannot be used again.
             #expect(try await refusal(thief, again).contains("(invalid_grant)"))
         }
     }
@@ -353,7 +353,7 @@ import Testing
         }
     }
 
-    /// An attacker who gets a person's code, or asks for one without a challenge, uses it in a sign-in of their own.
+    /// An attacker gets a person's code, or requests a code without a challenge, and uses it in their own sign-in.
     @Test(arguments: [false, true]) func `A code of another sign-in is refused`(_ isLax: Bool) async throws {
         try await Self.run { server, provider in
             provider.change { $0.neglectsPKCE = isLax }
@@ -388,7 +388,7 @@ import Testing
         let next = "https://evil.example/console"
         try await Self.run { server, provider in
             #expect(try await ConsoleBrowser(server).signIn(at: provider, next: next).onward == ConsoleLink.home)
-            // In the cookie it could only be another's.
+            // A path in the cookie that the console did not seal is refused.
             let browser = ConsoleBrowser(server)
             let callback = try await provider.answer(to: browser.beginSignIn().onward)
             let parts = (browser.cookies[Self.attempt] ?? "").split(separator: ".").map(String.init)
@@ -416,7 +416,7 @@ import Testing
                 others[place] = text
                 forged.append(others.joined(separator: "."))
             }
-            // Other settings, by which the place of a rule means another role.
+            // With other settings, the same position in the rules means another role.
             for others in [
                 try Self.settings(provider.issuer, rules: "admin:com.example.food=everyone"),
                 try Self.settings(provider.issuer, claim: "roles"), try Self.settings("https://a.example"),
@@ -498,7 +498,7 @@ import Testing
         }
     }
 
-    /// Each sign-in asks the provider for one token; the rest is remembered.
+    /// Each sign-in requests one token from the provider. All other data is cached.
     @Test func `The provider's keys are fetched once`() async throws {
         try await Self.run { (server: LiveServer, provider: TestProvider) async throws in
             for _ in 0..<3 { #expect(try await ConsoleBrowser(server).signIn(at: provider).status == 200) }
@@ -551,7 +551,7 @@ import Testing
 }
 
 extension Reply {
-    /// Where the page leads at once.
+    /// The target of the page's immediate redirect.
     var onward: String { String((fields[HTTPField.Name("Refresh")!] ?? "").dropFirst("0; url=".count)) }
 }
 
@@ -563,7 +563,7 @@ extension ConsoleBrowser {
         return try await post(ConsoleLink.provider, form)
     }
 
-    /// Signs in with the provider, as far as it goes.
+    /// Signs in with the provider, and returns the last response.
     func signIn(at provider: TestProvider, next: String? = nil) async throws -> Reply {
         let begun = try await beginSignIn(next: next)
         return begun.status == 200 ? try await get(try await provider.answer(to: begun.onward)) : begun
@@ -571,7 +571,7 @@ extension ConsoleBrowser {
 }
 
 extension TestProvider {
-    /// The path of the console to which the provider sends the browser back.
+    /// The path of the console to which the provider redirects the browser.
     func answer(to address: String) async throws -> String {
         let target = String(address.dropFirst(issuer.count))
         let reply = try await HTTPExchange.run(.get, target, port: port)

@@ -56,7 +56,7 @@ import Testing
         #expect(setting.knownUser(app) == user)
         setting.clock.advance(by: .seconds(1))
         #expect(setting.knownUser(app) == nil)
-        // It counts as valid until it is refused.
+        // The JWT counts as valid until it is refused.
         #expect(setting.verifier.wasValid(setting.name(app)))
         let problem = await #expect(throws: Problem.self) { try await setting.verify(app) }
         #expect(problem?.code == .unauthenticated)

@@ -35,7 +35,7 @@ import Testing
             try session.simple(
                 "CREATE TABLE counters (app bigint, key int, revision int NOT NULL DEFAULT 0, PRIMARY KEY (app, key))"
             )
-            // On Citus, colocated with the events, like all tables of the service.
+            // On Citus, all tables of the service are colocated with the events.
             if session.isDistributed {
                 _ = try session.execute(
                     "SELECT create_distributed_table('counters', 'app', colocate_with => 'activities'::regclass::text)"

@@ -94,7 +94,7 @@ import Testing
         }
         let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(1))
         _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
-        // First while an open transaction keeps the bound at its position, then without.
+        // First with an open transaction, which keeps the bound at its position, then without it.
         for isOpen in [true, false] {
             var (pages, found, place) = (0, [Change](), position)
             while true {

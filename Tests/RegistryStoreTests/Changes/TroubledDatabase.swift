@@ -13,7 +13,8 @@ final class TroubledDatabase: Sendable {
 
     var broken: Int { count.withLock { $0 } }
 
-    /// The number of commits that rolled back. Sequences keep the numbers of rolled-back transactions.
+    /// The number of transactions that rolled back at their commit. A rollback does not reset the sequence that counts
+    /// them.
     var undone: Int {
         get async throws { try await database.count("SELECT nextval('undone') - 1") }
     }
@@ -28,7 +29,8 @@ final class TroubledDatabase: Sendable {
         // Its own database, because any connection to it may break.
         let database = try await TestDatabase.make(isAlone: true)
         try await database.pool.withSession { session in
-            // At the commit, after its numbers were drawn. The service retries this serialization failure.
+            // Fails at the commit, after the transaction has got its event numbers. The service retries this
+            // serialization failure.
             try session.simple(
                 """
                 CREATE SEQUENCE undone;

@@ -13,7 +13,7 @@ package struct StaleFilter: Sendable, Hashable {
     package var kind: TokenKind?
     /// Excludes kinds without attributes types.
     package var attributesType: AttributesType?
-    /// Tokens with other reasons in addition are included.
+    /// Includes tokens that also have other reasons.
     package var reason: StaleReason?
     /// Nil means 2 hours for activities and 3 days for other kinds.
     package var unconfirmedFor: Duration?
@@ -71,7 +71,7 @@ package struct StaleToken: Sendable, Hashable {
     package let now: Date
     package var activityID: UTF8Text?
     package var installation: InstallationHash?
-    /// Of a start token or an activity. Nil for other kinds, and if the activity has none.
+    /// The attributes type of a start token or activity. Nil for other kinds, and if the activity has none.
     package var attributesType: UTF8Text?
     /// The end of the activity's lifetime. Nil for tokens of installations.
     package var expiresAt: Date?

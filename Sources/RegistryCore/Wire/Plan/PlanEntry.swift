@@ -4,9 +4,9 @@ import Foundation
 package struct PlanEntry: Sendable, Hashable {
     package let installation: InstallationHash?
     package let step: PlanStep
-    /// That of the activity; only if the caller asked for metadata.
+    /// The metadata of the activity, if the caller requested it.
     package var metadata: Metadata?
-    /// That of the installation; only if the caller asked for metadata.
+    /// The metadata of the installation, if the caller requested it.
     package var installationMetadata: Metadata?
 
     package init(installation: InstallationHash?, step: PlanStep) {
@@ -18,13 +18,14 @@ package struct PlanEntry: Sendable, Hashable {
 package enum PlanStep: Sendable, Hashable {
     /// The activity runs: push to its token. The plan of the given time may renew it.
     case update(ResolvedActivity, retryAt: Date? = nil)
-    /// Nothing runs, or the replaced activity ends soon, and this caller alone may start it: push to the start token.
+    /// No activity runs, or the running activity ends soon. Only this caller may start a new one: push to the start
+    /// token.
     case start(PushToken, StartLease, replaces: ResolvedActivity? = nil)
     /// Another activity has replaced it: push its end to its token.
     case end(ResolvedActivity)
-    /// It is being started, or a start has failed just now: ask again.
+    /// Another sender starts the activity, or a start has just failed: ask again.
     case wait(PlanReason, retryAt: Date)
-    /// It cannot be an activity. Send an ordinary notification if there is a device token.
+    /// An activity is not possible. Send an ordinary notification if a device token is known.
     case alert(PlanReason, PushToken?)
     case none(PlanReason)
 }

@@ -12,7 +12,7 @@ package struct PlanRequest: Sendable, Hashable {
     package var restartsDismissed: Bool
     /// How long before its end a running activity is replaced by a new one; nil for never.
     package var renewBefore: Duration?
-    /// The sender's own name of the plan: the same again gets the same leases.
+    /// The sender's own name of the plan. A repeated name gets the same leases.
     package var planID: UTF8Text?
     package var limit: Int
     /// Whether the entries contain metadata.
@@ -21,7 +21,7 @@ package struct PlanRequest: Sendable, Hashable {
     package var cursor: String?
     package static let mostRecipients = 100
     package static let defaultLease = Duration.seconds(3600)
-    /// A push can be in flight for this long.
+    /// A push can take this time to arrive.
     package static let shortestLease = Duration.seconds(60)
     package static let defaultStartTokenAge = Duration.seconds(14 * 86_400)
 

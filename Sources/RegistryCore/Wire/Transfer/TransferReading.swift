@@ -1,8 +1,7 @@
 import Foundation
 
 extension TransferRecord {
-    /// Reads one line. A line without `record` is an activity. An installation is named by `installation` (its hash) or
-    /// `installationId`. Requires `observedAt`, because an old observation must not count as observed at the import.
+    /// Reads one line. A line without `record` is an activity.
     ///
     /// `observedAt` is required: an old observation must not count as observed at the import. An installation is named
     /// by its hash in `installation`, or by its `installationId`.
