@@ -6,12 +6,12 @@ enum ClientConsequence: String, CaseIterable {
     case keptForADay =
         "The report is kept for a day, tried every hour, and then dropped; the app gets an event for both"
     case waitsForCredential =
-        "The user's next JWT is asked for; the report is kept, and tried with pauses; the app gets one event"
+        "The client requests the user's next JWT; the report is kept, and tried with pauses; the app gets one event"
     case repeated = "The same bytes are sent again after `Retry-After`, or a pause that doubles up to five minutes"
     case clockCorrected =
-        "The clock is corrected by the answer's, and the report sent again with the right time, at most three times"
-    case observedAnew =
-        "If the clock was wrong, the same as for `clock-skew`, once. Else an activity that runs here or is scheduled is observed again, once; any other report is dropped"
+        "The clock is corrected by `serverTime`, and the report is sent again with the right time, at most three times"
+    case observedAgain =
+        "If the clock was wrong, as for `clock-skew`, once. Otherwise an activity that runs or is scheduled here is observed again, once, and any other report is dropped"
 }
 
 extension RegistryCore.Problem.Code {
@@ -25,7 +25,7 @@ extension RegistryCore.Problem.Code {
             .keptForADay
         case .requestTimeout, .tooManyRequests, .unavailable, .internalError: .repeated
         case .clockSkew: .clockCorrected
-        case .activityExpired: .observedAnew
+        case .activityExpired: .observedAgain
         case .malformedRequest, .malformedPath, .malformedJSON, .methodNotAllowed, .superseded, .tokenKindConflict,
             .tokenUnregistered, .channelQuota, .activityEnded, .feedExpired, .feedReset, .bodyTooLarge,
             .unsupportedMediaType,
