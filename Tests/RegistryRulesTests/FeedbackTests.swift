@@ -118,7 +118,7 @@ struct FeedbackTests {
         #expect(story.events == [.quarantined, .released])
     }
 
-    @Test func `Reports on one value apply in order`() throws {
+    @Test func `Reports on one value are applied in order`() throws {
         var story = try story()
         var guards = Story.guards()
         let reports = [200, 400, 410, 400, 500].map { TokenReport(1, $0, $0 == 400 ? "BadDeviceToken" : nil) }

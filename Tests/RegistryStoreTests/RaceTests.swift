@@ -18,7 +18,7 @@ import Testing
         Date.minutesAgo(60).addingTimeInterval(Double(milliseconds) / 1000)
     }
 
-    @Test func `Many tokens of one activity race, and one is current`() async throws {
+    @Test func `Many tokens of one activity race, and one becomes current`() async throws {
         let activity = try await TestActivity.make()
         let other = activity.elsewhere()
         let base = date(0)
@@ -38,7 +38,7 @@ import Testing
         #expect(claims == 0)
     }
 
-    @Test func `Many activities race for one token, and one has it`() async throws {
+    @Test func `Many activities race for one token, and one gets it`() async throws {
         let activity = try await TestActivity.make()
         let other = activity.elsewhere()
         let base = date(0)
@@ -113,7 +113,7 @@ import Testing
         #expect(try await activity.database.handedOut(in: activity.scope) == 0)
     }
 
-    @Test func `Requests of one alias identity race, and one activity runs`() async throws {
+    @Test func `Requests of one alias identity race, and one activity remains`() async throws {
         let identity = try await TestIdentity.make()
         try await race { task, round in
             if task == 0 {
@@ -125,7 +125,7 @@ import Testing
         #expect(try await identity.tokens().count <= 1)
     }
 
-    @Test func `Many installations race for one device token, and one has it`() async throws {
+    @Test func `Many installations race for one device token, and one gets it`() async throws {
         let activity = try await TestActivity.make()
         let registries = [activity.registry, activity.database.anotherRegistry()]
         let base = date(0)

@@ -163,7 +163,7 @@ import Testing
     }
 
     /// R0: a purge and the feedback before and after it, in any order.
-    @Test func `Purge and feedback keep the latest time`() async throws {
+    @Test func `A purge and feedback keep the latest time`() async throws {
         let life = try await Life.make()
         try await life.age("9 days")
         #expect(try await life.purge { $0.kind = .update } == 1)
