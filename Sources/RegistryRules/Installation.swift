@@ -73,7 +73,7 @@ package struct Installation: Sendable, Hashable {
         metadata.replace(with: profile.metadata, observedAt: time)
     }
 
-    /// Removes everything observed at or before the log-out. The next user finds no owner.
+    /// Removes everything observed at or before the log-out. The installation then has no owner.
     mutating func logOut(at time: Timestamp) {
         times.loggedOutAt = max(times.loggedOutAt ?? time, time)
         times.fullStateAt = max(times.fullStateAt ?? time, time)

@@ -46,8 +46,8 @@ package struct NameIdentity: Sendable, Hashable {
 
     /// Records an end. The end of an unknown activity creates a tombstone.
     ///
-    /// - Returns: the activity to end; nil if the current activity was observed later, because the end belongs to an
-    ///   earlier one.
+    /// - Returns: the activity to end; nil if the current activity was observed later, because the end then belongs to
+    ///   an earlier activity.
     /// - Throws: `clockSkew`.
     package mutating func end(
         observedAt: Timestamp?,

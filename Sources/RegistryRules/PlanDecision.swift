@@ -118,7 +118,8 @@ extension PlanRequest {
         return Timestamp(activity.expiresAt) - renewBefore
     }
 
-    /// Replaces an activity that ends soon by a new one. It is updated until the new one has a token.
+    /// Replaces an activity that ends soon with a new activity. The old activity is updated until the new one has a
+    /// token.
     private func renew(
         _ old: ResolvedActivity,
         on phone: PlanFacts,

@@ -38,10 +38,10 @@ package struct ShownActivity: Sendable, Equatable {
 package struct Phone: Sendable {
     package let id: String
     package internal(set) var isOnline = true
-    /// Activities by id, including ended ones and without dismissed ones.
+    /// Activities by id, including ended activities, without dismissed activities.
     package private(set) var activities: [String: ShownActivity] = [:]
     package private(set) var notifications = 0
-    /// Contents that arrived after newer ones and were dropped.
+    /// Contents that were dropped because newer contents had arrived before them.
     package private(set) var late = 0
     /// Aliases with a start that APNs replaced by a later push to the same token while the phone was offline.
     package private(set) var lostStarts: Set<String> = []

@@ -24,7 +24,7 @@ final class APNsConnection {
         last = max(last, stream ?? last)
     }
 
-    /// Notes the end of a request. Closes the connection after the last one following GOAWAY.
+    /// Notes the end of a request. After GOAWAY, the end of the last request closes the connection.
     func end() {
         open -= 1
         guard isLeaving, open == 0 else { return }

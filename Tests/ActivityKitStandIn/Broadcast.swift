@@ -17,7 +17,7 @@ final class Broadcast<Value: Sendable>: Sendable {
         }
     }
 
-    /// Delivers elements from the subscription on, and no earlier ones.
+    /// Delivers only elements that arrive after the subscription.
     func subscribe() -> AsyncStream<Value> {
         let (stream, listener) = AsyncStream.makeStream(of: Value.self)
         state.withLock { $0.listeners.append(listener) }

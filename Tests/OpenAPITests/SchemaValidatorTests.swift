@@ -90,7 +90,7 @@ import Testing
         #expect(validator.faults(of: ["a": "x"], against: ["properties": ["a": schema]]) != [])
     }
 
-    @Test func `Undocumented members are faults on request`() {
+    @Test func `If requested, undocumented members are faults`() {
         let strict = SchemaValidator(document: validator.document, refusesUndocumented: true)
         let schema: JSONValue = [
             "allOf": [["properties": ["a": ["properties": ["b": true]]]], ["properties": ["c": ["type": "object"]]]]

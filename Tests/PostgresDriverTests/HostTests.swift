@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `After a demotion the other host is used without an error`() async throws {
+    @Test func `After a demotion, the other host is used without an error`() async throws {
         let old = try await ThrowawayCluster.start()
         let new = try await ThrowawayCluster.shared
         try await withPool(2, on: string([old.port, new.port], "target_session_attrs=read-write")) { pool in

@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `BEGIN as text is refused, and the connection is dropped`() async throws {
+    @Test func `A BEGIN statement is refused, and the connection is dropped`() async throws {
         try await withPool(1) { pool in
             let error = try await postgresError { try await pool.run("BEGIN") }
             #expect(error.code == .misuse)

@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: ["COMMIT", "ROLLBACK", "COMMIT; BEGIN; COMMIT"])
-    func `Transaction commands as text are refused`(_ command: String) async throws {
+    func `Statements with transaction commands are refused`(_ command: String) async throws {
         try await withTable { pool in
             let error = try await postgresError {
                 try await pool.withSession { session in

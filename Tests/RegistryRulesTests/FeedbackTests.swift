@@ -155,7 +155,7 @@ struct FeedbackTests {
         #expect(story.activity()?.revision == 1)
     }
 
-    @Test func `Of several start tokens with one value only the earlier claims die`() {
+    @Test func `If several start tokens have one value, a death affects only the earlier claims`() {
         var value = TokenValue(digest: TokenDigest(1))
         value.startObservedAt = Story.minute(30)
         let slots: [InstallationToken] = [.start(1, claimedAt: 10), .start(1, claimedAt: 30, of: .tablet)]

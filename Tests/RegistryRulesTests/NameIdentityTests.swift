@@ -41,7 +41,7 @@ struct NameIdentityTests {
         #expect(try identity(&name, in: story, token: 2, at: 31) == "new")
     }
 
-    @Test func `After an expiry a new token begins an activity`() throws {
+    @Test func `After an expiry, a new token begins an activity`() throws {
         var story = Story()
         try story.register("a", token: 1, at: 10)
         let later = story.later(500)

@@ -57,7 +57,7 @@ struct PlanRenewalTests {
         #expect(Self.decide(Self.phone { $0.running = Self.running(ofType) }).lease != nil)
     }
 
-    @Test func `While a renewal is under way the activity is updated`() {
+    @Test func `While a renewal is under way, the activity is updated`() {
         let update = PlanDecision.update(PlanDecisionTests.activity, retryAt: Self.lease.leasedUntil)
         #expect(Self.decide(Self.phone(), Self.lease) == update)
         #expect(Self.decide(Self.phone(), Self.lease, planID: "plan-1").lease == Self.lease)

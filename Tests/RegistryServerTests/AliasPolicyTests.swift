@@ -10,7 +10,7 @@ import Testing
     private static let user = Principal(role: .client, who: "user:u-1", subject: "u-1")
     private static let backends = [Role.sender, .admin, .root].map { Principal(role: $0, who: "k") }
 
-    /// Section 5: the kind, its value, whether a publishable key may set it, and whether the user u-1 may.
+    /// The kind and value of an alias, whether a publishable key may set it, and whether the user u-1 may set it.
     @Test(arguments: [
         ("liveactivityId", "order-42", true, true), ("userId", "u-1", false, true), ("userId", "u-2", false, false),
         ("userId", "U-1", false, false), ("orderId", "o", false, true), ("free", "x", true, true),

@@ -63,7 +63,7 @@ import Testing
         #expect(held.count > networks)
     }
 
-    @Test func `Without free budget no body is read`() async throws {
+    @Test func `Without free budget, no body is read`() async throws {
         let (database, _) = try await TestDatabase.withScope()
         let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 100_000 }
         let budget = service.responder.bodies.batches

@@ -99,7 +99,7 @@ import Testing
         #expect(try Self.admit(1, from: "192.0.2.1", to: &busy) == nil && busy.count == 1)
     }
 
-    @Test(arguments: 0..<20) func `After any series of connections the table equals plain lists`(_ seed: UInt64) throws
+    @Test(arguments: 0..<20) func `After any series of connections, the table equals plain lists`(_ seed: UInt64) throws
     {
         var random = SeededGenerator(seed: seed)
         var table = Table(most: 12, mostOfNetwork: 5)

@@ -1,4 +1,4 @@
-/// Section 5 of the contract: the callers that may change a record.
+/// The callers that may change a record, as in the guide Access and limits.
 ///
 /// A row is a caller, a column is the owner of the record. u1 and u2 are users, x, y and z installations; `u1@x` is u1 at x.
 ///

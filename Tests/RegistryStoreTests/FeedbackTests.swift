@@ -70,7 +70,7 @@ import Testing
         #expect(try await activity.currentToken() == nil)
         #expect(try await activity.record()?.status.reason == "quarantined")
         #expect(try await activity.report(1, 400, reason) == .quarantined)
-        // A claim from before the report does not count.
+        // A claim made before the report does not end the quarantine.
         #expect(try await activity.register(1, at: minute(1)).outcome == .refreshed)
         #expect(try await activity.currentToken() == nil)
         #expect(try await activity.register(1, at: .minutesAgo(-1)).outcome == .reactivated)

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: slots)
-    func `Without a time a refresh moves only the confirmation`(_ slot: TokenSlot) async throws {
+    func `Without a time, a refresh changes only the time of confirmation`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         let first = try await phone.register(1, in: slot, at: t0)
         let second = try await phone.register(1, in: slot, at: nil)

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A late repetition for a dismissed or expired activity frees nothing`(hasExpired: Bool) async throws {
+    func `A late repetition for a dismissed or expired activity frees no lease`(hasExpired: Bool) async throws {
         let plan = try await TestPlan.make()
         let activity = try await plan.register(at: .minutesAgo(2))
         if hasExpired {
@@ -82,7 +82,7 @@ import Testing
         #expect(try await plan.leaseEvents() == ["lease-taken", "lease-taken"])
     }
 
-    @Test func `The late end of a dismissed activity frees nothing`() async throws {
+    @Test func `The late end of a dismissed activity frees no lease`() async throws {
         let plan = try await TestPlan.make()
         let activity = try await plan.register(at: .minutesAgo(2))
         try await plan.tellFullState(nil, at: .minutesAgo(1))
@@ -91,7 +91,7 @@ import Testing
         #expect(try await plan.step().waitReason == .leased)
     }
 
-    @Test func `A registration under another alias frees nothing`() async throws {
+    @Test func `A registration under another alias frees no lease`() async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.start()
         let other = Alias.sample("liveactivityId", "order-43")

@@ -42,7 +42,7 @@ import Testing
         #expect(changes.count == 3)
     }
 
-    @Test func `Aliases without a time count from the receipt`() async throws {
+    @Test func `Aliases without a time count as observed at the receipt`() async throws {
         let phone = try await TestInstallation.make()
         let first = try await phone.put([alias], at: nil)
         #expect(first.isNew)

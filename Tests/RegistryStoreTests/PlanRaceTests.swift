@@ -79,7 +79,7 @@ import Testing
     }
 
     /// The control: only the primary key prevents this.
-    @Test func `Without the constraint two planners start one activity`() async throws {
+    @Test func `Without the constraint, two planners start one activity`() async throws {
         let plan = try await TestPlan.make()
         try await plan.database.run("ALTER TABLE start_leases DROP CONSTRAINT start_leases_pkey")
         let held = try await HeldTransaction(Self.insertion(in: plan), in: plan.database, commits: true)

@@ -92,7 +92,7 @@ import Testing
         #expect(try await Self.step(of: plan, "plan-2").waitReason == .leased)
     }
 
-    @Test func `On pages of any size one of two activities is renewed`() async throws {
+    @Test func `One of two activities is renewed, regardless of the size of pages`() async throws {
         let plan = try await Self.make()
         try await plan.age("-7 hours -40 minutes")
         try await plan.register("a-2", token: 15)

@@ -38,7 +38,7 @@ struct ConnectionOptions {
         hosts = Self.hosts(in: Self.values(of: options))
     }
 
-    /// A copy that continues after an unresponsive host and omits it; nil if it was the only host.
+    /// A copy without an unresponsive host that begins with the next host; nil if no other host exists.
     func skipping(_ index: Int) -> ConnectionOptions? {
         guard hosts.count > 1, hosts.indices.contains(index) else { return nil }
         var copy = self

@@ -6,7 +6,7 @@ actor PostgresConnection {
         let isReusable: Bool
         /// The connection was dead before use; the closure did not run.
         let wasDead: Bool
-        /// Set if the server answered neither this connection nor another one meanwhile.
+        /// Set if the server answered neither this connection nor any other connection during the call.
         var silentServer: SilentServer?
 
         static var dead: Self {

@@ -49,7 +49,7 @@ struct PoolState<Connection, Waiter> {
     private var usual: [Pending] = []
     private var arrivals = 0
     /// The time of the next `refuseOverdue`. All callers share one timer, because a cancelled sleep keeps its memory
-    /// until its time.
+    /// until it would have ended.
     private var nextWake: Instant?
     private var busyWithUsual = 0
     private var connecting = 0
@@ -217,7 +217,7 @@ extension PoolState {
         return live == 0 ? failAll(error) : []
     }
 
-    /// After a demotion or a silent server: closes idle connections now, and lent ones when returned.
+    /// After a demotion or a silent server, closes idle connections now, and lent connections when they are returned.
     mutating func startGeneration(after old: PoolGeneration) -> [Effect] {
         guard old.number == generation.number else { return [] }
         generation.end()

@@ -41,7 +41,7 @@ package struct InstallationRecord: Sendable, Hashable {
     /// The latest time of its full states and log-outs.
     package var fullStateAt: Date?
     package var loggedOutAt: Date?
-    /// All start, device and widget tokens except deleted ones, deliverable or not.
+    /// All start, device and widget tokens except deleted tokens, whether or not they are deliverable.
     package var tokens: [Token] = []
 
     package init(

@@ -15,7 +15,7 @@ extension Registry {
     package func presentChangePosition() async throws -> ChangePosition {
         let mark = try await read { session in try Self.mark(Self.moment(session).moment, session) }
         var (database, now) = try await read(Self.moment)
-        // Most transactions take milliseconds. A longer one only makes later reads larger; no change is lost.
+        // Most transactions take milliseconds. A longer transaction makes later reads larger, but no change is lost.
         for _ in 0..<8 where now.snapshot.oldest <= mark.transaction {
             try await Task.sleep(for: .milliseconds(10))
             (database, now) = try await read(Self.moment)

@@ -37,9 +37,9 @@ extension Registry {
 
     /// Runs in small transactions; repeat it after an interruption.
     ///
-    /// Each page locks the burst guards but does not switch them. A report between two pages finds at most as many
-    /// quarantines in the window as before the first page, so the release itself never trips a guard. The quarantine of
-    /// such a report is later than `last`, so the pages end.
+    /// Each page locks the burst guards but does not switch them. Between two pages, the window never contains more
+    /// quarantines than before the first page, so the release trips no guard. A quarantine made between two pages is
+    /// later than `last`, so the number of pages is limited.
     package func releaseAll(in scope: Scope, by who: UTF8Text) async throws -> Int {
         let unit = ReleaseUnit(scope: scope, who: who)
         guard let last = try await write({ try unit.readLastQuarantine($0) }) else { return 0 }

@@ -28,8 +28,8 @@ extension Registry {
         }
     }
 
-    /// Maximum activities of an installation that have not ended, including recently expired ones. A full state locks
-    /// all; real phones run a handful.
+    /// Maximum activities of an installation that have not ended, including recently expired activities. A full state
+    /// locks all of them; real phones run a handful.
     package static let mostRunningActivities = 10_000
 }
 

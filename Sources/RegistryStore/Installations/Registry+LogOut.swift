@@ -63,7 +63,7 @@ private struct LogOutUnit {
     /// Ends a page of the activities that had started by the log-out. An earlier start may be reported later; the view
     /// of deliverable activities applies this rule too.
     ///
-    /// - Returns: the key of the last one, or nil after the last page.
+    /// - Returns: the key of the last ended activity, or nil after the last page.
     func endPage(after key: Int64, at time: Timestamp, in transaction: borrowing PostgresTransaction) throws -> Int64? {
         let page = try Page(transaction.execute(search(after: key, startedBy: time)))
         guard !page.ids.isEmpty else { return nil }

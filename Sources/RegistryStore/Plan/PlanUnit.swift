@@ -10,7 +10,7 @@ struct PlanUnit {
 
     /// Maximum activities of the alias examined per page, because most may have expired.
     static let mostBearers = 10_000
-    /// Maximum newest activities examined per installation, including ended ones. A phone runs a handful.
+    /// Maximum activities examined per installation, newest first, including ended activities. A phone runs a handful.
     static let mostActivities = 1000
 
     private var alias: Alias { request.alias }

@@ -22,7 +22,7 @@ package struct Migration: Sendable, Hashable {
         return String(hash, radix: 16)
     }
 
-    /// A command ends with a semicolon at the end of a line. No other line may end with one.
+    /// A command ends with a semicolon at the end of a line. No other line may end with a semicolon.
     var commands: [String] {
         sql.components(separatedBy: ";\n").filter { !$0.allSatisfy(\.isWhitespace) }
     }

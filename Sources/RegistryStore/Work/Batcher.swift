@@ -70,7 +70,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     }
 
     /// - Parameter executor: runs a worker that this request opens; nil for Swift's default.
-    /// - Throws: the request's own error; `unavailable` if too many requests wait or this one waited too long.
+    /// - Throws: the request's own error; `unavailable` if too many requests wait or this request waited too long.
     func submit(_ request: Request, on executor: (any TaskExecutor)? = nil) async throws(Problem) -> Output {
         let now = ContinuousClock.now
         let deadline = now + (TimeLeft.forWork ?? timeout)
@@ -116,7 +116,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     }
 
     private func work() async {
-        // Another worker may have taken the request that opened this one.
+        // Another worker may have taken the request that opened this worker.
         guard let first = nextBatch() else { return }
         let worker = Worker(of: self, first)
         repeat { await finish(worker) } while worker.takeNext()

@@ -57,7 +57,7 @@ private struct ConfigRow {
     let name: String
     let setting: Setting?
     let found: FoundSetting?
-    /// The stronger database setting that overrides this one.
+    /// The database setting with higher precedence that overrides this setting.
     var winner: FoundSetting?
 
     private var from: String { found?.origin.word ?? "not set" }

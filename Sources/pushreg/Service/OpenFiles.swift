@@ -1,6 +1,6 @@
 import Foundation
 
-/// The process's limit of open files. Each connection uses one.
+/// The process's limit of open files. Each connection uses one file.
 enum OpenFiles {
     /// Room for the program's own files (three per event loop, thus per core) and for temporary connections: to
     /// issuers, name servers, and Postgres for cancellations.

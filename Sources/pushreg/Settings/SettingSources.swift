@@ -69,7 +69,8 @@ struct SettingSources: Sendable {
         try self.init(flags: database.flags.merging(service.flags) { $1 })
     }
 
-    /// The value in force. If the strongest value is of the wrong kind, throws and does not fall back to a weaker one.
+    /// The value in force. If the value with the highest precedence has the wrong kind, throws and does not use another
+    /// value.
     func find(_ setting: Setting) throws(CommandFailure) -> FoundSetting? {
         if let value = flags[setting] { return FoundSetting(setting: setting, value: value, origin: .flag) }
         for variable in [setting.variable, setting.platformVariable].compactMap(\.self) {

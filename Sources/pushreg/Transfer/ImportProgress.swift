@@ -2,7 +2,7 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// The progress of an interrupted import, in a file next to the imported one.
+/// The progress of an interrupted import, in a file next to the imported file.
 struct ImportProgress: Sendable, Hashable {
     /// The state of the imported file, and the app that it is imported into.
     struct Subject: Sendable, Hashable {

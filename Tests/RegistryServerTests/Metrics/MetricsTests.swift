@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `Without Postgres the other metrics are exported`() async throws {
+    @Test func `Without Postgres, the other metrics are exported`() async throws {
         try await LiveServer.run(on: .away(within: .seconds(5))) { (server: LiveServer) async throws in
             let measurements = try await server.measurements()
             #expect(measurements.text.contains("\npushreg_postgres_up 0\n"))

@@ -16,8 +16,8 @@ package struct AliasExplanation: Sendable, Hashable {
         package var attributesType: UTF8Text?
         package var startedAt: Date
         package var startsAt: Date?
-        /// The device's clock at the observation of the token, or of the activity without one. Nil if only an end is
-        /// known.
+        /// The device's clock at the observation of the token, or of the activity if it has no token. Nil if only an
+        /// end is known.
         package var observedAt: Date?
         package var confirmedAt: Date?
         package var expiresAt: Date

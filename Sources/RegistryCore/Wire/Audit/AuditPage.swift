@@ -1,7 +1,7 @@
 package struct AuditPage<Item: Sendable, Position: Sendable>: Sendable {
     package var items: [Item]
-    /// Nil at the end of the list. A page can be short or empty and still have a next one, because a call searches for
-    /// at most half a second.
+    /// Nil at the end of the list. A short or empty page can have a next page, because a call searches for at most half
+    /// a second.
     package var next: Position?
 
     package init(items: [Item] = [], next: Position? = nil) {
