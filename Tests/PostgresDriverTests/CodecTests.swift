@@ -105,7 +105,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
     ]
 
     @Test(arguments: scalars + times + nulls + arrays)
-    func `A value comes back unchanged, and Postgres reads it as its text`(_ example: CodecCase) async throws {
+    func `A value survives a round trip and equals its text in Postgres`(_ example: CodecCase) async throws {
         let configuration = try await ownSchema(1) { $0.settings["timezone"] = "UTC" }
         try await withPool(configuration: configuration) { pool in
             try await pool.withSession { try example.check($0) }

@@ -61,7 +61,7 @@ import Testing
         return text
     }
 
-    @Test func `Failed connects have the SQLSTATE`() async throws {
+    @Test func `Connect errors have the SQLSTATE`() async throws {
         let existing = try await ThrowawayCluster.shared.tcpString
         let connectionString = existing.replacing("dbname=postgres", with: "dbname=nothere")
         let configuration = PostgresConfiguration(connectionString: connectionString)

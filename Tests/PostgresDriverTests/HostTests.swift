@@ -185,7 +185,7 @@ import Testing
         #expect(error.code == .deadlineExceeded)
     }
 
-    @Test func `A timeout over many statements does not close the connections of others`() async throws {
+    @Test func `The timeout of a call with many statements closes no other connection`() async throws {
         try await withPool(2) { pool in
             _ = try await bothReadOnly(pool)
             let error = try await postgresError {

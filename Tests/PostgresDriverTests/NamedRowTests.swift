@@ -40,7 +40,7 @@ import Testing
         ("SELECT 1 AS number, 'foggy' AS mood, '' AS note", "column 1 (mood): the bytes are not a valid Mood"),
         ("SELECT 1 AS number, NULL AS mood, '' AS note", "column 1 (mood): NULL does not fit Mood"),
     ])
-    func `A missing or mistyped column is an error with its name`(_ text: String, _ message: String) async throws {
+    func `The error for a missing or mistyped column names the column`(_ text: String, _ message: String) async throws {
         try await withSession { session in
             let result = try session.execute(SQL(stringLiteral: text))
             let error = #expect(throws: PostgresError.self) { try result.decode(Day.self) }

@@ -2,7 +2,7 @@ import PostgresDriver
 import Testing
 
 @Suite struct ResultTests {
-    @Test func `The types alone decode rows of one and of several columns`() async throws {
+    @Test func `Rows of one or several columns decode from their types alone`() async throws {
         try await withSession { session in
             let rows = try session.execute("SELECT i, i::text FROM generate_series(1, 3) AS i").decode(
                 Int.self,

@@ -44,7 +44,7 @@ import Testing
         #expect(outcome.status == 0 && outcome.results.contains(row), "\(outcome.results)")
     }
 
-    @Test(.transfer) func `A database is found despite a newline after its address`() async throws {
+    @Test(.transfer) func `A newline after the connection string is ignored`() async throws {
         let environment = ["DATABASE_URL": " \(database.connectionString)\r\n", "PUSHREG_UNSAFE_DURABILITY": "true"]
         let outcome = try await Program.run(["apps", "list"], environment: environment)
         #expect(outcome.status == 0, "\(outcome.words)")
@@ -91,7 +91,7 @@ import Testing
             (Array("{}\r{}\r{}\r".utf8), "end with carriage returns"),
         ] as [([UInt8], String)]
     )
-    func `A file of another format is named once`(_ bytes: [UInt8], _ words: String) async throws {
+    func `A file in another format is reported once`(_ bytes: [UInt8], _ words: String) async throws {
         try Data(bytes).write(to: URL(fileURLWithPath: file.path))
         let outcome = try await file.load(into: database)
         #expect(outcome.status == 64)
@@ -99,7 +99,7 @@ import Testing
         #expect(outcome.words.contains(words) && outcome.words.split(separator: "\n").count == 1, "\(outcome.words)")
     }
 
-    @Test(.transfer) func `Repeated faults are named ten times and counted`() async throws {
+    @Test(.transfer) func `Repeated faults are reported ten times and then counted`() async throws {
         let wrong = Self.line(2).replacing(#/"token":"[^"]*"/#, with: #""token":"xyz""#)
         try file.write(
             ([Self.line(1)] + (1...813).map { "no JSON \($0)" } + [wrong, Self.line(3)]).joined(separator: "\n")

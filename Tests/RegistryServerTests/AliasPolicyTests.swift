@@ -39,7 +39,7 @@ import Testing
         #expect(throws: Problem.self) { try AliasPolicy(app).check([.sample("userId", "e\u{301}")], by: user) }
     }
 
-    @Test(.secureService) func `An app's own rules apply`() async throws {
+    @Test(.secureService) func `An app's own alias rules replace the defaults`() async throws {
         let (client, admin) = (try await server.key(.client), try await server.key(.admin))
         var phone = client.fields
         phone[.installationID] = "phone"

@@ -59,7 +59,7 @@ import Testing
         "{length = 32, bytes = 0x00112233 44556677}", "ABEiM0RVZneImaq7zN3u/w==", "0x00112233", "nil",
         "fGx8Zk1:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx", "ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]",
     ])
-    func `Bad tokens are never repeated`(_ token: String) {
+    func `Responses never contain a malformed token`(_ token: String) {
         let faults = registration(["token": .string(token)]).1
         #expect(faults.map(\.pointer) == ["/token"])
         #expect(token.isEmpty || faults.allSatisfy { !$0.detail.contains(token) || token.count < 3 })

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [[:], [.origin: "http://localhost"], [site: "same-origin"], [site: "same-origin", .origin: "x"]])
-    func `Own pages and programs may make changes`(_ fields: HTTPFields) async throws {
+    func `The service's own pages and programs can make changes`(_ fields: HTTPFields) async throws {
         #expect(try await server.call(.post, "…/release", nil, fields).status == 200)
         #expect(try await server.call(.put, "…/activities/a", ["token": .token(1)], fields).status == 201)
     }

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: Pair.all)
-    func `An activity with a similar id takes a token over`(_ pair: Pair) async throws {
+    func `An activity with a similar id takes over a token`(_ pair: Pair) async throws {
         let later: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(1)]
         let earlier: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(2)]
         #expect(try await server.call(.put, Self.path(pair.one), later).status == 201)

@@ -58,7 +58,7 @@ import Testing
         #expect(lines.last == ["end": true, "count": 6])
     }
 
-    @Test(.service) func `An empty stream gets the end alone`() async throws {
+    @Test(.service) func `An empty stream gets only the end line`() async throws {
         #expect(try await Self.send("", to: server).lines == [["end": true, "count": 0]])
     }
 

@@ -21,7 +21,7 @@ import Testing
         ]
     }
 
-    @Test func `A post without a statement about a token changes nothing and is counted`() async throws {
+    @Test func `A post without information about a token is ignored and counted`() async throws {
         try await server.register("a-1", token: 1)
         let masked = "00000000**********abababab"
         for (post, reason) in [

@@ -32,7 +32,7 @@ import Testing
             "1.1 Connection: keep-alive, cLose", "1.0 Connection: keep-alive",
         ]
     )
-    func `HTTP 1.0 connections and connections with close are closed`(_ text: String) async throws {
+    func `HTTP 1.0 connections and connections with the option close are closed`(_ text: String) async throws {
         let (version, field) = (text.prefix(3), text.dropFirst(4))
         let head = "GET \(Self.path) HTTP/\(version)\r\nHost: localhost\r\n\(field)"
         let answers = try await Self.answers(head)

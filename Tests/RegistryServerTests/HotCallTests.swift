@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(.service, arguments: [true, false])
-    func `Pipelined requests get the responses of single ones`(oneByOne: Bool) async throws {
+    func `Pipelined requests get the same responses as single requests`(oneByOne: Bool) async throws {
         let answers = try await Self.answers(oneByOne: oneByOne)
         try #require(answers.count == Self.requests.count)
         for (index, request) in Self.requests.enumerated() {
@@ -134,7 +134,8 @@ import Testing
     }
 
     /// Closing a connection with unread input would reset it, and the caller would lose both responses.
-    @Test(.service) func `The responses before and to a fault arrive despite many bytes after it`() async throws {
+    @Test(.service) func `Responses before a fault and to it arrive even if many bytes follow the fault`() async throws
+    {
         let first = Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false)
         let next = String(repeating: Self.text(Self.get("orderId/o-1/activities"), 2, last: false), count: 200)
         let answers = Self.split(try await server.answer(to: first + "put / HTTP/1.1\r\n\r\n" + next))

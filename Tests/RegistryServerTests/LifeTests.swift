@@ -45,7 +45,7 @@ import Testing
         #expect(try await Set(life.tokens()) == [.token(1), .token(2)])
     }
 
-    @Test func `The app is deleted, installed again, and follows the same order`() async throws {
+    @Test func `The app is deleted and installed again, and follows the same order`() async throws {
         try await life.register(1, of: "a-1", on: "phone-1", observed: 60)
         // The new installation does not know the old id, and the old activities have not ended.
         try await life.register(2, of: "a-2", on: "phone-1-again", observed: 20)

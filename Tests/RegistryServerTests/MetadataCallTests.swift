@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// Metadata in answers to senders, if they ask for it.
+/// Metadata in responses to senders that request it.
 @Suite(.service, .timeLimit(.minutes(15))) struct MetadataCallTests {
     private static let lists = [
         "liveactivityId/order-42/activities", "userId/u-7/start-tokens", "userId/u-7/device-tokens",

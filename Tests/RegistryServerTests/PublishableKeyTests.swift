@@ -58,7 +58,7 @@ import Testing
 
     /// Half of the requests take the direct path, half the usual path.
     @Test(.timedService { $0.keyRate = RateLimit(rate: 1, burst: 1) })
-    func `Refused requests are given back`() async throws {
+    func `A refused request returns its allowance`() async throws {
         let key = try await server.key(.client)
         func register(_ phone: String, _ body: JSONValue, slow: Bool = false) async throws -> Reply {
             var fields = key.fields

@@ -6,9 +6,10 @@ import Testing
 
 @testable import RegistryServer
 
-/// Section 4, "Limits, and what bad input gets".
+/// The refusal of each invalid request, and the limits of requests.
 @Suite(.service, .timeLimit(.minutes(15))) struct RefusalTests {
-    /// Each request also has all errors of the requests after it, so it shows which one is reported first.
+    /// Each request also has the errors of all later requests in this list, so the response shows the first error in
+    /// the documented order.
     @Test func `Refusals come in the documented order`() async throws {
         let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
         let nowhere = "/v1/apps/com.example.none/sandbox/activities/a-1"

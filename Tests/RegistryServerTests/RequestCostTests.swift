@@ -47,14 +47,14 @@ import Testing
     }
 
     @Test(.service, arguments: [(64, "200 "), (65, "400 ")])
-    func `Queries have a limit`(_ count: Int, _ status: String) async throws {
+    func `A query has a limited number of parameters`(_ count: Int, _ status: String) async throws {
         let path = "/livez?" + (0..<count).map { "a\($0)" }.joined(separator: "&")
         let reply = try await server.call(.get, path)
         #expect("\(reply.status) " == status)
         #expect((reply.status == 200 || reply.problem == "malformed-path"))
     }
 
-    @Test(.service) func `Paths of many parts have no route`() async throws {
+    @Test(.service) func `A path with many parts has no route`() async throws {
         let parts = String(repeating: "/a", count: 4000)
         #expect(try await server.call(.get, "/v1" + parts).problem == "no-such-route")
         #expect(try await server.call(.get, "/v1" + parts + "%").problem == "malformed-path")
@@ -70,7 +70,7 @@ import Testing
             ("X-Installation-Id: a\r\nx-installation-id: b", [], []),
         ] as [(String, [UInt8], [UInt8])]
     )
-    func `Installations are named once and in UTF-8`(_ field: String, _ mark: [UInt8], _ bytes: [UInt8]) async throws {
+    func `A request names one installation, in UTF-8`(_ field: String, _ mark: [UInt8], _ bytes: [UInt8]) async throws {
         let body = #"{"token":"aa01"}"#
         var request = Array("PUT \(HotCallTests.path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n".utf8)
         request += Array("\(field)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n".utf8)

@@ -7,7 +7,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct RightsMatrixTests {
-    /// The roles of each call in section 5, written independently of the code. A route that is missing here fails the test.
+    /// The roles of each call, written independently of the code. A route that is missing here fails the test.
     private static let table: [(roles: [Role], routes: [String])] = [
         (
             [.client, .sender, .admin, .root],
@@ -158,7 +158,7 @@ import Testing
         #expect(cells > 600)
     }
 
-    @Test(.secureService) func `Another app looks like a missing one`() async throws {
+    @Test(.secureService) func `Another app gets the same response as a missing app`() async throws {
         _ = try await database.scope("com.example.taxi")
         let requestID: HTTPFields = [RequestID.field: "same"]
         for role in Role.ofApps {

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [Role.client, .sender, .admin])
-    func `Another app takes as long as a missing one`(role: Role) async throws {
+    func `A call to another app takes as long as a call to a missing app`(role: Role) async throws {
         _ = try await server.registry.put(AppChanges(), for: BundleID("com.example.cook"), by: "test")
         let key = try await server.key(role).key.text.revealed
         let method: HTTPRequest.Method = role == .client ? .delete : .get

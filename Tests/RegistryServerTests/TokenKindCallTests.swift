@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// Kinds of tokens that an app's settings add, and `voip`, by all calls about tokens.
+/// All calls about tokens, for kinds of tokens that an app's settings add, and for `voip`.
 @Suite(.service, .timeLimit(.minutes(15))) struct TokenKindCallTests {
     private static let app = "/v1/apps/com.example.food"
     private static let kinds: JSONValue = [
@@ -23,7 +23,7 @@ import Testing
         _ = try await server.call(.put, "…/installations/phone-1", ["aliases": ["userId": "u-7"]])
     }
 
-    @Test func `A kind has the calls, feedback, audit and counts of a built-in one`() async throws {
+    @Test func `A custom kind has the same calls, feedback, audit and counts as a built-in kind`() async throws {
         try await Self.make(server)
         let suffixes = ["voip": ".voip", "controls": ".push-type.controls"]
         for (number, kind) in ["voip", "controls"].enumerated() {

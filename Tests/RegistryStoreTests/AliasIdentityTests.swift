@@ -6,7 +6,7 @@ import Testing
 
 /// `POST …/activities`: activities known only by their liveactivityId and owner.
 @Suite struct AliasIdentityTests {
-    @Test func `After an end a new token begins a new activity`() async throws {
+    @Test func `After an end, a new token begins a new activity`() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1)
         try await identity.end()
@@ -19,7 +19,7 @@ import Testing
         #expect(try await identity.tokens() == [.sample(2)])
     }
 
-    @Test func `All orders of ends lead to no activity`() async throws {
+    @Test func `Every order of ends leaves no activity`() async throws {
         let t0 = Date.minutesAgo(60)
         let steps: [TestIdentity.Step] = [.post(1, t0 + 60), .end(t0 + 120), .post(2, t0 + 180), .end(t0 + 240)]
         for order in permutations(of: steps) {

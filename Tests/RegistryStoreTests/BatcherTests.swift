@@ -148,7 +148,7 @@ import Testing
         #expect(sizes.withLock(\.self) == expected)
     }
 
-    @Test func `Requests are not tried one by one while Postgres is unavailable`() async throws {
+    @Test func `Requests are not retried one by one while Postgres is unavailable`() async throws {
         let doubler = Doubler(fault: .unavailable)
         let results = await Self.submit([1, 2, -3], to: doubler.batcher(), doubler)
         #expect(throws: Problem.self) { try results[1].get() }

@@ -10,18 +10,18 @@ import Testing
         for number in 1...count { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
     }
 
-    private static func handedOut(in activity: TestActivity) async throws -> Int {
-        try await activity.database.handedOut(in: activity.scope)
+    private static func deliverableCount(in activity: TestActivity) async throws -> Int {
+        try await activity.database.deliverableCount(in: activity.scope)
     }
 
     @Test func `Three quarantines are always accepted, and repeated reports count once`() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)
         for _ in 0..<4 { #expect(try await Set(activity.suspect(1...3)) == [.quarantined]) }
-        #expect(try await Self.handedOut(in: activity) == 2)
+        #expect(try await Self.deliverableCount(in: activity) == 2)
         // One more report trips the guard, which releases the earlier quarantines.
         #expect(try await activity.suspect([4]) == [.guarded])
-        #expect(try await Self.handedOut(in: activity) == 5)
+        #expect(try await Self.deliverableCount(in: activity) == 5)
         #expect(try await activity.suspect([1, 5]) == [.guarded, .guarded])
         #expect(try await activity.another("a1").events() == ["registered", "quarantined", "released"])
         #expect(try await activity.report(2, 410) == .dropped)
@@ -46,7 +46,7 @@ import Testing
         try await activity.suspect(1...3)
         try await Self.age(activity, by: "11 minutes")
         #expect(try await activity.suspect(4...6) == [.quarantined, .quarantined, .quarantined])
-        #expect(try await Self.handedOut(in: activity) == 2)
+        #expect(try await Self.deliverableCount(in: activity) == 2)
     }
 
     @Test func `Each environment has its own guard`() async throws {

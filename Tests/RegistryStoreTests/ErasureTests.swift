@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
-    func `Old requests bring nothing back`(erased: ErasureSubject) async throws {
+    func `Old requests restore no erased data`(erased: ErasureSubject) async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.registry, activity.scope)
         try await Self.live(in: activity)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct FeedbackRaceTests {
     @Test(arguments: ["activities SET metadata_observed_at", "token_values SET delivered_at"], [410, 400])
-    func `A report finds a rewritten row`(_ column: String, _ status: Int) async throws {
+    func `A report applies to a row that is rewritten at the same time`(_ column: String, _ status: Int) async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(60))
         let writing: SQL = "UPDATE \(unescaped: column) = now()"
@@ -52,7 +52,7 @@ import Testing
         #expect(outcome.actions == [.guarded, .dropped, .delivered, .guarded])
         #expect(outcome.trippedKinds == ["update"])
         #expect(try await activity.another("a2").currentToken() == nil)
-        #expect(try await activity.database.handedOut(in: activity.scope) == 4)
+        #expect(try await activity.database.deliverableCount(in: activity.scope) == 4)
         #expect(try await activity.another("a2").events() == ["registered", "quarantined", "released", "dropped"])
         #expect(try await activity.count("SELECT count(*) FROM token_values WHERE delivered_at IS NOT NULL") == 1)
     }

@@ -78,7 +78,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "quarantined", "reactivated"])
     }
 
-    /// No report is applied between a release and its event.
+    /// Otherwise a report could be applied between a release and its event.
     @Test func `A release waits for the guards`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
@@ -105,7 +105,7 @@ import Testing
         _ = try await activity.report(1, 410, at: .minutesAgo(-1))
         try await activity.age(by: "9 hours")
         #expect(try await activity.sweep(.expiry) == 1)
-        // Only the activities become older, not their former tokens, so the order is undefined.
+        // `age` changes the times of activities, not of their former tokens, so the order is undefined.
         #expect(try await activity.retired().sorted() == ["expired", "rotated"])
     }
 
@@ -132,7 +132,7 @@ import Testing
         #expect(try await first.events() == ["registered", "taken-over"])
     }
 
-    @Test func `A batch may contain many reports about one token`() async throws {
+    @Test func `A batch can contain many reports on one token`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         try await activity.another("other").register(2, at: minute(0))

@@ -108,7 +108,7 @@ extension TestDatabase {
         try await script("UPDATE \(table) SET \(changes)")
     }
 
-    func handedOut(in scope: Scope) async throws -> Int {
+    func deliverableCount(in scope: Scope) async throws -> Int {
         try await count("SELECT count(*) FROM deliverable_activities c WHERE c.scope_id = \(scope.id)")
     }
 }

@@ -82,7 +82,7 @@ import Testing
         #expect(try await phone.events().filter { $0 == "taken-over" }.count == 1)
     }
 
-    @Test func `All orders of users lead to one owner`() async throws {
+    @Test func `Every order of the users' requests leads to the same owner`() async throws {
         let steps = [("u-1", 1.0), ("u-2", 2), ("u-2", 3), ("u-1", 4)]
         var states: Set<[String]> = []
         for order in permutations(of: Array(steps.indices)) {

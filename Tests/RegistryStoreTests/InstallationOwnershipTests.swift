@@ -67,7 +67,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "taken-over"])
     }
 
-    @Test func `A widget's token is found next to the device token, and no other kind has its value`() async throws {
+    @Test func `Resolve finds widget and device tokens, and only one kind has a value`() async throws {
         let phone = try await TestInstallation.make()
         let alias = Alias.sample("userId", "u-7")
         try await phone.put([alias], at: t0)
@@ -80,7 +80,7 @@ import Testing
         #expect(try await phone.found(alias, .device) == [.sample(2)])
     }
 
-    /// Whether values have one owner is for the kind to say, whatever its place.
+    /// The settings of a kind decide whether its values have one owner.
     @Test func `Values of a kind may repeat`() async throws {
         let phone = try await TestInstallation.make()
         let other = phone.another(2)

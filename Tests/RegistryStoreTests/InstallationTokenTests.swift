@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: slots)
-    func `Every acknowledged repeat writes`(_ slot: TokenSlot) async throws {
+    func `Every acknowledged repetition writes`(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         var seen: Set<String> = []
         let calls: [(String, () async throws -> Void)] = [

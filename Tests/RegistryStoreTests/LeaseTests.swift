@@ -13,7 +13,7 @@ import Testing
         let written: SQL = "SELECT touched_at::text FROM start_leases"
         let before = try await plan.column(written)
         #expect(try await plan.start("plan-1") == lease)
-        // R1: the lost response may have been lost with the commit.
+        // R1: the repetition writes again, because the commit may have been lost with its response.
         #expect(try await plan.column(written) != before)
         #expect(try await plan.step("plan-2").waitReason == .leased)
         #expect(try await plan.step().waitReason == .leased)

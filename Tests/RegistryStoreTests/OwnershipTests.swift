@@ -75,7 +75,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "ended"])
     }
 
-    @Test func `After the end of a named activity the next one belongs to the next user`() async throws {
+    @Test func `After the end of a named activity, the next activity belongs to the next user`() async throws {
         let phone = try await TestInstallation.make()
         let identity = phone.identity("match-7")
         let (owner, one, two) = (ActivityOwner.installation(phone.hash), phone.asUser("u-1"), phone.asUser("u-2"))

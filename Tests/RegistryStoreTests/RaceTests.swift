@@ -110,7 +110,7 @@ import Testing
             }
         }
         #expect(try await activity.database.rows(in: "activities") == Self.rounds * Self.tasks / 2)
-        #expect(try await activity.database.handedOut(in: activity.scope) == 0)
+        #expect(try await activity.database.deliverableCount(in: activity.scope) == 0)
     }
 
     @Test func `Requests of one alias identity race, and one activity remains`() async throws {

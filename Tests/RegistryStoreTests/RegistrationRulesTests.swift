@@ -25,7 +25,7 @@ import Testing
         #expect(later.activity.revision == first.revision + 1)  // the sender sees the change of startedAt to t0
     }
 
-    @Test func `Every acknowledged repeat writes`() async throws {
+    @Test func `Every acknowledged repetition writes`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0)
         var touches: Set<String> = [try await activity.touchedAt()]
@@ -55,7 +55,7 @@ import Testing
         #expect(try await activity.tokens(b) == [])
     }
 
-    @Test func `A later claim takes the token over`() async throws {
+    @Test func `A later claim takes over the token`() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")
         try await first.register(1, at: t0)
@@ -76,7 +76,7 @@ import Testing
         #expect(try await first.currentToken() == .sample(1))
     }
 
-    @Test func `Without a time a retired token returns only after another activity has claimed it`() async throws {
+    @Test func `Without a time, a retired token returns only after another activity has claimed it`() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")
         try await first.register(1, at: t0)

@@ -8,7 +8,7 @@ import Testing
 
 /// A release or purge of a shared value writes an event for each affected token, and no other.
 @Suite(.timeLimit(.minutes(5))) struct SharedValueTests {
-    @Test func `A release at an installation that lost the token leaves the token in quarantine`() async throws {
+    @Test func `Releasing a token at an installation that lost it keeps the quarantine`() async throws {
         let former = try await TestInstallation.make(1)
         let owner = former.another(2)
         try await former.register(1, in: TestInstallation.device, at: .minutesAgo(10))

@@ -47,7 +47,7 @@ struct TestPlan: Fixture {
         try await entries(planID) { $0.renewBefore = .seconds(30 * 60) }
     }
 
-    /// The one step of a plan.
+    /// The step of a plan that has a single step.
     func step(_ planID: UTF8Text? = nil, change: (inout PlanRequest) -> Void = { _ in }) async throws -> PlanStep {
         let entries = try await entries(planID, change: change)
         guard entries.count == 1 else { throw Unexpected(entries: entries) }

@@ -63,7 +63,7 @@ final class HeavyCalls: Sendable {
 }
 
 /// Counts as in flight until it is finished or deallocated.
-final class CountedCall: Sendable {
+final class Permit: Sendable {
     private let end: @Sendable () -> Void
     private let isOver = Atomic(false)
     init(end: @escaping @Sendable () -> Void) { self.end = end }

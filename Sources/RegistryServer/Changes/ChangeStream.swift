@@ -71,7 +71,7 @@ final class FollowerCount: Sendable {
     var value: Int { count.withLock { $0 } }
 
     /// The stream ends when the returned value is finished or deallocated.
-    func countFollower() throws(Problem) -> CountedCall {
+    func countFollower() throws(Problem) -> Permit {
         let hasRoom = count.withLock { count in
             guard count < Self.limit else { return false }
             count += 1
@@ -85,6 +85,6 @@ final class FollowerCount: Sendable {
             problem.retryAfter = .seconds(5)
             throw problem
         }
-        return CountedCall { [self] in count.withLock { $0 -= 1 } }
+        return Permit { [self] in count.withLock { $0 -= 1 } }
     }
 }

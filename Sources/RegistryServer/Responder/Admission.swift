@@ -85,7 +85,7 @@ extension RouteTable.Match {
 /// The counters held by a request from its admission to its end.
 struct RequestCount: Sendable {
     fileprivate var count = RateLimits.Count()
-    fileprivate var heavyCall: CountedCall?
+    fileprivate var heavyCall: Permit?
 
     /// Ends the counts of the request. A heavy call ends only when its response is read, because unread responses stay
     /// in memory.

@@ -47,7 +47,7 @@ extension Probe {
             Probe("giveGorushFeedback", "of no platform", .post("…/feedback/gorush", ["type": "failed-push"]))
                 .fails(.invalidRequest).at("/platform"),
             Probe("giveGorushFeedback", "of no token", gorush("Unregistered", "no hex")).fails(.invalidRequest),
-            // Refused even where the post would be ignored.
+            // This fault is refused even if the post would be ignored.
             Probe("giveGorushFeedback", "of a number", gorush("Unregistered", 1, platform: "android"))
                 .fails(.invalidRequest).at("/token"),
             Probe("reportFeedback", "of many kinds", .report(manyKinds))

@@ -59,7 +59,7 @@ import Testing
     }
 
     /// The program stops at a closed pipe, after the last chunk and the end of the file.
-    @Test func `An import that stopped after the last record knows that the file is whole`() async throws {
+    @Test func `An import that stopped after the last record still detects a complete file`() async throws {
         try await Self.export(100)
         let command = ["import"] + TransferFile.scope + [file.path, "--json"] + target.flags
         let unheard = try await Program.intoNowhere(command)
@@ -69,7 +69,7 @@ import Testing
         #expect(try await target.count("SELECT count(*) FROM activities") == 100)
     }
 
-    @Test func `Progress counts for its own file and database only`() async throws {
+    @Test func `Stored progress applies only to its own file and database`() async throws {
         try await Self.export(3000)
         _ = try await Self.interruptImport(3000)
         let progress = try Data(contentsOf: URL(fileURLWithPath: file.progress))
@@ -84,7 +84,7 @@ import Testing
         #expect(changed.results.contains(#""taken":3000"#) && !changed.words.contains("Continuing"), "\(changed.words)")
     }
 
-    @Test func `Faults before an interruption count`() async throws {
+    @Test func `Faults before an interruption are included in the total`() async throws {
         try await Self.export(3000)
         let newline = try #require(file.text.firstIndex(of: "\n"))
         try file.write("\(file.text[...newline])a diary\(file.text[newline...])")

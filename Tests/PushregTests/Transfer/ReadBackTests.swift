@@ -11,7 +11,7 @@ import Testing
         ProcessInfo.processInfo.environment["PUSHREG_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: .min ... .max)
     }
 
-    @Test func `Accepted values are read back`() async throws {
+    @Test func `Accepted values survive a round trip`() async throws {
         let seed = Self.seed
         print("ReadBackTests: PUSHREG_TEST_SEED=\(seed)")
         let service = try await ServiceProcess.start(on: database, "--request-timeout", "PT30S")

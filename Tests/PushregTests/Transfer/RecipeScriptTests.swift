@@ -113,7 +113,7 @@ struct RecipeScriptTests {
         ("\u{1F}\u{8B}", "external_user_id. The file is compressed, or in UTF-16."),
         ("\u{FF}\u{FE}i\0d\0", "external_user_id. The file is compressed, or in UTF-16."),
     ])
-    func `Another file is refused`(_ text: String, _ sentence: String) async throws {
+    func `A file in another format is refused`(_ text: String, _ sentence: String) async throws {
         // Bytes, because gzip is not UTF-8.
         let outcome = try await Self.convert(Data(text.unicodeScalars.map { UInt8($0.value) }))
         #expect(outcome.status == 1 && outcome.words.contains(sentence), "\(outcome.words)")
@@ -165,7 +165,7 @@ struct RecipeScriptTests {
     @Test(arguments: [
         ([], "{}"), (["test", "2026-03-01T00:00:00Z"], "{}"), (["sandbox", "2026-03-01T00:00:00Z"], "{"),
     ])
-    func `Other arguments and texts are refused`(_ arguments: [String], _ text: String) async throws {
+    func `Invalid arguments and texts are refused`(_ arguments: [String], _ text: String) async throws {
         let outcome = try await Self.convert(Data(text.utf8), "sns-to-ndjson.py", arguments)
         #expect(outcome.status == 1 && !outcome.words.contains("Traceback") && !outcome.words.isEmpty)
     }

@@ -8,7 +8,7 @@ import Testing
 
 /// `pushreg import` applies the rules to the records that `pushreg export` writes.
 @Suite(.transfer, .timeLimit(.minutes(15))) struct TransferTests {
-    @Test func `Every exported fact arrives`() async throws {
+    @Test func `An import restores every exported fact`() async throws {
         for database in [database, target] { _ = try await database.scope("com.example.food", .sandbox, Life.settings) }
         try await Life.live(in: database.registry, database.scope())
         let (first, second) = (file, try TransferFile())
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["--restart"]])
-    func `Another file at the path of the progress is kept`(flags: [String]) async throws {
+    func `An import does not overwrite another file at the progress path`(flags: [String]) async throws {
         try await file.export(from: database)
         try file.write(file.text + "\n")
         let theirs = "yesterday's export\n"
@@ -41,7 +41,7 @@ import Testing
         #expect(try String(contentsOfFile: file.progress, encoding: .utf8) == theirs)
     }
 
-    @Test func `Scheduled activities arrive`() async throws {
+    @Test func `An import restores scheduled activities`() async throws {
         let (scope, other) = (try await database.scope(), try await target.scope())
         let start = Date.minutesAgo(-5 * 60)
         for number in 1...2 {
@@ -85,7 +85,7 @@ import Testing
     @Test(arguments: [
         "a diary\n", #"{"export":{"version":1,"app":"com.example.food","environment":"production"}}"# + "\n",
     ])
-    func `Another file is left alone`(_ text: String) async throws {
+    func `An export does not overwrite another file`(_ text: String) async throws {
         try file.write(text)
         chmod(file.path, 0o644)
         let flags = ["--output", file.path, "--resume"] + database.flags
@@ -95,7 +95,7 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o644)
     }
 
-    @Test func `Newer facts stay`() async throws {
+    @Test func `An import keeps newer facts`() async throws {
         let (scope, theirs) = (try await database.scope(), try await target.scope())
         for (id, number) in [("ended", 1), ("rotated", 2), ("fresh", 3)] {
             try await database.registry.registerSample(id, token: number, minutesAgo: 10, in: scope)
@@ -115,7 +115,7 @@ import Testing
         #expect(try await target.registry.activity(.sample("fresh"), in: theirs)?.token == .sample(3))
     }
 
-    @Test func `An import mixes no environments and apps`() async throws {
+    @Test func `An import does not mix environments or apps`() async throws {
         try await file.export(from: database)
         let elsewhere = ["import", "com.example.food", "production", file.path] + database.flags
         let outcome = try await Program.run(elsewhere)

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `Another app looks like a missing one`() async throws {
+    @Test func `Another app gets the same response as a missing app`() async throws {
         _ = try await database.scope("com.example.taxi")
         let browser = try await ConsoleBrowser.signedIn(server, as: .admin)
         for page in ["", "/keys", "/search?q=x", "/stale"] {

@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(.timedService { $0.trustedProxies = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) } })
-    func `A cookie is bound to TLS if there is TLS`() async throws {
+    func `With TLS, cookies are secure`() async throws {
         let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
         #expect(Array(browser.cookies.keys) == ["__Host-pushreg-console"])
         #expect(try await browser.get("…").status == 200)
@@ -165,7 +165,7 @@ import Testing
             $0.trustedProxies = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
         }
     )
-    func `Sign-ins are counted by address`() async throws {
+    func `Failed sign-ins are limited by address`() async throws {
         let (thief, admin) = (ConsoleBrowser(server), ConsoleBrowser(server))
         thief.fields[HTTPField.Name("X-Forwarded-For")!] = "9.9.9.9"
         admin.fields[HTTPField.Name("X-Forwarded-For")!] = "9.9.9.8"
@@ -182,7 +182,7 @@ import Testing
         #expect(try await admin.signIn(with: server.key(.admin)).status == 303)
     }
 
-    @Test(.service) func `Without authentication there is no sign-in`() async throws {
+    @Test(.service) func `Without authentication, the console has no sign-in`() async throws {
         let browser = ConsoleBrowser(server)
         #expect(try await browser.get("/console").fields[.location] == "/console/com.example.food/sandbox")
         let page = try await browser.get("…/stale/purge")

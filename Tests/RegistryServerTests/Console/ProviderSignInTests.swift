@@ -123,7 +123,7 @@ import Testing
         try await Self.run(clock: clock) { (server: LiveServer, provider: TestProvider) async throws in
             let (browser, idle) = (ConsoleBrowser(server), ConsoleBrowser(server))
             for browser in [browser, idle] { #expect(try await browser.signIn(at: provider).status == 200) }
-            // The provider's change is not seen before the session's end.
+            // A change at the provider has no effect before the end of the session.
             provider.change { $0.claims = ["groups": ["others"]] }
             for step in 1...19 {
                 clock.advance(by: .seconds(25 * 60))
@@ -153,7 +153,7 @@ import Testing
                 #expect(reply.status == status, "\(reply.words)")
                 #expect((browser.cookies[Self.session] != nil) == (status == 200))
                 guard status != 200 else {
-                    // An admin's role wins, wherever it stands in the rules.
+                    // The role admin wins, regardless of the order of the rules.
                     let role = "\(claims["groups"] ?? "")".contains("push-admins") ? "admin" : "auditor"
                     #expect(try await browser.get("…").words.contains("Signed in as \(role) console:"))
                     continue
@@ -317,7 +317,7 @@ import Testing
                 #expect(reply.status == 401 && reply.words.contains(words), "\(reply.words)")
                 #expect(browser.cookies[Self.session] == nil && browser.cookies[Self.attempt] == nil)
             }
-            // The same with both audiences and the right party is fine.
+            // A token with both audiences and the right authorized party is accepted.
             provider.change {
                 $0.claims = ["groups": "everyone", "aud": ["pushreg console", "b"], "azp": "pushreg console"]
             }
@@ -384,7 +384,7 @@ import Testing
         #expect(ConsoleLink.isOwn(path) == isOwn)
     }
 
-    @Test func `A sign-in returns to the console alone`() async throws {
+    @Test func `A sign-in redirects only to the console`() async throws {
         let next = "https://evil.example/console"
         try await Self.run { server, provider in
             #expect(try await ConsoleBrowser(server).signIn(at: provider, next: next).onward == ConsoleLink.home)
@@ -397,7 +397,7 @@ import Testing
         }
     }
 
-    @Test func `A cookie cannot be made up`() async throws {
+    @Test func `A forged session cookie is refused`() async throws {
         try await Self.run { server, provider in
             provider.change { $0.claims = ["groups": "everyone"] }
             let browser = ConsoleBrowser(server)

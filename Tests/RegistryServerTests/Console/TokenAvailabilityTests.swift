@@ -9,7 +9,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// For each reason to withhold a token, `audit/explain` and the console state it in one sentence.
+/// `audit/explain` and the console state each reason to withhold a token in one sentence.
 @Suite(.service, .timeLimit(.minutes(15))) struct TokenAvailabilityTests {
     enum Keeping: String, Sendable, CaseIterable {
         case activity, start, device

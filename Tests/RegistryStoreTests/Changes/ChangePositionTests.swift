@@ -96,5 +96,5 @@ import Testing
     }
 
     @Test(arguments: ["", "1:2", "0:1:", "3:2:", "1:5:5", "1:5:3,2", "1:5:x", "1:2:3:4"])
-    func `Other texts are not snapshots`(text: String) { #expect(TransactionSnapshot(text) == nil) }
+    func `A malformed snapshot is rejected`(text: String) { #expect(TransactionSnapshot(text) == nil) }
 }
