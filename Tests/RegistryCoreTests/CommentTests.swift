@@ -47,8 +47,6 @@ import Testing
         let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil))
         var (count, others) = (0, Set<String>())
         for case let file as URL in files where file.pathExtension == "swift" && file.path != #filePath {
-            // The client's tests still have two names.
-            guard !file.path.contains(#/Tests/(RegistryClient|RegistryLive|ActivityKit|Phone)/#) else { continue }
             let text = try String(contentsOf: file, encoding: .utf8)
             let named = text.matches(of: #/func `/#).count
             count += named
