@@ -79,11 +79,7 @@ struct InstallationTimesTests {
         var story = Story()
         try story.logOut(at: 30)
         try story.put(at: 40, by: "ana")
-        #expect(
-            story.isRejected(.notYours) { (story) throws(Rejection) in
-                try story.register("device", 1, at: 20, by: "bob")
-            }
-        )
+        #expect(throws: Rejection.notYours) { try story.register("device", 1, at: 20, by: "bob") }
     }
 
     @Test func `A stored installation is not new, and an unlocked one gives its user to events`() throws {
@@ -174,10 +170,7 @@ struct SlotTimesTests {
         var story = Story()
         try story.register("device", 2, at: 10)
         for number in 1...128 { try story.register("start", 1, at: 10, type: UTF8Text("\(number)")) }
-        #expect(
-            story.isRejected(.noRoom) { (story) throws(Rejection) in try story.register("start", 1, at: 10, type: "new")
-            }
-        )
+        #expect(throws: Rejection.noRoom) { try story.register("start", 1, at: 10, type: "new") }
     }
 }
 
