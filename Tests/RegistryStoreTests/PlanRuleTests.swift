@@ -95,9 +95,10 @@ import Testing
         _ = try await plan.start()
         var registration = ActivityRegistration.sample(token: nil, installation: plan.phone.hash, aliases: [plan.order])
         registration.facts.pushType = type
-        try await plan.tellFullState(registration, as: .sample("a-1"), at: .minutesAgo(0))
+        let item = FullState.Item(activityID: .sample("a-1"), registration: registration)
+        _ = try await plan.tellFullState(of: plan.phone.hash, [item], at: .minutesAgo(0))
         #expect(try await plan.step() == .none(reason))
-        try await plan.database.run("UPDATE activities SET created_at = earlier(created_at, '61 seconds')")
+        try await plan.database.age("activities", ["created_at"], by: "61 seconds")
         #expect(try await plan.step() == .none(reason))
         try await plan.register(token: 11)
         #expect(try await plan.step().updated?.token == .sample(11))
