@@ -80,7 +80,7 @@ private struct AnsweredReport {
         case (.refused(_, _, _, isKept: true), true, .wait(until: .seconds(1))) where events.count == 1:
             .waitsForCredential
         case (nil, true, .wait(until: .seconds(1))): .repeated
-        case (nil, true, .send): isObservedAgain ? .observedAnew : .clockCorrected
+        case (nil, true, .send): isObservedAgain ? .observedAgain : .clockCorrected
         default: nil
         }
     }
