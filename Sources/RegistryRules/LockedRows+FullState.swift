@@ -15,7 +15,7 @@ extension LockedRows {
     ) -> [ActivityID] {
         let dismissed = activities.values.map(\.value).filter { activity in
             activity.installation == installation && !listed.contains(activity.id)
-                && activity.end == nil && activity.expiresAt > now
+                && activity.state(of: self.installation(of: activity), at: now) == .active
                 && activity.wasSeen(before: fullStateAt, since: previous)
         }
         for var activity in dismissed {
