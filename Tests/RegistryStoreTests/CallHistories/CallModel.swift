@@ -1,0 +1,189 @@
+import RegistryCore
+
+/// The rules told again, one call after another, without Postgres: what each call answers, and what all see afterwards.
+///
+/// Nothing is stored about withheld tokens: the reason always follows from what is known about the value. Times are
+/// thousandths of a minute; a call's receipt is its number in the present minute.
+struct CallModel {
+    struct Claim: Hashable {
+        let token: Int
+        var observedAt: Int
+        /// Compared with the time of feedback.
+        var claimedAt: Int
+        /// False once the token is gone; the claim still orders later ones.
+        var isPresent = true
+    }
+
+    struct Stamped: Hashable {
+        let aliases: [Int]
+        let at: Int
+    }
+
+    struct Activity {
+        var installation: Int?
+        var user: Int?
+        var startedAt: Int
+        var startsAt: Int?
+        var endedAt: Int?
+        var isExpiryRecorded = false
+        var observedAt: Int?
+        var aliases: Stamped?
+        var claim: Claim?
+        var confirmedAt = 0
+        var expiresAt: Int { max(startedAt, startsAt ?? startedAt) + CallModel.lifetime }
+        func has(_ alias: Int) -> Bool { aliases?.aliases.contains(alias) ?? false }
+    }
+
+    struct SlotID: Hashable {
+        let slot: Call.Slot
+        let installation: Int
+    }
+
+    struct Slot {
+        var claim: Claim?
+        var deletedAt: Int?
+        var confirmedAt = 0
+    }
+
+    struct Installation {
+        var user: Int?
+        /// Nil while only token requests named the user.
+        var userAt: Int?
+        var takenOverAt: Int?
+        var fullStateAt: Int?
+        var loggedOutAt: Int?
+        var aliases: Stamped?
+        func has(_ alias: Int) -> Bool { aliases?.aliases.contains(alias) ?? false }
+    }
+
+    struct Value {
+        var owner: (activity: String, at: Int)?
+        var installation: (at: Int, hash: Int, kind: Call.Kind)?
+        var startAt: Int?
+        var deadAt: Int?
+        var purgedAt: Int?
+        var quarantine: (at: Int, kind: Call.Kind)?
+        var isKnown: Bool { owner != nil || installation != nil || startAt != nil }
+    }
+
+    struct Identity: Hashable {
+        let alias: Int
+        let installation: Int?
+        let user: Int?
+
+        init(_ alias: Int, _ caller: Call.Caller) {
+            self.alias = alias
+            installation = caller.installation
+            user = caller.installation == nil ? caller.user : nil
+        }
+    }
+
+    enum Name: Hashable {
+        case activity(String)
+        case installation(Int)
+        case user(Int)
+        case alias(Int)
+    }
+
+    enum Withheld: String {
+        case takenOver = "taken-over"
+        case kindConflict = "kind-conflict"
+        case unregistered
+        case purged
+        case quarantined
+    }
+
+    static let (minute, lifetime) = (1000, 480 * 1000)
+
+    /// The position of each token in the order of digests, which breaks ties.
+    let ranks: [Int]
+    var (present, number) = (0, 0)
+    var now: Int { present + number }
+    var activities: [String: Activity] = [:]
+    var slots: [SlotID: Slot] = [:]
+    var installations: [Int: Installation] = [:]
+    var values: [Int: Value] = [:]
+    /// The current activity and the last end of a name and its owner.
+    var identities: [Identity: (activity: String?, endedAt: Int?)] = [:]
+    var guards: [Call.Kind: (trippedAt: Int?, reportedAt: Int)] = [:]
+    var erasures: [Name: Int] = [:]
+    var named = 0
+
+    init(ranks: [Int]) { self.ranks = ranks }
+
+    // MARK: What all see
+
+    func state(_ activity: Activity) -> ActivityState {
+        if activity.endedAt != nil { return .ended }
+        if activity.expiresAt <= now { return .expired }
+        guard let installation = activity.installation.flatMap({ installations[$0] }) else { return .active }
+        if let time = installation.loggedOutAt, time >= activity.startedAt { return .ended }
+        if let time = installation.fullStateAt, let seen = activity.observedAt, time > seen { return .dismissed }
+        return .active
+    }
+
+    func withheld(_ id: String) -> Withheld? {
+        guard let claim = activities[id]?.claim else { return nil }
+        guard let value = values[claim.token], value.owner?.activity == id else { return .takenOver }
+        return value.installation != nil ? .kindConflict : accusation(value, claim)
+    }
+
+    func withheld(_ id: SlotID) -> Withheld? {
+        guard let claim = slots[id]?.claim, claim.isPresent else { return nil }
+        let value = values[claim.token] ?? Value()
+        if let installation = value.installation, installation.kind != id.slot.kind { return .kindConflict }
+        if id.slot.hasOneOwner, value.installation?.hash != id.installation { return .takenOver }
+        return accusation(value, claim)
+    }
+
+    func deliverable(_ id: String) -> Int? {
+        guard let activity = activities[id], state(activity) == .active, withheld(id) == nil else { return nil }
+        return activity.claim.flatMap { $0.isPresent ? $0.token : nil }
+    }
+
+    func deliverable(_ id: SlotID) -> Int? {
+        guard let claim = slots[id]?.claim, claim.isPresent, withheld(id) == nil else { return nil }
+        return claim.token
+    }
+
+    func accusation(_ value: Value, _ claim: Claim) -> Withheld? {
+        if let time = value.deadAt, claim.claimedAt <= time { return time == value.purgedAt ? .purged : .unregistered }
+        if let quarantine = value.quarantine, claim.claimedAt <= quarantine.at { return .quarantined }
+        return nil
+    }
+
+    // MARK: Times and rights
+
+    func time(_ ago: Int?) -> Int? { ago.map { present - $0 * Self.minute } }
+    func isSkewed(_ time: Int?) -> Bool { time.map { $0 > now + 5 * Self.minute } ?? false }
+
+    func precedes(_ left: Claim, _ right: Claim) -> Bool {
+        (left.observedAt, ranks[left.token]) < (right.observedAt, ranks[right.token])
+    }
+
+    func mayChange(_ activity: Activity, _ caller: Call.Caller) -> Bool {
+        if !caller.isClient { return true }
+        if let user = caller.user, activity.user == user { return true }
+        if let installation = caller.installation, activity.installation == installation {
+            return activity.user == nil || caller.user == nil
+        }
+        return activity.user == nil && activity.installation == nil && activity.claim == nil
+    }
+
+    func isErased(_ names: [Name], _ time: Int) -> Bool { names.contains { (erasures[$0] ?? .min) >= time } }
+
+    func isOfAnother(_ installation: Int, _ user: Int?) -> Bool {
+        guard let user, let owner = installations[installation]?.user else { return false }
+        return user != owner
+    }
+}
+
+extension CallModel.Stamped? {
+    /// The greatest (time, value) stays; the value is compared as the service's JSON.
+    mutating func replace(_ aliases: [Int]?, at time: Int) {
+        guard let aliases else { return }
+        func key(_ aliases: [Int]) -> String { aliases.isEmpty ? "}" : "\(aliases)".dropFirst().description }
+        guard let stored = self else { return self = .init(aliases: aliases, at: time) }
+        if (stored.at, key(stored.aliases)) < (time, key(aliases)) { self = .init(aliases: aliases, at: time) }
+    }
+}
