@@ -6,7 +6,7 @@ import Testing
 /// All calls of clients, senders and admins, one after another on two instances, against a model without Postgres.
 @Suite(.timeLimit(.minutes(150))) struct CallHistoryTests {
     @Test func `Random histories of all calls agree with the model and reach every cell`() async throws {
-        let count = TestScale.isLong ? 10_000 : 100
+        let count = TestScale.isLong ? 10_000 : 60
         let service = try await CallService.make()
         let first = SeededGenerator.firstSeed()
         let start = ContinuousClock.now
