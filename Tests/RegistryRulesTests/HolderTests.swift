@@ -157,9 +157,9 @@ struct GuardedTests {
         let reports = [report(1), report(2), TokenReport(3, 404, "BadPath"), TokenReport(4, 410, at: 9)]
         let decisions = story.rows.apply(reports, guards: &guards, by: "t").decisions
         let sentences = [
-            "The value was a current token", "The update token is kept: so many",
-            "The update token is kept: the status",
-            "The update token is kept: a client",
+            "The token is no longer current", "The update token is kept. Too many",
+            "The update token is kept. The status",
+            "The update token is kept because a client",
         ]
         for (decision, sentence) in zip(decisions, sentences) {
             #expect(decision.result(isKnownIn: nil).detail.hasPrefix(sentence))
