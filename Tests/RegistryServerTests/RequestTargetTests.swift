@@ -8,6 +8,7 @@ import Testing
         ("/livez", ["livez"]), ("/", [""]), ("/livez/", ["livez", ""]), ("/v1//apps", ["v1", "", "apps"]),
         ("/a%2Fb/c", ["a/b", "c"]), ("/a+b", ["a+b"]), ("/a%2Bb", ["a+b"]), ("/%2525", ["%25"]), ("/..", [".."]),
         ("/%2e%2E/x", ["..", "x"]), ("/caf%C3%A9", ["café"]), ("/%F0%9F%8D%95", ["🍕"]), ("/a%00b", ["a\0b"]),
+        ("/%EF%BB%BFa", ["\u{FEFF}a"]),
         ("/a?b/c", ["a"]), ("/a;b=c", ["a;b=c"]), ("//evil.example/x", ["", "evil.example", "x"]),
     ])
     func `A path is split first and decoded once`(_ raw: String, _ parts: [String]) throws {

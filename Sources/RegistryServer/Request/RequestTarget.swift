@@ -1,4 +1,3 @@
-import Foundation
 import RegistryCore
 
 /// The decoded path and query of a request.
@@ -64,11 +63,28 @@ struct RequestTarget: Sendable, Hashable {
     static func decode(_ text: Substring) throws(Problem) -> String {
         // Most texts have no escapes.
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
-        guard let decoded = text.removingPercentEncoding else {
+        guard let bytes = unescaped(text.utf8), let decoded = String(validating: bytes, as: UTF8.self) else {
             throw Problem(
                 .malformedPath,
                 "The path or query has a '%' without two hex digits after it, or bytes that are not UTF-8."
             )
+        }
+        return decoded
+    }
+
+    /// Nil for bad escapes. Foundation's `removingPercentEncoding` removes a byte order mark, which an id can contain.
+    private static func unescaped(_ text: Substring.UTF8View) -> [UInt8]? {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(text.count)
+        var bytes = text.makeIterator()
+        while let byte = bytes.next() {
+            guard byte == UInt8(ascii: "%") else {
+                decoded.append(byte)
+                continue
+            }
+            guard let high = bytes.next().flatMap(Hexadecimal.digit), let low = bytes.next().flatMap(Hexadecimal.digit)
+            else { return nil }
+            decoded.append(high << 4 | low)
         }
         return decoded
     }
