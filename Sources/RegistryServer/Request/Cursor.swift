@@ -33,7 +33,7 @@ enum Cursor {
     ) throws(JSONFaultReason) -> TokenPosition {
         try decode(text, names(of: alias) + [kind.name], scope, "this alias") { bytes in
             // 32 bytes of hash, optionally followed by an attributes type.
-            guard bytes.count >= 32, let type = String(bytes: bytes[32...], encoding: .utf8) else { return nil }
+            guard bytes.count >= 32, let type = String(validating: bytes[32...], as: UTF8.self) else { return nil }
             return TokenPosition(installation: Array(bytes[..<32]), type: UTF8Text(type))
         }
     }
