@@ -10,7 +10,7 @@ extension DatabaseCondition {
     private static let connectionShare = 0.8
 
     package var findings: [Finding] {
-        [versionFinding, readOnlyFinding, clockFinding, connectionFinding].compactMap(\.self)
+        [versionFinding, readOnlyFinding, clockFinding, connectionFinding, snapshotFinding].compactMap(\.self)
             + unsafeSettings.map(Finding.init) + vacuumFindings + (distribution?.findings ?? [])
     }
 
@@ -49,6 +49,21 @@ extension DatabaseCondition {
             .connectionsNearLimit,
             "\(connections) of the \(connectionLimit) connections that Postgres allows are in use.",
             remedy: "Lower --max-connections of the instances, close other connections, or raise max_connections."
+        )
+    }
+
+    private var snapshotFinding: Finding? {
+        guard let oldSnapshot else { return nil }
+        return Finding(
+            .oldSnapshot,
+            """
+            Autovacuum cannot remove dead rows, so statements become slower: the snapshot of \(oldSnapshot.holder) is \
+            \(oldSnapshot.age) transactions old.
+            """,
+            remedy: """
+                End the session with pg_terminate_backend, drop the slot, or finish the prepared transaction. Run dumps and \
+                reports on a standby without hot_standby_feedback.
+                """
         )
     }
 

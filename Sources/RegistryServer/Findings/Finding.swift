@@ -10,6 +10,7 @@ package struct Finding: Sendable, Hashable {
         case connectionsNearLimit = "connections-near-limit"
         case autovacuumOff = "autovacuum-off"
         case autovacuumBehind = "autovacuum-behind"
+        case oldSnapshot = "old-snapshot"
         case schemaBehind = "schema-behind"
         case schemaAhead = "schema-ahead"
         case schemaChanged = "schema-changed"

@@ -35,6 +35,7 @@ enum Metric: String, Sendable, CaseIterable {
     case sweepFailures = "pushreg_sweep_failures_total"
     case sweptRows = "pushreg_sweep_rows_total"
     case sweepLag = "pushreg_sweep_lag_seconds"
+    case oldSnapshot = "pushreg_old_snapshot_transactions"
 
     var help: String {
         switch self {
@@ -69,6 +70,7 @@ enum Metric: String, Sendable, CaseIterable {
         case .sweeps: "Sweeps that this instance finished."
         case .sweepFailures: "Sweeps that this instance gave up."
         case .sweptRows: "Rows recorded or deleted by this instance's sweeps, by task."
+        case .oldSnapshot: "Transactions since the oldest snapshot, by its holder; missing up to 100000."
         case .sweepLag: "How long the oldest expired activity has waited for a sweep."
         }
     }

@@ -68,6 +68,9 @@ final class ServiceMetrics: Sendable {
         case .countsAge: text.add(metric, totals.map { $0.age / .seconds(1) })
         case .activeGuards: text.add(metric, totals.map { Double($0.activeGuards) })
         case .events: text.add(metric, totals.map { Double($0.eventsWritten) })
+        case .oldSnapshot:
+            let old = totals?.oldSnapshot
+            text.add(metric, old.map { [(MetricsText.labels([("holder", $0.holder)]), Double($0.age))] } ?? [])
         case .sweepLag: text.add(metric, totals.map { $0.sweepLag / .seconds(1) })
         }
     }

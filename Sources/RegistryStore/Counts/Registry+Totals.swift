@@ -10,11 +10,12 @@ extension Registry {
         var (totals, scopes) = try await read { session in
             let results = try session.pipeline([
                 Query("counts.read-last-event")(), Query("counts.count-guards")(["window": BurstGuard.window]),
-                Query("counts.list-scopes")(),
+                Query("counts.list-scopes")(), ConditionStatements.oldSnapshot,
             ])
             var totals = Totals()
             totals.eventsWritten = try results[0].decode { try $0["last"] }[0]
             totals.activeGuards = try results[1].readCount()
+            totals.oldSnapshot = try DatabaseCondition.OldSnapshot(results[3])
             return (totals, try results[2].decode(CountedScope.self))
         }
         for first in stride(from: 0, to: scopes.count, by: Self.scopesPerRead) {

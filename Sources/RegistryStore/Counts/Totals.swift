@@ -8,6 +8,7 @@ package struct Totals: Sendable, Hashable {
     /// The time since the oldest expiry that a sweep has yet to record, or zero.
     package internal(set) var sweepLag: Duration = .zero
     package internal(set) var activeGuards = 0
+    package internal(set) var oldSnapshot: DatabaseCondition.OldSnapshot?
     /// Audit events written by all instances, including failed transactions.
     package internal(set) var eventsWritten = 0
 

@@ -8,6 +8,14 @@ package struct DatabaseCondition: Sendable, Hashable {
         package let deadRows: Int
     }
 
+    /// The oldest snapshot, if autovacuum must keep many dead rows for it.
+    package struct OldSnapshot: Sendable, Hashable {
+        /// A session with its application and user, a replication slot or a prepared transaction.
+        package let holder: String
+        /// Transactions since the snapshot.
+        package let age: Int
+    }
+
     /// The oldest supported version, as `server_version_num`.
     package static let leastVersion = 150_000
 
@@ -31,6 +39,7 @@ package struct DatabaseCondition: Sendable, Hashable {
     package var connectionLimit = 0
     package var isAutovacuumOn = true
     package var neglectedTables: [NeglectedTable] = []
+    package var oldSnapshot: OldSnapshot?
     /// Nil without the extension citus.
     package var distribution: DistributionCondition?
 
@@ -55,6 +64,7 @@ package struct DatabaseCondition: Sendable, Hashable {
             let (name, deadRows) = try row.decode(String.self, Int.self)
             return NeglectedTable(name: name, deadRows: deadRows)
         }
+        oldSnapshot = try OldSnapshot(session.execute(ConditionStatements.oldSnapshot))
         distribution = try DistributionCondition.read(session)
         unsafeSettings += distribution?.workers.flatMap(\.unsafeSettings) ?? []
     }
@@ -67,6 +77,13 @@ package struct DatabaseCondition: Sendable, Hashable {
         let half = Date().timeIntervalSince(start) / 2
         clockSkew = .seconds(theirs.timeIntervalSince(start.addingTimeInterval(half)))
         clockUncertainty = .seconds(half)
+    }
+}
+
+extension DatabaseCondition.OldSnapshot {
+    init?(_ result: PostgresResult) throws {
+        guard let row = result.rows.first else { return nil }
+        (holder, age) = try row.decode(String.self, Int.self)
     }
 }
 
@@ -108,5 +125,25 @@ enum ConditionStatements {
             AND s.n_dead_tup > 2 * (current_setting('autovacuum_vacuum_threshold')::float8
                 + current_setting('autovacuum_vacuum_scale_factor')::float8 * greatest(c.reltuples, 0))
         ORDER BY s.n_dead_tup DESC
+        """
+
+    /// The age is in transactions, because Postgres hides other roles' times, and dead rows come from transactions.
+    /// Autovacuum's workers, which have no user, do not keep dead rows.
+    static let oldSnapshot: SQL = """
+        SELECT h.holder, h.age
+        FROM (
+            SELECT format('session %s (application %s, user %s)', a.pid, a.application_name, a.usename) AS holder,
+                age(a.backend_xmin)::bigint AS age
+            FROM pg_stat_activity a
+            WHERE a.usesysid IS NOT NULL AND coalesce(a.datname, current_database()) = current_database()
+            UNION ALL
+            SELECT format('replication slot %s', s.slot_name), age(s.xmin) FROM pg_replication_slots s
+            UNION ALL
+            SELECT format('prepared transaction %s', p.gid), age(p.transaction)
+            FROM pg_prepared_xacts p WHERE p.database = current_database()
+        ) AS h
+        WHERE h.age > 100000
+        ORDER BY h.age DESC
+        LIMIT 1
         """
 }

@@ -13,8 +13,12 @@ import Testing
     private static let resolving =
         #"method="GET",route="/v1/apps/{bundleId}/{environment}/aliases/{kind}/{value}/activities""#
 
-    private static func run(_ test: @Sendable (LiveServer, Sweeper, TestDatabase) async throws -> Void) async throws {
-        let (database, _) = try await TestDatabase.withScope()
+    private static func run(
+        isAlone: Bool = false,
+        _ test: @Sendable (LiveServer, Sweeper, TestDatabase) async throws -> Void
+    ) async throws {
+        let database = try await TestDatabase.make(isAlone: isAlone)
+        _ = try await database.scope()
         let registry = database.registry
         var settings = ServerConfiguration(port: 0, insecureNoAuth: true)
         settings.limits.totalsLifetime = .zero
@@ -100,6 +104,28 @@ import Testing
             #expect(after["pushreg_counts_age_seconds"] < 120)
             #expect(after["pushreg_postgres_up"] == 1)
             #expect(after[#"pushreg_pool_connections{state="idle"}"#] >= 1)
+        }
+    }
+
+    @Test func `An old snapshot is a metric and a finding that name its session`() async throws {
+        // Sessions of other tests may have old snapshots of a shared database.
+        try await Self.run(isAlone: true) { (server: LiveServer, _, database: TestDatabase) async throws in
+            let open = try await HeldTransaction("DECLARE report CURSOR FOR SELECT 1", in: database)
+            #expect(try await database.registry.totals().oldSnapshot == nil)
+            try await database.pool.withSession { session in
+                try session.simple("SET synchronous_commit = off")
+                try session.simple(
+                    "DO 'BEGIN FOR n IN 0..100000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END'"
+                )
+            }
+            let old = try #require(try await database.registry.databaseCondition().oldSnapshot)
+            #expect(old.holder.contains(/^session \d+ \(application .*, user .+\)$/) && old.age > 100_000)
+            let series = "pushreg_old_snapshot_transactions{holder=\"\(old.holder)\"}"
+            #expect(try await server.measurements()[series] > 100_000)
+            let findings = try await database.registry.databaseCondition().findings
+            #expect(findings.first { $0.code == .oldSnapshot }?.detail.contains(old.holder) == true)
+            try await open.release()
+            #expect(try await database.registry.databaseCondition().oldSnapshot == nil)
         }
     }
 
