@@ -22,19 +22,31 @@ def flame(bench):
 
 
 def costs(bench):
-    for kind in ("resolve", "register"):
-        bench.load("pushreg", kind)
-        rounds = [cost(bench, kind) for _ in range(bench.options.rounds)]
-        for name, values in zip(("the service", "Postgres"), zip(*rounds)):
-            bench.table.add(f"{kind}, 64 connections, CPU µs: {name}", statistics.median(values))
+    bench.start("nginx", services.nginx())
+    # nginx with a fixed response is the floor of any service with this load generator.
+    for name, kind in (("pushreg", "resolve"), ("pushreg", "register"), ("nginx", "resolve")):
+        bench.load(name, kind)
+        rounds = [cost(bench, name, kind) for _ in range(bench.options.rounds)]
+        for part, values in zip((name, "Postgres", "the machine"), zip(*rounds)):
+            if name == "pushreg" or part != "Postgres":
+                label = f"{kind}, 64 connections, CPU µs: {part}" + (" with nginx" if part == "the machine" and name == "nginx" else "")
+                bench.table.add(label, statistics.median(values))
+    bench.end("nginx")
 
 
-def cost(bench, kind):
-    """Microseconds of CPU per request, of the service and of Postgres."""
-    counters = [bench.service("pushreg").cpu, bench.database.cpu]
+def cost(bench, name, kind):
+    """Microseconds of CPU per request, of the service, of Postgres, and of the machine with the load generator."""
+    counters = [bench.service(name).cpu, bench.database.cpu, machine_cpu]
     before = [count() for count in counters]
-    requests = bench.load("pushreg", kind)["requests"]
+    requests = bench.load(name, kind)["requests"]
     return [(count() - first) / requests * 1e6 for count, first in zip(counters, before)]
+
+
+def machine_cpu():
+    """CPU seconds of all processes."""
+    with open("/proc/stat", encoding="utf-8") as file:
+        user, nice, system, _, _, interrupt, soft = map(int, file.readline().split()[1:8])
+    return (user + nice + system + interrupt + soft) / os.sysconf("SC_CLK_TCK")
 
 
 # Rotations to measure per service; fewer in a small bench.

@@ -11,6 +11,7 @@ from changes import changes
 from cluster import tool
 from costs import costs, flame, wal
 from forms import forms
+from pinned import pinned
 from plain_peers import plain_peers
 from protocols import protocols
 from sizes import cold, first, sizes
@@ -165,7 +166,7 @@ def overload(bench):
 
 
 # Measurements that run only with --only, because they are long or need more packages.
-EXTRA = {"sizes": sizes, "flame": flame, "first": first, "cold": cold, "soak": soak}
+EXTRA = {"sizes": sizes, "flame": flame, "first": first, "cold": cold, "soak": soak, "pinned": pinned}
 
 # In the order in which they run. Feedback is last, because the peers do not support dropped tokens.
 MEASUREMENTS = {

@@ -8,10 +8,11 @@ import subprocess
 import time
 import urllib.request
 
-from cluster import DIRECTORY, PUSHREG, cpu_of
+from cluster import DIRECTORY, HERE, PUSHREG, cpu_of
 from statements import statements
 
 BINARIES = os.path.join(DIRECTORY, "bin")
+UNPACKED = os.path.join(HERE, "..", "..", "..", "deploy", "unpacked")
 
 
 def free_port():
@@ -97,6 +98,30 @@ def onetable(database, count, name="onetable"):
     service = Service(name, command)
     database.psql("-c", "CHECKPOINT", database="postgres")
     return service
+
+
+def nginx():
+    """nginx with one response for all requests, as long as a resolve of one token."""
+    directory = os.path.join(DIRECTORY, "nginx")
+    os.makedirs(directory, exist_ok=True)
+    path = os.path.join(directory, "nginx.conf")
+    body = json.dumps({"activities": [{"activityId": "a-1234567", "token": "ab" * 80, "attributesType": "Ride"}]})
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"""
+            daemon off; master_process off; pid {directory}/pid; error_log stderr;
+            events {{ worker_connections 1024; }}
+            http {{
+                access_log off; keepalive_requests 1000000000; client_body_temp_path {directory};
+                proxy_temp_path {directory}; fastcgi_temp_path {directory}; uwsgi_temp_path {directory};
+                scgi_temp_path {directory};
+                server {{
+                    listen 127.0.0.1:PORT reuseport;
+                    location / {{ default_type application/json; return 200 '{body}'; }}
+                }}
+            }}
+        """)
+    command = ["bash", "-c", f"sed -i s/PORT/{{port}}/ {path} && exec {UNPACKED} nginx usr/sbin/nginx -c {path}"]
+    return Service("nginx", command)
 
 
 def redis_server():
