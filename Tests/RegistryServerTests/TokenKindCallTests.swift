@@ -1,5 +1,7 @@
 import HTTPTypes
 import RegistryCore
+import RegistryStore
+import TestSupport
 import Testing
 
 @testable import RegistryServer
@@ -103,5 +105,31 @@ import Testing
         // The null of an app's settings changes nothing.
         #expect(try await Self.put(kept, server).status == 200)
         #expect(try await Self.put(.null, server)["tokenKinds"]["controls"]?["pushType"] == "x")
+    }
+
+    @Test func `A registration by an instance that still knows a removed kind gives senders nothing`() async throws {
+        try await Self.make(server)
+        let bundleID = try BundleID("com.example.food")
+        let known = Scope(app: try #require(try await database.registry.app(bundleID)), environment: .sandbox)
+        let controls = try TokenKind("controls", among: known.app.settings.allTokenKinds)
+        #expect(try await Self.put([:], server).status == 200)
+        _ = try await database.registry.register(
+            TokenRegistration(token: .sample(1)),
+            in: .only(controls),
+            of: InstallationHash(of: InstallationID("phone-1"), in: bundleID),
+            in: known,
+            by: "another instance"
+        )
+        let list = "…/aliases/userId/u-7/tokens/controls"
+        #expect(try await server.call(.get, list).problem == "invalid-request /tokenKind")
+        #expect(try await server.call(.get, "…/stats").status == 200)
+        #expect(try await server.call(.get, "…/audit/stale?unconfirmedFor=PT1S").status == 200)
+        #expect(try await server.call(.get, "…/audit/explain?kind=userId&value=u-7").status == 200)
+        // With another holder, the kind that comes back does not have the token.
+        let other: JSONValue = ["controls": ["topicSuffix": ".x", "pushType": "x", "per": "attributes-type"]]
+        #expect(try await Self.put(other, server).status == 200)
+        #expect(try await server.call(.get, list)["tokens"] == [])
+        #expect(try await Self.put(Self.kinds, server).status == 200)
+        #expect(try await server.call(.get, list)["tokens"].all("token") == [.token(1)])
     }
 }
