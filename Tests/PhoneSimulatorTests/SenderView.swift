@@ -35,11 +35,11 @@ struct SenderView: Sendable {
         Self.handed(try await call("GET", "\(base)/aliases/userId/\(user)/\(list)", nil)["tokens"])
     }
 
-    /// The actions for an order's activities, which are renewed an hour before their end.
-    func plan(_ alias: String, attributesType: String) async throws -> [String] {
+    /// The actions for an order's activities, which are renewed some time before their end.
+    func plan(_ alias: String, attributesType: String, renewBefore: String = "PT1H") async throws -> [String] {
         let body: [String: Any] = [
             "alias": ["kind": "liveactivityId", "value": alias], "attributesType": attributesType,
-            "renewBefore": "PT1H",
+            "renewBefore": renewBefore,
         ]
         let installations = try await call("POST", "\(base)/plan", body)["installations"] as? [[String: Any]]
         return installations?.compactMap { $0["action"] as? String } ?? []
