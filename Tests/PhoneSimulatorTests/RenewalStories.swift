@@ -1,3 +1,4 @@
+import PushTokenRegistry
 import PushTokenRegistryTestSupport
 import Testing
 

@@ -44,7 +44,7 @@ import Testing
         let named = alerts.matches(of: #/- alert: (\w+)/#).map { String($0.1) }
         let linked = alerts.matches(of: #/runbook: "Monitoring\.md#(\w+)"/#).map { String($0.1) }
         let explained = try Self.text(Self.runbook).matches(of: #/### (Pushreg\w+)\n\n\S/#).map { String($0.1) }
-        #expect(named.count == 11)
+        #expect(named.count == 12)
         #expect(named == linked)
         #expect(named == explained)
     }
