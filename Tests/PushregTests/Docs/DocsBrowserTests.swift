@@ -14,7 +14,7 @@ import Testing
         let service = try await ServiceProcess.start(on: database)
         async let light: Void = Self.look(isDark: false, service)
         async let dark: Void = Self.look(isDark: true, service)
-        try await (light, dark)
+        _ = try await (light, dark)
         #expect(await service.stop() == 0)
     }
 
