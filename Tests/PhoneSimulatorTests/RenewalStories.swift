@@ -5,7 +5,7 @@ import Testing
 /// A sender renews an activity before iOS ends it after eight hours.
 @Suite(.timeLimit(.minutes(5))) struct RenewalStories {
     /// The registry's clock does not follow the phone's, so an activity that begins in hour H has 8 + H hours left there.
-    /// After T hours of the story, the sender therefore renews T hours and a half before the end.
+    /// After T hours of the story, the sender therefore renews T hours and three quarters before the end.
     @Test func `Two renewals keep an order on the screen for 20 hours`() async throws {
         try await Story.tell(headStart: .seconds(33 * 3600), lifetime: "PT41H") { story in
             for type in 0..<2 { await story.play(.startToken(type: type, isSilent: false)) }
@@ -17,7 +17,7 @@ import Testing
                 let actions = try await story.life.service.sender.plan(
                     "order-8",
                     attributesType: type?.name ?? "",
-                    renewBefore: "PT\(halfHours * 30 + 30)M"
+                    renewBefore: "PT\(halfHours * 30 + 45)M"
                 )
                 if actions == ["renew"] {
                     renewals.append(Double(halfHours) / 2)
