@@ -33,7 +33,6 @@ import Testing
         try await Self.firstContact { story in
             await story.play(.clock(ahead: ahead), .network(.offline), .launch(listIsLate: false))
             let activity = await story.beginActivity()
-            try await story.notes(activity)
             let start = story.life.clock.rightTime
             // The report must not be sent with the time of this step.
             await story.play(.time(seconds: 1200), .network(.online), .time(seconds: 300))
@@ -68,11 +67,9 @@ import Testing
             await story.play(.clock(ahead: hours * 3600), .network(.offline), .launch(listIsLate: false))
             await story.phone.signIn(story.life.users[1])
             let activity = await story.beginActivity()
-            try await story.notes(activity)
             let start = story.life.clock.rightTime
             for _ in 1...20 { await story.play(.time(seconds: 61)) }
             await story.play(.tokenRotates(0, .streamed))
-            try await story.notes(activity)
             let rotation = story.life.clock.rightTime
             for _ in 1...5 { await story.play(.time(seconds: 61)) }
             await story.play(.network(.online), .time(seconds: 300))

@@ -205,11 +205,18 @@ actor PhoneLife {
         phone.system.enterForeground()
     }
 
-    /// Gives a running app the background time that it asks for, within limits.
     private func goToBackground() async {
         phone.system.enterBackground()
+        await suspend()
+    }
+
+    /// Gives a running app the background time that it asks for, within limits.
+    func suspend() async {
         await phone.rest()
-        if phone.system.backgroundTasks > 0 { goOn(26) }
+        for _ in 0..<20 where phone.system.backgroundTasks > 0 {
+            goOn(6)
+            await phone.rest()
+        }
     }
 
     private func replace() async {

@@ -1,4 +1,5 @@
 import PushTokenRegistry
+import PushTokenRegistryTestSupport
 
 /// The end of a process. Code that still runs afterwards has no effect on the phone.
 final class ProcessEnd: Sendable {
@@ -14,11 +15,13 @@ final class ProcessEnd: Sendable {
         var planned: (moment: Moment, write: Int)?
         /// The number of attempted writes.
         var writes = 0
-        var waiting: [UInt64: @Sendable () -> Void] = [:]
-        var last: UInt64 = 0
     }
 
     private let state = LockedValue(State())
+    private let clock: TestClock
+
+    init(clock: TestClock) { self.clock = clock }
+
     var isOver: Bool { state.withLock { $0.isOver } }
     var writes: Int { state.withLock { $0.writes } }
 
@@ -36,25 +39,7 @@ final class ProcessEnd: Sendable {
     }
 
     func comes() {
-        let waiting = state.withLock { state in
-            state.isOver = true
-            defer { state.waiting = [:] }
-            return Array(state.waiting.values)
-        }
-        for body in waiting { body() }
+        state.withLock { $0.isOver = true }
+        clock.wakeAll()
     }
-
-    /// Runs a closure at the end, or at once after the end.
-    func notify(_ body: @escaping @Sendable () -> Void) -> UInt64? {
-        let id: UInt64? = state.withLock { state in
-            guard !state.isOver else { return nil }
-            state.last += 1
-            state.waiting[state.last] = body
-            return state.last
-        }
-        if id == nil { body() }
-        return id
-    }
-
-    func forget(_ id: UInt64?) { if let id { state.withLock { $0.waiting[id] = nil } } }
 }

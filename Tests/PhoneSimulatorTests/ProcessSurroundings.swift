@@ -18,14 +18,7 @@ struct ProcessClock: ClientClock {
         guard !end.isOver else { return await Task.yield() }
         let isTimer = uptime > clock.now().uptime
         if isTimer { meter.timerIsSet() }
-        let task = Task { [clock] in await clock.sleep(until: uptime) }
-        let id = end.notify { task.cancel() }
-        await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
-        end.forget(id)
+        await clock.sleep(until: uptime) { end.isOver }
         if isTimer, !end.isOver, !Task.isCancelled { meter.timerGoesOff() }
     }
 }

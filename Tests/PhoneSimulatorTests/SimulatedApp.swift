@@ -5,10 +5,11 @@ import PushTokenRegistryTestSupport
 /// One process of the app, with the real client.
 final class SimulatedApp: Sendable {
     let registry: LiveActivityRegistry
-    let end = ProcessEnd()
+    let end: ProcessEnd
     let meter = CostMeter()
 
     init(on phone: SimulatedPhone) {
+        end = ProcessEnd(clock: phone.clock)
         var configuration = LiveActivityRegistry.Configuration(service: phone.service.url, key: phone.service.clientKey)
         configuration.bundleID = SimulatedService.bundleID
         configuration.environment = .sandbox
@@ -26,16 +27,10 @@ final class SimulatedApp: Sendable {
 
     /// Whether only the requests that hang in the network are unanswered.
     func isResting(with stuck: Int) async -> Bool {
+        // A turn of the watch is its last one, too.
+        _ = await registry.watch?.wake
         await registry.drain()
         return await registry.state.outbox.underWay.count <= stuck
-    }
-
-    func waits(withTokenOf activity: FakeActivity) async -> Bool {
-        await registry.state.outbox.entries.contains { entry in
-            guard case .registration(let registration) = entry.report else { return false }
-            return registration.activityID == activity.id
-                && registration.token == activity.token.map { PushToken($0) }
-        }
     }
 
     func waiting() async -> [LiveActivityRegistry.Subject] { await registry.state.outbox.entries.map(\.subject) }

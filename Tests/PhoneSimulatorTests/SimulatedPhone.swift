@@ -140,16 +140,16 @@ extension SimulatedPhone {
             for _ in 0..<25 { await Task.yield() }
             await network.rests()
             let stuck = network.stuck
-            let isResting = await restsAll(with: stuck)
+            let isResting = await isResting(with: stuck)
             looks = isResting && stuck == network.stuck ? looks + 1 : 0
         }
         bury()
     }
 
-    private func restsAll(with stuck: Int) async -> Bool {
-        for process in [app].compactMap(\.self) where process.isAlive {
-            guard await process.isResting(with: stuck) else { return false }
-        }
-        return true
+    private func isResting(with stuck: Int) async -> Bool {
+        guard let app, app.isAlive else { return true }
+        let unhandled = types.reduce(system.unhandled) { $0 + $1.unhandled }
+        guard unhandled + clock.woken == 0 else { return false }
+        return await app.isResting(with: stuck)
     }
 }

@@ -39,11 +39,6 @@ struct Story: Sendable {
         await phone.rest()
     }
 
-    /// Returns once the outbox of an offline app has the activity's current token.
-    func notes(_ activity: FakeActivity) async throws {
-        try await until { await phone.app?.waits(withTokenOf: activity) == true }
-    }
-
     /// A sender's view equals the phone, and no report waits.
     func agrees(_ location: SourceLocation = #_sourceLocation) async throws {
         let faults = try await life.compared()

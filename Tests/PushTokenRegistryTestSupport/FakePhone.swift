@@ -7,8 +7,8 @@ package final class FakePhone: ActivitySystem {
         var areActivitiesEnabled = true
         var isLocked = false
         var isInBackground = false
-        var backgroundTasks = 0
-        var endedTasks = 0
+        var backgroundTasks: Set<Int> = []
+        var begunTasks = 0
         var widgetToken: Data?
     }
 
@@ -30,12 +30,17 @@ package final class FakePhone: ActivitySystem {
     }
 
     private func newBackgroundTask() -> @Sendable () -> Void {
-        state.withLock { $0.backgroundTasks += 1 }
-        return { self.state.withLock { $0.endedTasks += 1 } }
+        let id = state.withLock { state in
+            state.begunTasks += 1
+            state.backgroundTasks.insert(state.begunTasks)
+            return state.begunTasks
+        }
+        return { self.state.withLock { _ = $0.backgroundTasks.remove(id) } }
     }
 
-    package var backgroundTasks: Int { state.withLock { $0.backgroundTasks - $0.endedTasks } }
-    package var endedTasks: Int { state.withLock { $0.endedTasks } }
+    package var backgroundTasks: Int { state.withLock { $0.backgroundTasks.count } }
+    package var begunTasks: Int { state.withLock { $0.begunTasks } }
+    package var unhandled: Int { switchStreams.unhandled + transitionStreams.unhandled }
 
     package func setWidgetToken(_ widgetToken: Data?) { state.withLock { $0.widgetToken = widgetToken } }
 
@@ -54,6 +59,7 @@ package final class FakePhone: ActivitySystem {
     }
 
     package func appDies() {
+        state.withLock { $0.backgroundTasks = [] }
         switchStreams.end()
         transitionStreams.end()
     }

@@ -29,6 +29,11 @@ package final class FakeType: ActivityTypeAdapter {
     package func startToken() -> Data? { state.withLock { $0.startToken } }
     package func startTokens() -> AsyncStream<Data> { startTokenStreams.subscribe() }
 
+    package var unhandled: Int {
+        let activities = all.map { $0.tokenStreams.unhandled + $0.phaseStreams.unhandled }
+        return activities.reduce(newStreams.unhandled + startTokenStreams.unhandled, +)
+    }
+
     /// Hides the list, because ActivityKit's list is empty for a moment after a launch.
     package func setHidden(_ isHidden: Bool) { state.withLock { $0.isHidden = isHidden } }
 

@@ -2,14 +2,21 @@ import PushTokenRegistry
 
 /// Clocks that the test moves. The wall clock can differ from the monotonic clock.
 package final class TestClock: ClientClock {
+    private struct Sleeper {
+        let id: UInt64
+        let until: Duration
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
     private struct State {
         var seconds = 0.0
         var ahead = 0.0
         var boot: String
         /// The start of the device, in seconds since the test began.
         var started = 0.0
-        var sleepers: [UInt64: (until: Duration, continuation: CheckedContinuation<Void, Never>)] = [:]
+        var sleepers: [UInt64: Sleeper] = [:]
         var lastSleeper: UInt64 = 0
+        var woken = 0
 
         /// The device has been on for 1000 seconds when the test begins.
         var uptime: Duration { .seconds(1000 + seconds - started) }
@@ -46,41 +53,49 @@ package final class TestClock: ClientClock {
     package var nextWaking: Duration? { state.withLock { $0.sleepers.values.map(\.until).min() } }
     package var sleepers: Int { state.withLock { $0.sleepers.count } }
 
+    /// Sleepers whose time has come, but whose task has not gone on.
+    package var woken: Int { state.withLock { $0.woken } }
+
     /// The number of sleepers that wake after this time.
     package func sleepers(for time: Duration) -> Int {
         state.withLock { state in state.sleepers.values.count { $0.until == state.uptime + time } }
     }
 
     package func advance(by seconds: Double) {
-        let due = state.withLock { state in
-            state.seconds += seconds
-            let uptime = state.uptime
-            let due = state.sleepers.filter { $0.value.until <= uptime }
-            for id in due.keys { state.sleepers[id] = nil }
-            return due.values.map(\.continuation)
-        }
-        for continuation in due { continuation.resume() }
+        state.withLock { $0.seconds += seconds }
+        wake { [uptime = now().uptime] in $0.until <= uptime }
     }
 
-    package func sleep(until uptime: Duration) async {
+    /// The process of all sleepers has ended.
+    package func wakeAll() { wake { _ in true } }
+
+    package func sleep(until uptime: Duration) async { await sleep(until: uptime) { false } }
+
+    /// Sleeps unless the process has ended. After its end, call ``wakeAll()``.
+    package func sleep(until uptime: Duration, unless isOver: @Sendable () -> Bool) async {
         let id = state.withLock { state in
             state.lastSleeper += 1
             return state.lastSleeper
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isOver = Task.isCancelled || now().uptime >= uptime
-                if isOver { return continuation.resume() }
-                state.withLock { $0.sleepers[id] = (uptime, continuation) }
-                // In the meantime the task may have been cancelled, or the time may have come.
-                if Task.isCancelled || now().uptime >= uptime { wake(id) }
+                state.withLock { $0.sleepers[id] = Sleeper(id: id, until: uptime, continuation: continuation) }
+                // Now neither a cancellation nor the end of the time or of the process is missed.
+                if Task.isCancelled || isOver() || now().uptime >= uptime { wake { $0.id == id } }
             }
         } onCancel: {
-            wake(id)
+            wake { $0.id == id }
         }
+        state.withLock { $0.woken -= 1 }
     }
 
-    private func wake(_ id: UInt64) {
-        state.withLock { $0.sleepers.removeValue(forKey: id)?.continuation }?.resume()
+    private func wake(_ isMeant: @Sendable (Sleeper) -> Bool) {
+        let woken = state.withLock { state in
+            let woken = state.sleepers.values.filter(isMeant)
+            for sleeper in woken { state.sleepers[sleeper.id] = nil }
+            state.woken += woken.count
+            return woken
+        }
+        for sleeper in woken { sleeper.continuation.resume() }
     }
 }
