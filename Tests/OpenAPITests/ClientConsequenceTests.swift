@@ -59,7 +59,8 @@ private struct AnsweredReport {
         var outbox = Outbox()
         let registration = PushTokenRegistry.ActivityRegistration(activityID: "a-1", token: PushToken([1]))
         let now = PushTokenRegistry.Timestamp(milliseconds: 1_790_000_000_000)
-        _ = outbox.add(.registration(registration), observedAt: now, owner: .user("u-7"), id: 1)
+        let report = Report.registration(registration)
+        _ = outbox.add(OutboxEntry(id: 1, report: report, observedAt: now, owner: .user("u-7")))
         let later = now + .seconds(1)
         events = outbox.settle(
             outbox.entries[0],

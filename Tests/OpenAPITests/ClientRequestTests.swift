@@ -17,7 +17,7 @@ import Testing
     private static let configuration = {
         let url = URL(string: "https://push.example.com/base")!
         var configuration = LiveActivityRegistry.Configuration(service: url, key: "prc_key")
-        configuration.bundleID = "com.example.food"
+        (configuration.bundleID, configuration.environment) = ("com.example.food", .production)
         return configuration
     }()
 
@@ -29,7 +29,7 @@ import Testing
         let entry = OutboxEntry(id: .max, report: report, observedAt: Self.time, owner: owner)
         let stored = try JSONDecoder().decode(OutboxEntry.self, from: JSONEncoder().encode(entry))
         let installation = String(repeating: "0123456789abcdef", count: 2)
-        return RecordedRequest(try #require(.init(stored, installation, "a.b.c", configuration, .production)))
+        return RecordedRequest(configuration.request(stored, installation, "a.b.c"))
     }
 
     @Test(

@@ -17,7 +17,7 @@ final class Diary: Sendable {
             case .noResponse: "no response"
             case .notSent: "not sent"
             }
-        let time = WorldTime.observedAt(of: request) ?? "no time"
+        let time = request["observedAt"] ?? "no time"
         add("    \(begin.components.seconds)-\(end.components.seconds) s: \(request.name) of \(time): \(outcome)")
     }
 }

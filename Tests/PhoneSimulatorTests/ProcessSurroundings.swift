@@ -29,7 +29,10 @@ struct ProcessStorage: StateStorage {
     let end: ProcessEnd
     let meter: CostMeter
 
-    func read() -> Stored<Data> { end.isOver ? .locked : storage.read() }
+    func read() throws -> Data? {
+        if end.isOver { throw Locked() }
+        return try storage.read()
+    }
 
     func write(_ bytes: Data) -> Bool {
         guard !end.isOver else { return false }
@@ -52,7 +55,11 @@ struct ProcessSecrets: InstallationIDStore {
     let installationIDs: TestInstallationIDStore
     let end: ProcessEnd
 
-    func read() -> Stored<String> { end.isOver ? .locked : installationIDs.read() }
+    func read() throws -> String? {
+        if end.isOver { throw Locked() }
+        return try installationIDs.read()
+    }
+
     func keep(_ id: String) { if !end.isOver { installationIDs.keep(id) } }
 }
 
@@ -62,29 +69,24 @@ struct ProcessTransport: Sendable {
     let clock: TestClock
     let end: ProcessEnd
     let meter: CostMeter
-    let conversation = Conversation()
 
     var transport: HTTPTransport {
-        HTTPTransport(
-            send: { await send(RecordedRequest($0)) },
-            submitInBackground: { requests in
-                if !end.isOver { network.handOver(requests.map(RecordedRequest.init)) }
-            }
-        )
+        var transport = HTTPTransport.urlSession
+        transport.send = { await send(RecordedRequest($0)) }
+        transport.submitInBackground = { requests in
+            if !end.isOver { network.handOver(requests.map(RecordedRequest.init)) }
+        }
+        return transport
     }
 
     private func send(_ request: RecordedRequest) async -> TransportResult {
         guard !end.isOver else { return .noResponse }
         let begin = clock.now().uptime
-        if let fault = conversation.fault(of: request, at: begin) { network.violate(fault) }
         meter.sends(request)
         let result = await network.send(request)
         network.diary.add(request, result, from: begin, to: clock.now().uptime)
         guard !end.isOver else { return .noResponse }
-        if let answer = result.answer {
-            meter.isAnswered()
-            conversation.hears(answer, of: request, at: clock.now().uptime)
-        }
+        if result.answer != nil { meter.isAnswered() }
         return result
     }
 }

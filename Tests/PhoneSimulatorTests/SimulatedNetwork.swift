@@ -206,7 +206,7 @@ extension SimulatedNetwork {
         }
     }
 
-    func violate(_ text: String) {
+    private func violate(_ text: String) {
         state.withLock { $0.violations.append(text) }
         diary.add("    WRONG: \(text)")
     }

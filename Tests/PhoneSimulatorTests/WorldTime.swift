@@ -11,8 +11,9 @@ struct WorldTime: Sendable {
     private static let mostAhead = Duration.seconds(300)
 
     func outward(_ request: RecordedRequest) -> RecordedRequest {
-        guard let text = Self.observedAt(of: request), let time = Timestamp(text: text), time > now + Self.mostAhead
-        else { return request }
+        guard let text = request["observedAt"], let time = Timestamp(text: text), time > now + Self.mostAhead else {
+            return request
+        }
         let shifted = (Timestamp(Date()) + (time - now)).text
         return RecordedRequest(
             method: request.method,
@@ -33,14 +34,6 @@ struct WorldTime: Sendable {
         let text = String(decoding: body, as: UTF8.self)
         guard text.contains("\"serverTime\"") else { return body }
         return Data(text.replacing(#/"serverTime"\s*:\s*"[^"]*"/#, with: "\"serverTime\":\"\(now.text)\"").utf8)
-    }
-
-    static func observedAt(of request: RecordedRequest) -> String? {
-        if let body = request.body, let json = try? JSONSerialization.jsonObject(with: body) as? [String: Any] {
-            return json["observedAt"] as? String
-        }
-        let items = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems
-        return items?.first { $0.name == "observedAt" }?.value
     }
 
     /// RFC 9110, section 5.6.7; rounded down to seconds, as servers do.

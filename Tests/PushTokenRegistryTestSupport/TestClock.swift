@@ -56,11 +56,6 @@ package final class TestClock: ClientClock {
     /// Sleepers whose time has come, but whose task has not gone on.
     package var woken: Int { state.withLock { $0.woken } }
 
-    /// The number of sleepers that wake after this time.
-    package func sleepers(for time: Duration) -> Int {
-        state.withLock { state in state.sleepers.values.count { $0.until == state.uptime + time } }
-    }
-
     package func advance(by seconds: Double) {
         state.withLock { $0.seconds += seconds }
         wake { [uptime = now().uptime] in $0.until <= uptime }

@@ -22,8 +22,9 @@ package final class TestInstallationIDStore: InstallationIDStore {
     package func lock() { state.withLock { $0.isLocked = true } }
     package func unlock() { state.withLock { $0.isLocked = false } }
 
-    package func read() -> Stored<String> {
-        state.withLock { $0.isLocked ? .locked : $0.secret.map(Stored.value) ?? .none }
+    package func read() throws -> String? {
+        if state.withLock({ $0.isLocked }) { throw Locked() }
+        return state.withLock { $0.secret }
     }
 
     package func keep(_ secret: String) {
@@ -33,11 +34,4 @@ package final class TestInstallationIDStore: InstallationIDStore {
             state.secret = rival ?? state.secret ?? secret
         }
     }
-}
-
-package final class Numbers: Sendable {
-    private let rest: LockedValue<[UInt64]>
-
-    package init(_ numbers: [UInt64]) { rest = LockedValue(numbers) }
-    @Sendable package func next() -> UInt64 { rest.withLock { $0.isEmpty ? 0 : $0.removeFirst() } }
 }

@@ -14,10 +14,12 @@ package final class TestTransport: Sendable {
     package init() { (calls, continuation) = AsyncStream.makeStream() }
 
     package var transport: HTTPTransport {
-        HTTPTransport(
-            send: { await self.send($0) },
-            submitInBackground: { requests in self.given.withLock { $0.append(requests.map(RecordedRequest.init)) } }
-        )
+        var transport = HTTPTransport.urlSession
+        transport.send = { await self.send($0) }
+        transport.submitInBackground = { requests in
+            self.given.withLock { $0.append(requests.map(RecordedRequest.init)) }
+        }
+        return transport
     }
 
     private func send(_ request: URLRequest) async -> TransportResult {
@@ -76,13 +78,8 @@ package final class TestTransport: Sendable {
             request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) }
         }
 
-        package subscript(name: String) -> String? {
-            let body = request.body.flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
-            let address = URLComponents(url: request.url, resolvingAgainstBaseURL: false)
-            return body?[name] as? String ?? address?.queryItems?.first { $0.name == name }?.value
-        }
-
-        package var observedAt: Timestamp? { self["observedAt"].flatMap(Timestamp.init(text:)) }
+        package subscript(name: String) -> String? { request[name] }
+        package var observedAt: Timestamp? { request.observedAt }
     }
 }
 
@@ -102,6 +99,15 @@ package struct RecordedRequest: Sendable {
         (request.httpMethod, request.httpBody, request.allHTTPHeaderFields) = (method, body, fields)
         return request
     }
+
+    /// A text of the body or the query.
+    package subscript(name: String) -> String? {
+        let json = body.flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
+        let address = URLComponents(url: url, resolvingAgainstBaseURL: false)
+        return json?[name] as? String ?? address?.queryItems?.first { $0.name == name }?.value
+    }
+
+    package var observedAt: Timestamp? { self["observedAt"].flatMap(Timestamp.init(text:)) }
 
     package init(_ request: URLRequest) {
         method = request.httpMethod ?? ""

@@ -14,6 +14,8 @@ import Testing
         #expect(first.request.method == "PUT")
         #expect(first.credential == "prc_key")
         #expect(first.request.fields["X-Installation-Id"] == "i-1")
+        let agent = try #require(first.request.fields["User-Agent"])
+        #expect(agent.hasPrefix("push-token-registry-client/1.0.0 (iOS ") && agent.hasSuffix("; com.example.food)"))
         #expect(first["token"] == "00ff")
         #expect(first.observedAt == .at(0))
         first.fail()
@@ -44,21 +46,6 @@ import Testing
         #expect(await phone.answer().path == "PUT /installations/i-1/tokens/device")
     }
 
-    @Test func `Reports outlive the app until the registry responds`() async {
-        let phone = TestPhone()
-        phone.registry.report(.token("aa"))
-        let call = await phone.transport.next()
-        let next = phone.relaunched()
-        let again = await next.transport.next()
-        #expect(again.request.body == call.request.body)
-        again.answer(.registered)
-        var events = next.registry.events.makeAsyncIterator()
-        _ = await events.next()
-        await next.registry.drain()
-        #expect(phone.storage.entries.isEmpty)
-        #expect(next.registry.status.waiting == 0)
-    }
-
     @Test func `C12: a captive portal's response settles no report and emits events`() async {
         let phone = TestPhone()
         var events = phone.registry.events.makeAsyncIterator()
@@ -72,18 +59,6 @@ import Testing
         phone.registry.retryNow()
         await phone.answer()
         #expect(await events.next() == .registered(.activity("a-1")))
-    }
-
-    @Test func `C15: a clock that is ahead is corrected, and the report is repeated with the right time`() async {
-        let phone = TestPhone()
-        phone.clock.set(ahead: 7200)
-        phone.registry.report(.token("aa"))
-        let first = await phone.answer(.problem(422, "clock-skew", serverTime: .at(0)))
-        #expect(first.observedAt == .at(7200))
-        #expect(await phone.answer().observedAt == .at(0))
-        phone.clock.advance(by: 60)
-        phone.registry.report(.token("bb"))
-        #expect(await phone.answer().observedAt == .at(60))
     }
 
     @Test(arguments: [(410, "activity-expired"), (422, "clock-skew")])
@@ -102,43 +77,6 @@ import Testing
             call.answer(.registered)
         }
         while phone.registry.status.waiting > 0 { await pause() }
-    }
-
-    @Test func `C21: with a correct clock, 410 means that the activity is over`() async {
-        let phone = TestPhone()
-        var events = phone.registry.events.makeAsyncIterator()
-        phone.registry.report(.token("aa"))
-        await phone.answer(.problem(410, "activity-expired", serverTime: .at(0)))
-        let event = await events.next()
-        #expect(event == .refused(.activity("a-1"), code: "activity-expired", detail: "Because.", isKept: false))
-        #expect(await phone.isQuiet())
-    }
-
-    @Test func `C15: the correction holds after a relaunch`() async {
-        let phone = TestPhone()
-        phone.clock.set(ahead: 7200)
-        phone.registry.report(.token("aa"))
-        await phone.answer(.problem(422, "clock-skew", serverTime: .at(0)))
-        await phone.answer()
-        await phone.registry.drain()
-        phone.clock.advance(by: 60)
-        let next = phone.relaunched()
-        next.registry.report(.token("bb", of: "a-2"))
-        var call = await next.transport.next()
-        while call["token"] != "bb" { call = await next.transport.next() }
-        #expect(call.observedAt == .at(60))
-    }
-
-    @Test(arguments: [-7200.0, 7200])
-    func `C15: setting the wall clock changes no time once the registry has confirmed it`(ahead: Double) async {
-        let phone = TestPhone()
-        phone.registry.report(.token("aa"))
-        await phone.answer(.ours(200, #"{"outcome": "registered"}"#, fields: ["Date": "Mon, 21 Sep 2026 14:13:20 GMT"]))
-        while phone.registry.status.waiting > 0 { await pause() }
-        phone.clock.advance(by: 60)
-        phone.clock.set(ahead: ahead)
-        phone.registry.report(.token("bb"))
-        #expect(await phone.answer().observedAt == .at(60))
     }
 
     @Test(arguments: [-7200.0, 7200])
@@ -161,24 +99,13 @@ import Testing
         #expect(await phone.answer().observedAt == .at(120))
     }
 
-    @Test func `C15: setting an unconfirmed clock corrects the times of unsent reports`() async {
-        let phone = TestPhone(isStarted: false)
-        phone.clock.set(ahead: -50_000)
-        phone.registry.report(.token("aa"))
-        await phone.registry.drain()
-        phone.clock.set(ahead: 0)
-        phone.clock.advance(by: 60)
-        phone.registry.report(.token("bb", of: "a-2"))
-        phone.registry.activate()
-        #expect(await phone.transport.next(2).map(\.observedAt) == [.at(0), .at(60)])
-    }
-
     @Test func `Info.plist's keys create a configuration, and missing keys return nil`() {
         let keys = ["PushTokenRegistryURL": "https://push.example.com", "PushTokenRegistryKey": "prc_key"]
         let configuration = LiveActivityRegistry.Configuration(infoDictionary: keys)
         #expect(configuration?.service.absoluteString == "https://push.example.com")
         #expect(configuration?.key == "prc_key")
         #expect(LiveActivityRegistry.Configuration(infoDictionary: ["PushTokenRegistryKey": "prc_key"]) == nil)
+        #expect(LiveActivityRegistry.shared == nil)
     }
 
     @Test func `C18: after a reinstall the client logs the former installation out first`() async {
@@ -223,47 +150,33 @@ import Testing
     }
 
     @Test func `Facts of the phone are reported at the first launch and after a change`() async {
-        var configuration = LiveActivityRegistry.Configuration.test()
-        let (storage, transport) = (TestStorage(), TestTransport())
-        (configuration.storage, configuration.transport) = (storage, transport.transport)
+        let storage = TestStorage()
         for (version, isReported) in [("18.0", true), ("18.0", false), ("26.0", true)] {
-            configuration.metadata = ["osVersion": version]
-            let registry = LiveActivityRegistry(configuration)
-            registry.activate()
-            registry.report(.token(version == "18.0" ? "aa" : "bb"))
+            let phone = TestPhone(storage: storage) { $0.metadata = ["osVersion": version] }
+            phone.registry.report(.token(version == "18.0" ? "aa" : "bb"))
             if isReported {
-                let call = await transport.next()
+                let call = await phone.answer(.ours(200, #"{"installation": "ab"}"#))
                 #expect(call.path == "PUT /installations/i-1")
                 #expect(call.request.body.map { String(decoding: $0, as: UTF8.self) }?.contains(version) == true)
-                call.answer(.ours(200, #"{"installation": "ab"}"#))
             }
-            let call = await transport.next()
-            #expect(call.path == "PUT /activities/a-1")
-            call.answer(.registered)
-            while registry.status.waiting > 0 { await pause() }
+            #expect(await phone.answer().path == "PUT /activities/a-1")
+            while phone.registry.status.waiting > 0 { await pause() }
         }
     }
 
     @Test(arguments: [["XCODE_RUNNING_FOR_PREVIEWS": "1"], ["XCTestConfigurationFilePath": "/tmp/x"]])
     func `Previews and hosted tests send nothing unless the app enables it`(variables: [String: String]) async {
-        let transport = TestTransport()
-        var configuration = LiveActivityRegistry.Configuration.test(transport: transport)
-        (configuration.variables, configuration.runsInTests) = (variables, false)
-        let registry = LiveActivityRegistry(configuration)
-        registry.activate()
-        registry.report(.token("aa"))
-        await registry.drain()
-        #expect(registry.status.waiting == 1)
-        #expect(await registry.state.outbox.underWay.isEmpty)
-        configuration.runsInTests = true
-        let asked = LiveActivityRegistry(configuration)
-        asked.activate()
-        asked.report(.token("aa"))
-        #expect(await transport.next().path == "PUT /activities/a-1")
+        let phone = TestPhone { ($0.variables, $0.runsInTests) = (variables, false) }
+        phone.registry.report(.token("aa"))
+        #expect(await phone.isQuiet())
+        #expect(phone.registry.status.waiting == 1)
+        let asked = TestPhone { $0.variables = variables }
+        asked.registry.report(.token("aa"))
+        #expect(await asked.transport.next().path == "PUT /activities/a-1")
     }
 
     @Test func `The log contains events with fingerprints and without tokens`() async {
-        let phone = TestPhone(isLogged: true)
+        let phone = TestPhone()
         phone.registry.report(.token("00ff"))
         await phone.answer()
         phone.registry.report(.token("00fe", of: "a-2"))
@@ -276,14 +189,6 @@ import Testing
         #expect(log[2].hasPrefix(#"refused activity("a-2"), token "#))
         #expect(log[2].hasSuffix("superseded. Because."))
         #expect(!log.joined().contains("00f"))
-    }
-
-    @Test func `Each request names the client's version`() async {
-        let phone = TestPhone()
-        phone.registry.report(.token("aa"))
-        let agent = await phone.answer().request.fields["User-Agent"]
-        #expect(agent?.hasPrefix("push-token-registry-client/1.0.0 (iOS ") == true)
-        #expect(agent?.hasSuffix("; com.example.food)") == true)
     }
 
     @Test func `A widget token that a former launch reported is removed once no widget is left`() async {

@@ -116,10 +116,3 @@ import Testing
         #expect(prewarmed.transport.submitted.isEmpty)
     }
 }
-
-extension RecordedRequest {
-    fileprivate var observedAt: Timestamp? {
-        let json = body.flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
-        return (json?["observedAt"] as? String).flatMap(Timestamp.init(text:))
-    }
-}

@@ -8,9 +8,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct LockedPhoneTests {
     private static func waiting(_ report: Report, at seconds: Double) -> Data {
         var state = StoredState()
-        var outbox = Outbox()
-        _ = outbox.add(report, observedAt: .at(seconds), owner: .installation, id: 99)
-        state.outbox = outbox
+        let entry = OutboxEntry(id: 99, report: report, observedAt: .at(seconds), owner: .installation)
+        _ = state.outbox.add(entry)
         return state.bytes
     }
 

@@ -20,7 +20,7 @@ final class PlayedOutbox {
         // Powers of two, so that each merged entry has its own id.
         lastID = lastID == 0 ? 1 : lastID &* 2
         if lastID == 0 { lastID = 3 }
-        events += outbox.add(report, observedAt: .at(seconds), owner: owner, id: lastID)
+        events += outbox.add(OutboxEntry(id: lastID, report: report, observedAt: .at(seconds), owner: owner))
     }
 
     func sent() -> [OutboxEntry] {

@@ -11,9 +11,9 @@ import Testing
 @Suite struct ReportRequestTests {
     private static func request(_ report: Report, _ service: String) throws -> RecordedRequest {
         var configuration = LiveActivityRegistry.Configuration(service: try #require(URL(string: service)), key: "k")
-        configuration.bundleID = "com.example.food"
+        (configuration.bundleID, configuration.environment) = ("com.example.food", .production)
         let entry = OutboxEntry(id: 1, report: report, observedAt: .at(0), owner: .installation)
-        return RecordedRequest(try #require(URLRequest(entry, "i 1", "k", configuration, .production)))
+        return RecordedRequest(configuration.request(entry, "i 1", "k"))
     }
 
     private static func call(_ report: Report) throws -> (String, String?) {

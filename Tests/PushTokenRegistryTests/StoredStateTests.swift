@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct StoredStateTests {
     private static var state: StoredState {
-        var outbox = Outbox()
+        let played = PlayedOutbox()
         var registration = ActivityRegistration(activityID: "a-1", token: PushToken([1, 255]))
         (registration.startedAt, registration.startsAt) = (.at(1), .at(2))
         (registration.aliases, registration.frequentPushesEnabled) = (["liveactivityId": ["order-42"]], true)
@@ -16,11 +16,11 @@ import Testing
             .installation(aliases: ["userId": ["u-7"]], metadata: nil), .fullState([registration]),
         ]
         for (index, report) in reports.enumerated() {
-            _ = outbox.add(report, observedAt: .at(Double(index)), owner: .user("u-7"), id: .max - UInt64(index))
+            played.add(report, at: Double(index), by: .user("u-7"))
         }
-        _ = outbox.add(.logOut, observedAt: .at(0), owner: .installation, id: 1)
+        played.add(.logOut, at: 0)
         var state = StoredState()
-        (state.outbox, state.user) = (outbox, "u-7")
+        (state.outbox, state.user) = (played.outbox, "u-7")
         _ = state.clock.observe(.at(7))
         _ = state.clock.notice(.at(7))
         return state

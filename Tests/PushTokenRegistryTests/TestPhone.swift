@@ -8,6 +8,8 @@ final class TestPhone: Sendable {
     let installationIDs: TestInstallationIDStore
     let transport = TestTransport()
     let clock: TestClock
+    let system = FakePhone()
+    let type = FakeType()
     let registry: LiveActivityRegistry
     let log = LockedValue<[String]>([])
 
@@ -16,7 +18,7 @@ final class TestPhone: Sendable {
         installationIDs: TestInstallationIDStore = TestInstallationIDStore("i-1"),
         clock: TestClock = TestClock(),
         isStarted: Bool = true,
-        isLogged: Bool = false
+        _ configure: (inout LiveActivityRegistry.Configuration) -> Void = { _ in }
     ) {
         (self.storage, self.installationIDs, self.clock) = (storage, installationIDs, clock)
         var configuration = LiveActivityRegistry.Configuration.test(
@@ -25,7 +27,8 @@ final class TestPhone: Sendable {
             transport: transport,
             clock: clock
         )
-        if isLogged { configuration.writeLog = { [log] _, text in log.withLock { $0.append(text) } } }
+        configuration.writeLog = { [log] _, text in log.withLock { $0.append(text) } }
+        configure(&configuration)
         registry = LiveActivityRegistry(configuration)
         if isStarted { registry.activate() }
     }

@@ -37,7 +37,8 @@ import Testing
         ]
         for (index, report) in reports.enumerated() {
             var outbox = Outbox()
-            _ = outbox.add(report, observedAt: .at(1), owner: .installation, id: UInt64(index))
+            let entry = OutboxEntry(id: UInt64(index), report: report, observedAt: .at(1), owner: .installation)
+            _ = outbox.add(entry)
             var shown = "\(report) \(outbox) \(String(reflecting: outbox)) \(String(reflecting: report))"
             for value in [report, outbox] as [Any] { dump(value, to: &shown) }
             for secret in [
@@ -45,9 +46,7 @@ import Testing
             ] {
                 #expect(!shown.contains(secret), "\(secret)")
             }
-            let configuration = LiveActivityRegistry.Configuration.test()
-            let entry = OutboxEntry(id: 1, report: report, observedAt: .at(1), owner: .installation)
-            let body = URLRequest(entry, "i-1", "k", configuration, .sandbox)?.httpBody
+            let body = LiveActivityRegistry.Configuration.test().request(entry, "i-1", "k").httpBody
             #expect(body.map { String(decoding: $0, as: UTF8.self).contains(Self.hex) } == true, "the control")
         }
     }

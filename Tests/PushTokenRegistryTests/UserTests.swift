@@ -61,36 +61,6 @@ import Testing
         #expect(await phone.answer(.ours(204)).path == "DELETE /installations/i-1")
     }
 
-    @Test func `A sign-out before activation returns after 5 seconds and is sent later`() async {
-        let phone = TestPhone(isStarted: false)
-        async let isConfirmed = phone.registry.signOut()
-        await phone.until(.seconds(1005))
-        phone.clock.advance(by: 5)
-        #expect(await !isConfirmed)
-        phone.registry.activate()
-        #expect(await phone.answer(.ours(204)).path == "DELETE /installations/i-1")
-    }
-
-    @Test func `After a sign-out, only the user's ends and the log-out are sent`() async {
-        let phone = TestPhone()
-        await Self.signedIn(phone)
-        phone.transport.setOffline()
-        phone.registry.report(.start("aa"))
-        phone.registry.report(.end("a-1"))
-        await phone.quietly()
-        async let isConfirmed = phone.registry.signOut()
-        while phone.registry.status.userID != nil { await pause() }
-        await phone.quietly()
-        phone.transport.setOffline(false)
-        phone.registry.retryNow()
-        var paths: Set<String> = []
-        while paths.count < 2 { paths.insert(await phone.answer(.ours(204)).path) }
-        #expect(paths == ["DELETE /activities/a-1", "DELETE /installations/i-1"])
-        #expect(await isConfirmed)
-        await phone.quietly()
-        #expect(phone.storage.entries.isEmpty)
-    }
-
     @Test func `A user's reports are sent with that user's JWT only`() async {
         let phone = TestPhone()
         await Self.signedIn(phone)
@@ -113,6 +83,8 @@ import Testing
         await Self.signedIn(phone)
         phone.registry.register(deviceToken: Data([1]))
         await phone.answer()
+        phone.registry.report(.start(nil))
+        await phone.answer(.ours(204))
         phone.transport.setOffline()
         phone.registry.report(.token("aa"))
         await phone.quietly()
@@ -130,25 +102,8 @@ import Testing
                 "PUT /installations/i-1": "jwt of u-8", "PUT /installations/i-1/tokens/device": "jwt of u-8",
             ]
         )
-    }
-
-    @Test func `The next user keeps the installation's start tokens, and a removed token stays removed`() async {
-        let phone = TestPhone()
-        await Self.signedIn(phone)
-        phone.registry.report(.start("aa"))
-        phone.registry.report(.start(nil, of: "Match"))
-        for call in await phone.transport.next(2) { call.answer(.ours(204)) }
         await phone.quietly()
-        phone.registry.signIn(userID: "u-8") { "jwt of u-8" }
-        await phone.answer(.ours(204))
-        await phone.answer(.ours(200, #"{"installation": "ab"}"#))
-        let call = await phone.transport.next()
-        #expect(call.path == "PUT /installations/i-1/start-tokens/Delivery")
-        #expect(call["token"] == "aa")
-        #expect(call.credential == "jwt of u-8")
-        call.answer(.registered)
-        await phone.quietly()
-        #expect(phone.storage.entries.isEmpty)
+        #expect(phone.storage.entries.isEmpty, "a removed token stays removed")
     }
 
     @Test func `A log-out is sent even if the last JWT never comes`() async {
@@ -189,14 +144,10 @@ import Testing
 
     @Test func `An error of the credential source is logged and counts as a missing JWT`() async {
         struct Failure: Error {}
-        let log = LockedValue<[String]>([])
-        var configuration = LiveActivityRegistry.Configuration.test()
-        configuration.writeLog = { _, text in log.withLock { $0.append(text) } }
-        let registry = LiveActivityRegistry(configuration)
-        registry.activate()
-        registry.signIn(userID: "u-7") { throw Failure() }
-        while !log.withLock({ $0.contains { $0.hasPrefix("the credential source failed") } }) { await pause() }
-        #expect(registry.status.waiting == 1)
+        let phone = TestPhone()
+        phone.registry.signIn(userID: "u-7") { throw Failure() }
+        while !phone.log.withLock({ $0.contains { $0.hasPrefix("the credential source failed") } }) { await pause() }
+        #expect(phone.registry.status.waiting == 1)
     }
 
     @Test func `A source without a JWT is called again after 30 seconds`() async {

@@ -7,29 +7,24 @@ public enum APNSEnvironment: String, Sendable, Hashable, Codable, CaseIterable {
     /// TestFlight, the App Store, and builds that are signed for distribution.
     case production
 
-    /// Decides by the developer's choice, the platform and the provisioning profile, in this order (C16).
+    /// Decides by the platform and the provisioning profile, in this order (C16).
     ///
     /// An app from TestFlight or the App Store has no provisioning profile, so none means production.
     ///
     /// - Parameter profile: the bytes of `embedded.mobileprovision`: a property list within a signed message, as plain text.
-    static func detected(chosen: APNSEnvironment?, isSimulator: Bool, profile: Data?) -> APNSEnvironment {
-        if let chosen { return chosen }
+    static func detected(isSimulator: Bool, profile: Data?) -> APNSEnvironment {
         let text = String(decoding: profile ?? Data(), as: UTF8.self)
         let isDevelopment = text.contains(#/<key>aps-environment</key>\s*<string>development</string>/#)
         return isSimulator || isDevelopment ? .sandbox : .production
     }
 
-    static func ofThisApp(chosen: APNSEnvironment?) -> APNSEnvironment {
+    static let ofThisApp: APNSEnvironment = {
         #if targetEnvironment(simulator)
             let isSimulator = true
         #else
             let isSimulator = false
         #endif
         let profile = Bundle.main.url(forResource: "embedded", withExtension: "mobileprovision")
-        return detected(
-            chosen: chosen,
-            isSimulator: isSimulator,
-            profile: profile.flatMap { try? Data(contentsOf: $0) }
-        )
-    }
+        return detected(isSimulator: isSimulator, profile: profile.flatMap { try? Data(contentsOf: $0) })
+    }()
 }

@@ -35,7 +35,6 @@ extension LiveActivityRegistry {
         package var storage: any StateStorage = FileStorage()
         package var installationIDs: any InstallationIDStore = Keychain()
         package var clock: any ClientClock = SystemClock()
-        package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
         /// Facts of this phone that senders may ask for.
         package var metadata = Self.currentMetadata
         package var variables = ProcessInfo.processInfo.environment
@@ -54,6 +53,9 @@ extension LiveActivityRegistry {
             else { return nil }
             self.init(service: service, key: key)
         }
+
+        /// The developer's choice, otherwise the app's own (C16).
+        var reportedEnvironment: APNSEnvironment { environment ?? .ofThisApp }
 
         /// A preview or a hosted test would register a simulator with the real service.
         var isSuppressed: Bool {

@@ -11,8 +11,9 @@ extension LiveActivityRegistry {
     public enum Event: Sendable, Hashable {
         /// The registry accepted a report.
         case registered(Subject)
-        /// The registry refused a report. If `isKept`, the client repeats it for up to a day.
-        case refused(Subject, code: ProblemCode, detail: String, isKept: Bool)
+        /// The registry refused a report. `ErrorCodes` in its guides explains each code, such as `superseded`. If `isKept`, the client
+        /// repeats the report for up to a day.
+        case refused(Subject, code: String, detail: String, isKept: Bool)
         /// The client gave a report up without a response: more than 500 waited, and this one was the oldest.
         case dropped(Subject)
         /// The registry has not responded since `since`. The reports wait.
@@ -41,43 +42,6 @@ extension LiveActivityRegistry {
         case logOut
     }
 
-    /// The `code` of a problem that the registry responded with. `ErrorCodes` in its guides explains all codes.
-    public struct ProblemCode: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible
-    {
-        /// The code as the registry sends it, such as `not-yours`.
-        public let rawValue: String
-
-        /// Wraps a code.
-        public init(rawValue: String) { self.rawValue = rawValue }
-        /// Wraps a literal code.
-        public init(stringLiteral value: String) { rawValue = value }
-        /// The code as the registry sends it.
-        public var description: String { rawValue }
-
-        /// 403: this key or user must not give that alias.
-        public static let aliasNotAllowed: Self = "alias-not-allowed"
-        /// 410: the activity has ended.
-        public static let activityEnded: Self = "activity-ended"
-        /// 410: the activity is older than its lifetime.
-        public static let activityExpired: Self = "activity-expired"
-        /// 422: a time lies too far from the registry's clock.
-        public static let clockSkew: Self = "clock-skew"
-        /// 422: a value is malformed; the detail names it.
-        public static let invalidRequest: Self = "invalid-request"
-        /// 403: the record belongs to another installation or user.
-        public static let notYours: Self = "not-yours"
-        /// 409: the registry has a later token.
-        public static let superseded: Self = "superseded"
-        /// 409: the value is a device token.
-        public static let tokenKindConflict: Self = "token-kind-conflict"
-        /// 409: APNs declared the token dead after it was observed.
-        public static let tokenUnregistered: Self = "token-unregistered"
-        /// 401: the key or the JWT is not valid.
-        public static let unauthenticated: Self = "unauthenticated"
-        /// 404: the registry has no app with this bundle id.
-        public static let unknownApp: Self = "unknown-app"
-    }
-
     /// The state of the client.
     public struct Status: Sendable, Hashable {
         /// The number of reports that wait for a response.
@@ -102,8 +66,8 @@ extension LiveActivityRegistry {
         case pending
         /// The registry has the current token.
         case registered
-        /// The registry refused the token.
-        case refused(ProblemCode)
+        /// The registry refused the token with this code.
+        case refused(String)
         /// The activity has ended.
         case ended
     }

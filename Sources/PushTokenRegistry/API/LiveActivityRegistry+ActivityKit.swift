@@ -1,13 +1,12 @@
 extension LiveActivityRegistry {
     /// Follows a type on a system. The first type creates the watch.
     package nonisolated func follow(_ type: any ActivityTypeAdapter, on system: any ActivitySystem) {
-        let attachment = attachment.withLock { attachment in
-            attachment.watch =
-                attachment.watch ?? ActivityWatch(system: system, clock: configuration.clock, sink: self)
-            return attachment
+        let watch = createdWatch.withLock { watch in
+            watch = watch ?? ActivityWatch(system: system, clock: configuration.clock, sink: self)
+            return watch
         }
-        attachment.watch?.follow(type)
-        if attachment.isActive { attachment.watch?.start() }
+        watch?.follow(type)
+        if isActive.withLock({ $0 }) { watch?.start() }
     }
 
     /// Announces that the app is about to end an activity through ActivityKit with `.immediate`, so that the dismissal is not reported

@@ -19,13 +19,15 @@ public actor LiveActivityRegistry {
     nonisolated let statusStreams = EventStreams<Status>()
     nonisolated let registrations = RegistrationStates()
     nonisolated let publishedStatus: LockedValue<Status>
-    package nonisolated let attachment = LockedValue(Attachment())
+    /// Made once a type is followed.
+    nonisolated let createdWatch = LockedValue<ActivityWatch?>(nil)
+    nonisolated let isActive = LockedValue(false)
 
-    let environment: APNSEnvironment
     /// The time at which the client was created: nothing is observed earlier.
     let created: DeviceTime
     /// By the monotonic clock; nil before `activate()`.
     var activatedAt: Duration?
+    /// Nil until both the id and the file were readable.
     var installationID: String?
     var state = StoredState()
     /// The content of the file.
@@ -34,8 +36,6 @@ public actor LiveActivityRegistry {
     var source: CredentialSource?
     /// A sign-in repeats these.
     var tokenReports: [Report] = []
-    /// The file has been read.
-    var isLoaded = false
     /// Mutations that need the file and came before it was readable.
     var deferred: [Mutation] = []
     /// The entries that the system has been given.
@@ -43,13 +43,7 @@ public actor LiveActivityRegistry {
     /// The timer for the next entry that waits.
     var alarm: (time: Duration, task: Task<Void, Never>)?
 
-    /// The watch over ActivityKit, once a type is followed.
-    package struct Attachment: Sendable {
-        package var watch: ActivityWatch?
-        var isActive = false
-    }
-
-    package nonisolated var watch: ActivityWatch? { attachment.withLock { $0.watch } }
+    package nonisolated var watch: ActivityWatch? { createdWatch.withLock { $0 } }
 
     /// Creates a client for the running app.
     ///
@@ -62,8 +56,7 @@ public actor LiveActivityRegistry {
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         created = configuration.clock.now()
-        environment = APNSEnvironment.ofThisApp(chosen: configuration.environment)
-        publishedStatus = LockedValue(Status(environment: environment))
+        publishedStatus = LockedValue(Status(environment: configuration.reportedEnvironment))
         let (stream, mutations) = AsyncStream.makeStream(of: Mutation.self)
         self.mutations = mutations
         Task { [weak self] in
@@ -96,14 +89,12 @@ extension LiveActivityRegistry {
             $0.activatedAt = $0.activatedAt ?? uptime
             $0.load()
         }
-        let watch = attachment.withLock { attachment in
-            attachment.isActive = true
-            return attachment.watch
-        }
+        isActive.withLock { $0 = true }
+        let watch = watch
         let types = watch?.types.map(\.name).joined(separator: ", ") ?? "no type"
         configuration.log(
             .info,
-            "active: \(configuration.service.host ?? "no host"), \(environment.rawValue), follows \(types)"
+            "active: \(configuration.service.host ?? "no host"), \(status.environment.rawValue), follows \(types)"
         )
         watch?.start()
     }
@@ -118,7 +109,7 @@ extension LiveActivityRegistry {
     ///     refused a JWT. It has to return within seconds, because reports wait for it.
     public nonisolated func signIn(userID: String, credential: @escaping CredentialSource) {
         let (now, running) = (configuration.clock.now(), watch?.runningActivities() ?? [])
-        enqueue(needsFile: true) { $0.signIn(userID, credential, ending: running, now) }
+        enqueueLoaded { $0.signIn(userID, credential, ending: running, now) }
     }
 
     /// Signs the user out: the registry deletes the installation's tokens and names and ends its activities.
@@ -131,7 +122,7 @@ extension LiveActivityRegistry {
     public nonisolated func signOut() async -> Bool {
         let (now, running) = (configuration.clock.now(), watch?.runningActivities() ?? [])
         let events = events
-        enqueue(needsFile: true) { $0.logOut(ending: running, now) }
+        enqueueLoaded { $0.logOut(ending: running, now) }
         return await finishes(within: .seconds(5)) {
             for await event in events {
                 if case .registered(.logOut) = event { return true }

@@ -1,22 +1,22 @@
 import Foundation
 
 /// A change of the client's state. The client processes one at a time, in their order.
-struct Mutation: Sendable {
-    /// It depends on times or the user, which the file contains.
-    let needsFile: Bool
-    let apply: @Sendable (isolated LiveActivityRegistry) -> Void
-}
+typealias Mutation = @Sendable (isolated LiveActivityRegistry) -> Void
 
 extension LiveActivityRegistry {
-    nonisolated func enqueue(
-        needsFile: Bool = false,
-        _ body: @escaping @Sendable (isolated LiveActivityRegistry) -> Void
-    ) { mutations.yield(Mutation(needsFile: needsFile, apply: body)) }
+    nonisolated func enqueue(_ mutation: @escaping Mutation) { mutations.yield(mutation) }
+
+    /// For a mutation that depends on times or the user, which the file contains.
+    nonisolated func enqueueLoaded(_ mutation: @escaping Mutation) {
+        enqueue { client in
+            if client.installationID == nil { client.deferred.append(mutation) } else { mutation(client) }
+        }
+    }
 
     /// Reports an observation of now, or of an earlier time.
     package nonisolated func report(_ report: Report, at time: DeviceTime? = nil) {
         let time = time ?? configuration.clock.now()
-        enqueue(needsFile: true) { $0.add(report, time) }
+        enqueueLoaded { $0.add(report, time) }
     }
 
     /// Returns when all earlier mutations are processed.
@@ -27,11 +27,7 @@ extension LiveActivityRegistry {
     func process(_ mutation: Mutation) {
         // No notification reliably follows the first unlock of the phone, so each mutation tries to read the file.
         if activatedAt != nil { load() }
-        if isLoaded || !mutation.needsFile {
-            mutation.apply(self)
-        } else {
-            deferred.append(mutation)
-        }
+        mutation(self)
         send()
         publishStatus()
         setAlarm()
@@ -44,21 +40,14 @@ extension LiveActivityRegistry {
             guard token != nil || state.hasWidgetToken else { return }
             state.hasWidgetToken = token != nil
         }
-        remember(report)
         notice(time)
-        let observedAt = state.clock.observe(time)
-        let events = state.outbox.add(report, observedAt: observedAt, owner: owner, id: configuration.random())
-        for event in events { emit(event) }
+        let (id, observedAt) = (UInt64.random(in: .min ... .max), state.clock.observe(time))
+        let entry = OutboxEntry(id: id, report: report, observedAt: observedAt, owner: owner)
+        for event in state.outbox.add(entry) { emit(event) }
         switch report {
         case .registration(let activity): registrations.set(.pending, of: activity.activityID)
         case .end(let id, _): registrations.set(.ended, of: id)
-        default: break
-        }
-    }
-
-    /// A log-out deletes these tokens, and ActivityKit may not deliver them again in this launch.
-    private func remember(_ report: Report) {
-        switch report {
+        // A log-out deletes these tokens, and ActivityKit may not deliver them again in this launch.
         case .installationToken(_, let token), .startToken(_, let token):
             tokenReports.removeAll { $0.subject == report.subject }
             if token != nil { tokenReports.append(report) }
@@ -82,48 +71,35 @@ extension LiveActivityRegistry {
 // MARK: - The file
 
 extension LiveActivityRegistry {
-    /// Reads the file and the installation id, if that was not possible before (C10, C17).
+    /// Reads the file and the installation id, if that was not possible before (C10, C17). Only both together show a reinstall.
     func load() {
-        var isFormer = false
-        if installationID == nil {
-            (installationID, isFormer) = configuration.installationIDs.current(random: configuration.random)
-        }
-        guard !isLoaded else { return }
-        var isReinstall = false
-        switch configuration.storage.read() {
-        case .locked:
-            // The id is asked for again with the file, because only both together show a reinstall.
-            installationID = nil
-            return
-        case .none: isReinstall = isFormer
-        case .value(let bytes):
+        guard installationID == nil,
+            let (bytes, (id, isFormer)) = try? (configuration.storage.read(), configuration.installationIDs.current())
+        else { return }
+        installationID = id
+        if let bytes {
             if let state = StoredState(bytes) {
                 (self.state, written) = (state, bytes)
             } else {
                 configuration.storage.setAside()
                 emit(.fileSetAside)
             }
+        } else if isFormer {
+            // The keychain outlives the app. The former install's user must not receive pushes on this one.
+            add(.logOut, created)
         }
-        isLoaded = true
-        // The keychain outlives the app. The former install's user must not receive pushes on this one.
-        if isReinstall { add(.logOut, created) }
-        for mutation in deferred { mutation.apply(self) }
+        for mutation in deferred { mutation(self) }
         deferred = []
-        reportMetadata()
+        // The facts of this phone changed since the last report.
+        if !configuration.metadata.isEmpty, configuration.metadata != state.metadata {
+            state.metadata = configuration.metadata
+            add(.installation(aliases: nil, metadata: state.metadata), configuration.clock.now())
+        }
     }
 
     /// Writes the file if it lacks a change. If that fails, the next mutation tries again.
     func save() {
-        guard isLoaded else { return }
         let bytes = state.bytes
         if bytes != written, configuration.storage.write(bytes) { written = bytes }
-    }
-
-    /// Reports the facts of this phone if they changed since the last report.
-    private func reportMetadata() {
-        let current = configuration.metadata
-        guard !current.isEmpty, state.metadata != current else { return }
-        state.metadata = current
-        add(.installation(aliases: nil, metadata: current), configuration.clock.now())
     }
 }

@@ -1,36 +1,7 @@
-import Foundation
-
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
-/// An entry with the source of its request's credential.
-struct Delivery: Sendable {
-    let entry: OutboxEntry
-    /// The entry's owner, or the installation in place of a user.
-    let authority: Owner
-    let source: CredentialSource
-
-    /// Nil without a valid credential.
-    func request(
-        _ installationID: String,
-        _ configuration: LiveActivityRegistry.Configuration,
-        _ environment: APNSEnvironment
-    ) async -> URLRequest? {
-        do {
-            guard let credential = try await source() else { return nil }
-            return URLRequest(entry, installationID, credential, configuration, environment)
-        } catch {
-            configuration.log(.error, "the credential source failed: \(error)")
-            return nil
-        }
-    }
-}
-
 extension LiveActivityRegistry {
     /// Sends all that may go now. The file has each entry and its time before the request leaves.
     func send() {
-        guard activatedAt != nil, isLoaded, let installationID else { return save() }
+        guard let installationID else { return }
         var deliveries: [Delivery] = []
         while case .send(let entry) = state.outbox.next(at: configuration.clock.now().uptime) {
             guard let delivery = delivery(of: entry) else {
@@ -46,8 +17,8 @@ extension LiveActivityRegistry {
     }
 
     private func send(_ delivery: Delivery, _ installationID: String) {
-        Task { [weak self, configuration, environment] in
-            guard let request = await delivery.request(installationID, configuration, environment) else {
+        Task { [weak self, configuration] in
+            guard let request = await configuration.request(delivery, installationID) else {
                 self?.enqueue { $0.credentialIsMissing(delivery.entry) }
                 return
             }
@@ -80,7 +51,7 @@ extension LiveActivityRegistry {
             authority: delivery.authority,
             uptime: now.uptime,
             time: state.clock.corrected(now),
-            jitter: Double(configuration.random() >> 11) / Double(1 << 53),
+            jitter: Double.random(in: 0...1),
             runs: { [watch] report in
                 guard case .registration(let registration) = report else { return false }
                 return watch?.runningActivities().contains { $0.id == registration.activityID } ?? false
@@ -88,7 +59,7 @@ extension LiveActivityRegistry {
         )
         let events = state.outbox.settle(delivery.entry, responseClass, circumstances)
         for event in events { emit(event, delivery.entry.report) }
-        watch?.reportsSettled()
+        watch?.checkWake()
     }
 
     /// Corrects the clock, and all times that the registry cannot have accepted (C15, C21).
@@ -120,11 +91,7 @@ extension LiveActivityRegistry {
     /// Schedules the next step that nothing else triggers.
     func setAlarm() {
         var next: Duration?
-        if activatedAt != nil, isLoaded, installationID != nil,
-            case .wait(let time) = state.outbox.upcoming(at: configuration.clock.now().uptime)
-        {
-            next = time
-        }
+        if case .wait(let time) = state.outbox.upcoming(at: configuration.clock.now().uptime) { next = time }
         guard alarm?.time != next else { return }
         alarm?.task.cancel()
         alarm = next.map { time in
@@ -153,12 +120,8 @@ extension LiveActivityRegistry {
     /// Whether nothing is under way, nor due by a time of the monotonic clock.
     package func isIdle(until uptime: Duration) async -> Bool {
         await drain()
-        guard state.outbox.underWay.isEmpty else { return false }
-        switch state.outbox.upcoming(at: configuration.clock.now().uptime) {
-        case .send: return activatedAt == nil
-        case .wait(let time): return time > uptime
-        case .rest: return true
-        }
+        if case .send = state.outbox.upcoming(at: uptime) { return false }
+        return state.outbox.underWay.isEmpty
     }
 
     /// Gives the waiting reports to the system, which sends them while the app sleeps or is dead (C19).
@@ -168,16 +131,12 @@ extension LiveActivityRegistry {
     package func submitBackgroundUploads() async {
         await drain()
         let entries = state.outbox.uploadsInBackground
-        guard activatedAt != nil, let installationID, entries.map(\.id) != submitted else { return }
+        guard let installationID, entries.map(\.id) != submitted else { return }
         submitted = entries.map(\.id)
         // The registry may accept these times, even if the clock is corrected later.
         for entry in entries { state.clock.sends(entry.observedAt) }
         save()
-        var requests: [URLRequest] = []
-        for delivery in entries.compactMap({ delivery(of: $0) }) {
-            let request = await delivery.request(installationID, configuration, environment)
-            requests += request.map { [$0] } ?? []
-        }
-        await configuration.transport.submitInBackground(requests)
+        let deliveries = entries.compactMap { delivery(of: $0) }
+        await configuration.transport.submitInBackground(configuration.requests(deliveries, installationID))
     }
 }

@@ -67,13 +67,12 @@ extension LiveActivityRegistry {
     }
 
     func publishStatus() {
-        let oldest = state.outbox.entries.map(\.observedAt).min()?.date
-        var status = Status(environment: environment)
+        var status = Status(environment: configuration.reportedEnvironment)
         status.waiting = state.outbox.entries.count + deferred.count
-        status.waitingSince = oldest
+        status.waitingSince = state.outbox.entries.map(\.observedAt).min()?.date
         status.unreachableSince = state.outbox.silence?.since.date
         status.userID = state.user
-        status.isReady = isLoaded && installationID != nil
+        status.isReady = installationID != nil
         publishedStatus.withLock { [status] in $0 = status }
         statusStreams.emit(status)
     }

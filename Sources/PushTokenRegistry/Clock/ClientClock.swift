@@ -18,11 +18,7 @@ package struct SystemClock: ClientClock {
     /// Continues while the device sleeps, so that a night does not look like a jump of the wall clock.
     private static var uptime: Duration {
         var time = timespec()
-        #if canImport(Darwin)
-            clock_gettime(CLOCK_MONOTONIC_RAW, &time)
-        #else
-            clock_gettime(CLOCK_BOOTTIME, &time)
-        #endif
+        clock_gettime(CLOCK_MONOTONIC_RAW, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 

@@ -117,7 +117,7 @@ extension Outbox {
 
 extension LiveActivityRegistry.Event {
     fileprivate static func refused(_ subject: LiveActivityRegistry.Subject, _ problem: Problem, isKept: Bool) -> Self {
-        .refused(subject, code: .init(rawValue: problem.code), detail: problem.detail ?? "", isKept: isKept)
+        .refused(subject, code: problem.code, detail: problem.detail ?? "", isKept: isKept)
     }
 }
 

@@ -26,17 +26,11 @@ package struct Outbox: Sendable, Hashable, Codable {
 
     /// Adds a report.
     ///
-    /// - Parameter id: a random number.
     /// - Returns: events for entries that were dropped because the outbox is full.
-    package mutating func add(
-        _ report: Report,
-        observedAt: Timestamp,
-        owner: Owner,
-        id: UInt64
-    ) -> [Event] {
+    package mutating func add(_ entry: OutboxEntry) -> [Event] {
         // A new report is tried at once, even during silence.
         silence?.notBefore = .zero
-        return insert(OutboxEntry(id: id, report: report, observedAt: observedAt, owner: owner))
+        return insert(entry)
     }
 
     private mutating func insert(_ entry: OutboxEntry) -> [Event] {
@@ -47,11 +41,9 @@ package struct Outbox: Sendable, Hashable, Codable {
     }
 
     private mutating func place(_ entry: OutboxEntry) -> [Event] {
-        if let index = entries.firstIndex(where: { $0.subject == entry.subject && $0.owner == entry.owner }) {
-            entries.append(entry.merged(with: entries.remove(at: index)))
-        } else {
-            entries.append(entry)
-        }
+        let index = entries.firstIndex { $0.subject == entry.subject && $0.owner == entry.owner }
+        let other = index.map { entries.remove(at: $0) }
+        entries.append(other.map(entry.merged) ?? entry)
         guard entries.count > Self.limit else { return [] }
         let candidates = entries.indices.filter { !entries[$0].report.isFinal }
         let oldest = (candidates.isEmpty ? Array(entries.indices) : candidates)

@@ -43,20 +43,10 @@ extension Report {
     }
 
     /// It reports an end, so any credential of this installation may send it, and it is dropped last.
-    var isFinal: Bool {
-        switch self {
-        case .end, .logOut: true
-        case .registration, .startToken, .installationToken, .installation, .fullState: false
-        }
-    }
+    var isFinal: Bool { if case .end = self { true } else { self == .logOut } }
 
     /// Whether the publishable key may report it for the installation that it names.
-    var isOfInstallation: Bool {
-        switch self {
-        case .registration, .end, .startToken, .installationToken, .fullState: true
-        case .installation, .logOut: false
-        }
-    }
+    var isOfInstallation: Bool { subject != .installation && subject != .logOut }
 
     var token: PushToken? {
         switch self {
@@ -116,14 +106,11 @@ package struct ActivityRegistration: Sendable, Hashable, Codable {
     }
 
     var json: [String: Any] {
-        var json: [String: Any] = [:]
-        json["token"] = token?.hexadecimal
-        json["startedAt"] = startedAt?.text
-        json["startsAt"] = startsAt?.text
-        json["attributesType"] = attributesType
-        json["aliases"] = aliases
-        json["frequentPushesEnabled"] = frequentPushesEnabled
-        json["pushType"] = pushType?.rawValue
-        return json
+        let members: [String: Any?] = [
+            "token": token?.hexadecimal, "attributesType": attributesType, "aliases": aliases,
+            "startedAt": startedAt?.text, "startsAt": startsAt?.text, "pushType": pushType?.rawValue,
+            "frequentPushesEnabled": frequentPushesEnabled,
+        ]
+        return members.compactMapValues { $0 }
     }
 }

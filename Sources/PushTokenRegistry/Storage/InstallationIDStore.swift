@@ -6,27 +6,23 @@ import Foundation
 
 /// Keeps the installation id: 128 random bits in lower-case hex (C17).
 package protocol InstallationIDStore: Sendable {
-    func read() -> Stored<String>
+    /// Nil without an id. Throws while the store is locked, for example before the first unlock of the phone.
+    func read() throws -> String?
     /// Keeps an id, unless the store has one.
     func keep(_ id: String)
 }
 
-/// The content of a store. It is locked, for example, before the first unlock of the phone.
-package enum Stored<Value: Sendable & Hashable>: Sendable, Hashable {
-    case none
-    case locked
-    case value(Value)
-}
+/// The phone is locked, or the keychain fails.
+package struct Locked: Error { package init() {} }
 
 extension InstallationIDStore {
-    /// The id of this install, made if the store is empty; nil while the store is locked, because a second id would be
-    /// another installation (C17).
-    ///
-    /// - Parameter random: returns 64 random bits.
-    func current(random: () -> UInt64) -> (id: String?, isFormer: Bool) {
-        if case .value(let id) = read() { return (id, true) }
-        if case .none = read() { keep(String(format: "%016llx%016llx", random(), random())) }
-        guard case .value(let id) = read() else { return (nil, false) }
+    /// The id of this install, made if the store is empty. It throws while the store is locked, because a second id would be another
+    /// installation (C17).
+    func current() throws -> (id: String, isFormer: Bool) {
+        if let id = try read() { return (id, true) }
+        let halves = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+        keep(String(format: "%016llx%016llx", halves.0, halves.1))
+        guard let id = try read() else { throw Locked() }
         return (id, false)
     }
 }
@@ -40,12 +36,13 @@ package struct Keychain: InstallationIDStore {
         ]
 
         /// Only a definite "not found" counts as none. Any other failure may be the lock.
-        package func read() -> Stored<String> {
+        package func read() throws -> String? {
             var result: CFTypeRef?
             let query = Self.item.merging([kSecReturnData: true]) { $1 }
             let status = SecItemCopyMatching(query as CFDictionary, &result)
-            if let bytes = result as? Data { return .value(String(decoding: bytes, as: UTF8.self)) }
-            return status == errSecItemNotFound ? .none : .locked
+            if let bytes = result as? Data { return String(decoding: bytes, as: UTF8.self) }
+            guard status == errSecItemNotFound else { throw Locked() }
+            return nil
         }
 
         package func keep(_ id: String) {
@@ -56,7 +53,7 @@ package struct Keychain: InstallationIDStore {
         }
     #else
         // Without a keychain nothing is sent.
-        package func read() -> Stored<String> { .locked }
+        package func read() throws -> String? { throw Locked() }
         package func keep(_ id: String) {}
     #endif
 }

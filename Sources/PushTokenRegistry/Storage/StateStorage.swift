@@ -2,7 +2,8 @@ import Foundation
 
 /// Keeps the reports that wait, so that they outlive the app (C10).
 package protocol StateStorage: Sendable {
-    func read() -> Stored<Data>
+    /// Nil without a file. Throws while it is unreadable, for example before the first unlock of the phone.
+    func read() throws -> Data?
     /// Replaces the content, whole or not at all.
     ///
     /// - Returns: whether it was written.
@@ -22,23 +23,13 @@ package struct FileStorage: StateStorage {
         self.file = file ?? folder.appendingPathComponent("push-token-registry/reports.json")
     }
 
-    package func read() -> Stored<Data> {
-        guard (try? makeFolder()) != nil else { return .locked }
-        do {
-            return .value(try Data(contentsOf: file))
-        } catch CocoaError.fileReadNoSuchFile {
-            return .none
-        } catch {
-            return .locked
-        }
+    package func read() throws -> Data? {
+        try makeFolder()
+        do { return try Data(contentsOf: file) } catch CocoaError.fileReadNoSuchFile { return nil }
     }
 
     package func write(_ bytes: Data) -> Bool {
-        #if canImport(Darwin)
-            let options: Data.WritingOptions = [.atomic, .completeFileProtectionUntilFirstUserAuthentication]
-        #else
-            let options: Data.WritingOptions = .atomic
-        #endif
+        let options: Data.WritingOptions = [.atomic, .completeFileProtectionUntilFirstUserAuthentication]
         return (try? bytes.write(to: file, options: options)) != nil
     }
 
@@ -51,13 +42,10 @@ package struct FileStorage: StateStorage {
 
     /// The folder is excluded from backups, because each atomic write makes a new file.
     private func makeFolder() throws {
-        let folder = file.deletingLastPathComponent()
+        var (folder, values) = (file.deletingLastPathComponent(), URLResourceValues())
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        #if canImport(Darwin)
-            var (excluded, values) = (folder, URLResourceValues())
-            values.isExcludedFromBackup = true
-            try excluded.setResourceValues(values)
-        #endif
+        values.isExcludedFromBackup = true
+        try folder.setResourceValues(values)
     }
 }
 

@@ -4,6 +4,82 @@ import Foundation
     import FoundationNetworking
 #endif
 
+/// An entry with the source of its request's credential.
+struct Delivery: Sendable {
+    let entry: OutboxEntry
+    /// The entry's owner, or the installation in place of a user.
+    let authority: Owner
+    let source: CredentialSource
+}
+
+extension LiveActivityRegistry.Configuration {
+    /// Nil without a valid credential.
+    func request(_ delivery: Delivery, _ installationID: String) async -> URLRequest? {
+        do {
+            return try await delivery.source().map { request(delivery.entry, installationID, $0) }
+        } catch {
+            log(.error, "the credential source failed: \(error)")
+            return nil
+        }
+    }
+
+    func requests(_ deliveries: [Delivery], _ installationID: String) async -> [URLRequest] {
+        var requests: [URLRequest] = []
+        for delivery in deliveries {
+            if let request = await request(delivery, installationID) { requests.append(request) }
+        }
+        return requests
+    }
+
+    /// The call of an entry: the same bytes each time it is sent.
+    func request(_ entry: OutboxEntry, _ installationID: String, _ credential: String) -> URLRequest {
+        let (path, body) = entry.report.call(of: installationID)
+        let parts = ["v1", "apps", bundleID, reportedEnvironment.rawValue] + path
+        // It encodes a `/` within an id.
+        var url = parts.reduce(service) { $0.appending(component: $1) }
+        let observedAt = entry.observedAt.text
+        if body == nil { url.append(queryItems: [URLQueryItem(name: "observedAt", value: observedAt)]) }
+        if case .end(_, let isDismissal) = entry.report {
+            url.append(queryItems: [URLQueryItem(name: "reason", value: isDismissal ? "dismissed" : "ended")])
+        }
+        var request = URLRequest(url: url)
+        request.httpMethod = body == nil ? "DELETE" : "PUT"
+        request.allHTTPHeaderFields = [
+            "Authorization": "Bearer \(credential)", "X-Installation-Id": installationID,
+            "Request-Id": "client-\(String(entry.id, radix: 16))", "User-Agent": userAgent,
+        ]
+        guard let body = body?.merging(["observedAt": observedAt], uniquingKeysWith: { $1 }) else { return request }
+        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
+        request.httpBody = try? JSONSerialization.data(withJSONObject: body, options: options)
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        return request
+    }
+}
+
+extension Report {
+    /// The path below `/v1/apps/{bundleId}/{environment}`, and the members of the body; without a body it is a DELETE.
+    fileprivate func call(of installationID: String) -> (path: [String], body: [String: Any]?) {
+        let base = ["installations", installationID]
+        switch self {
+        case .registration(let registration): return (["activities", registration.activityID], registration.json)
+        case .end(let activityID, _): return (["activities", activityID], nil)
+        case .startToken(let attributesType, let token): return (base + ["start-tokens", attributesType], token?.json)
+        case .installationToken(let kind, let token): return (base + ["tokens", kind.rawValue], token?.json)
+        case .installation(let aliases, let metadata):
+            let members: [String: Any?] = ["aliases": aliases, "metadata": metadata]
+            return (base, members.compactMapValues { $0 })
+        case .fullState(let activities):
+            let items = activities.map { $0.json.merging(["activityId": $0.activityID]) { $1 } }
+            return (base + ["activities"], ["activities": items])
+        case .logOut: return (base, nil)
+        }
+    }
+}
+
+extension PushToken {
+    fileprivate var json: [String: Any] { ["token": hexadecimal] }
+}
+
 /// Sends requests to the registry. Tests supply closures of their own.
 package struct HTTPTransport: Sendable {
     /// Sends a request once and returns its outcome within a time limit.
@@ -11,11 +87,6 @@ package struct HTTPTransport: Sendable {
     /// Gives requests to the system, which sends them while the app sleeps, in place of all earlier ones (C19). They may arrive in any
     /// order, twice, or never.
     package var submitInBackground: @Sendable ([URLRequest]) async -> Void
-
-    package init(
-        send: @escaping @Sendable (URLRequest) async -> TransportResult,
-        submitInBackground: @escaping @Sendable ([URLRequest]) async -> Void
-    ) { (self.send, self.submitInBackground) = (send, submitInBackground) }
 }
 
 /// The outcome of sending a request once.
@@ -48,7 +119,7 @@ extension HTTPTransport {
         }
     )
 
-    private static let session = URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
+    static let session = URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
 
     static var configuration: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
@@ -75,7 +146,7 @@ extension URLSessionConfiguration {
 }
 
 /// Returns a redirect as the response, which then is not the registry's.
-private final class NoRedirects: NSObject, URLSessionTaskDelegate {
+final class NoRedirects: NSObject, URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,

@@ -59,11 +59,7 @@ package struct Problem: Sendable, Hashable, Decodable {
 extension ResponseClass {
     /// The registry may have merged the report, although it refused it (R0).
     var tookTheTime: Bool {
-        switch self {
-        case .accepted: true
-        case .refused(let status, _): status == 409 || status == 410
-        case .retryLater, .none, .notSent: false
-        }
+        if case .refused(let status, _) = self { status == 409 || status == 410 } else { self == .accepted }
     }
 
     /// The registry refused the report for its own times and stored nothing of it (R5). After `activity-expired` the stored activity

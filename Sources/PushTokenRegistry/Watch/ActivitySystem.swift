@@ -57,12 +57,7 @@ package enum ActivityPhase: Sendable, Hashable {
     case dismissed
 
     /// It runs or will run, so a full state lists it.
-    package var runs: Bool {
-        switch self {
-        case .pending, .active, .stale: true
-        case .ended, .dismissed: false
-        }
-    }
+    package var runs: Bool { self != .ended && self != .dismissed }
 
     var isShown: Bool { self == .active || self == .stale }
 }

@@ -8,35 +8,68 @@ struct FollowedActivity: Sendable {
     let tokens: AsyncStream<Data>
     let phases: AsyncStream<ActivityPhase>
     var tasks: [Task<Void, Never>] = []
+    var phase: ActivityPhase
+    /// The token that was reported last.
+    var token: Data?
+    /// When it appeared on the screen. Of two activities with one time neither is known to be older.
+    var shownAt = Duration.zero
 
     init(_ activity: any SystemActivity, of type: any ActivityTypeAdapter) {
-        (self.type, self.activity) = (type, activity)
+        (self.type, self.activity, phase) = (type, activity, activity.phase)
         (tokens, phases) = (activity.tokens(), activity.phases())
     }
+
+    var isWaitingForToken: Bool { phase.isShown && type.pushType == .token && token == nil }
+    /// Of two shown activities with one name the older ends; nil if they may both stay.
+    var uniqueName: String? { type.endsDuplicates && phase.isShown ? activity.aliases["liveactivityId"] : nil }
 }
 
 extension ActivityWatch {
+    /// Handles each element of a stream, in order, as long as the watch exists.
+    @discardableResult
+    nonisolated func listen<Element: Sendable>(
+        to stream: AsyncStream<Element>,
+        _ handle: @escaping @Sendable (ActivityWatch, Element) async -> Void
+    ) -> Task<Void, Never> {
+        Task { [weak self] in
+            for await element in stream {
+                guard let self, !Task.isCancelled else { return }
+                await handle(self, element)
+            }
+        }
+    }
+
     /// ActivityKit listed activities, or delivered one in the stream.
     func see(_ activities: [FollowedActivity]) {
         let uptime = clock.now().uptime
-        // All activities of a launch have one time, the end of its first second.
-        for activity in activities { see(activity, at: max(uptime, settled ?? uptime)) }
+        for activity in activities {
+            // All activities of a launch have one time, the end of its first second, because ActivityKit may list them one by one.
+            if !knows(activity.activity.id) { meet(activity, at: max(uptime, settled ?? uptime)) }
+            read(activity.activity)
+        }
         endDuplicates()
-        if ledger.isWaitingForToken { Task { [weak self] in await self?.stayAwakeInBackground() } }
+        if isWaitingForToken { Task { [weak self] in await self?.stayAwakeInBackground() } }
     }
 
-    private func see(_ observed: FollowedActivity, at uptime: Duration) {
-        let activity = observed.activity
-        if !ledger.knows(activity.id) {
-            ledger.see(activity, of: observed.type, at: uptime)
-            if ledger.runs(activity.id) {
-                follow(observed)
-            } else {
-                // It ended while the app did not run, so the reason is unknown.
-                sink?.report(.end(activityID: activity.id, isDismissal: false), at: clock.now())
-            }
+    private func knows(_ id: String) -> Bool { followed[id] != nil || over.contains(id) }
+
+    /// Whether a shown activity has not got its first token.
+    var isWaitingForToken: Bool { followed.values.contains(where: \.isWaitingForToken) }
+
+    private func meet(_ observed: FollowedActivity, at uptime: Duration) {
+        let id = observed.activity.id
+        guard observed.phase.runs else {
+            over.insert(id)
+            // It ended while the app did not run, so the reason is unknown.
+            sink?.report(.end(activityID: id, isDismissal: false), at: clock.now())
+            return
         }
-        read(activity)
+        followed[id] = observed
+        followed[id]?.shownAt = uptime
+        followed[id]?.tasks = [
+            listen(to: observed.tokens) { await $0.found($1, ofActivity: id) },
+            listen(to: observed.phases) { await $0.changed(to: $1, id) },
+        ]
     }
 
     /// The properties may contain changes that the streams deliver later or never (C2).
@@ -45,19 +78,11 @@ extension ActivityWatch {
         if let token = activity.token { found(token, ofActivity: activity.id) }
     }
 
-    private func follow(_ observed: FollowedActivity) {
-        let id = observed.activity.id
-        var followed = observed
-        followed.tasks = [
-            listen(to: observed.tokens) { await $0.found($1, ofActivity: id) },
-            listen(to: observed.phases) { await $0.changed(to: $1, id) },
-        ]
-        self.followed[id] = followed
-    }
-
+    /// Reports a token, unless it was reported or its activity is over (C2, C5).
     private func found(_ token: Data, ofActivity id: String) {
-        guard let followed = followed[id], ledger.takes(token, of: id) else { return }
-        sink?.report(.registration(registration(of: followed.activity, followed.type, token)), at: clock.now())
+        guard let known = followed[id], known.token != token else { return }
+        followed[id]?.token = token
+        sink?.report(.registration(registration(of: known.activity, known.type, token)), at: clock.now())
         endDuplicates()
         checkWake()
     }
@@ -79,11 +104,20 @@ extension ActivityWatch {
     /// A swipe needs the Lock Screen or Notification Center, and ActivityKit delivers changes of a suspension within this time.
     private static let timeOnScreen = Duration.seconds(5)
 
+    /// ActivityKit's longest time from an activity's start to its end.
+    private static let longestLife = Duration.seconds(8 * 3600)
+
+    /// The state of an activity changed, or was read again. The first sign of its end decides (C6): a dismissal without an end before it is
+    /// the user's, unless the app ends the activity, the app is on the screen, or the activity is 8 hours old and iOS ended it.
     private func changed(to phase: ActivityPhase, _ id: String) {
+        guard let known = followed[id] else { return }
         let uptime = clock.now().uptime
-        let isOnScreen = activeSince.map { uptime - $0 >= Self.timeOnScreen } ?? false
-        if let end = ledger.end(by: phase, of: id, isOnScreen: isOnScreen, at: uptime) {
-            sink?.report(end, at: clock.now())
+        followed[id]?.phase = phase
+        if known.phase == .pending, phase.isShown { followed[id]?.shownAt = uptime }
+        if !phase.runs {
+            let isOnScreen = activeSince.map { uptime - $0 >= Self.timeOnScreen } ?? false
+            let isOther = ownEnds.contains(id) || isOnScreen || uptime - known.shownAt >= Self.longestLife
+            sink?.report(.end(activityID: id, isDismissal: phase == .dismissed && !isOther), at: clock.now())
             unfollow(id)
             checkWake()
         }
@@ -92,29 +126,30 @@ extension ActivityWatch {
 
     private func unfollow(_ id: String) {
         for task in followed.removeValue(forKey: id)?.tasks ?? [] { task.cancel() }
+        over.insert(id)
     }
 
-    /// The app is about to end an activity, so its dismissal is not the user's.
-    package func endsHere(_ id: String) { ledger.endsHere(id) }
+    /// The app is about to end an activity.
+    package func endsHere(_ id: String) { ownEnds.insert(id) }
 
     /// Ends activities on the screen after a log-out, which has reported their ends.
     nonisolated func end(_ activities: [any SystemActivity]) {
         Task {
-            for activity in activities { await close(activity.id) }
+            for activity in activities { await unfollow(activity.id) }
             for activity in activities { await activity.end() }
         }
     }
 
-    private func close(_ id: String) {
-        ledger.close(id)
-        unfollow(id)
-    }
-
+    /// Ends shown activities with the `liveactivityId` of a newer activity with a token (C8). Without a token the newer one could not be
+    /// updated.
     private func endDuplicates() {
-        for id in ledger.duplicates() {
-            guard let activity = followed[id]?.activity else { continue }
-            ledger.endsHere(id)
-            Task { await activity.end() }
+        let shown = followed.values.filter { $0.uniqueName != nil && !ownEnds.contains($0.activity.id) }
+        for group in Dictionary(grouping: shown, by: \.uniqueName).values {
+            let newest = group.filter { !$0.isWaitingForToken }.map(\.shownAt).max() ?? .zero
+            for older in group where older.shownAt < newest {
+                endsHere(older.activity.id)
+                Task { await older.activity.end() }
+            }
         }
     }
 
@@ -130,7 +165,7 @@ extension ActivityWatch {
         let all = listed + unlisted.map { (activity: $0.activity, type: $0.type) }
         let running = all.filter(\.activity.phase.runs).sorted { $0.activity.id < $1.activity.id }
         sink?.report(.fullState(running.map { registration(of: $0.activity, $0.type, nil) }), at: time)
-        see(listed.filter { !ledger.knows($0.activity.id) }.map { FollowedActivity($0.activity, of: $0.type) })
+        see(listed.filter { !knows($0.activity.id) }.map { FollowedActivity($0.activity, of: $0.type) })
         for followed in followed.values { read(followed.activity) }
     }
 }

@@ -34,8 +34,6 @@ extension ActivityWatch {
         }
     }
 
-    package nonisolated func reportsSettled() { Task { [weak self] in await self?.checkWake() } }
-
     /// iOS woke the app and suspends it within seconds: an activity's first token may still come, and reports wait for responses.
     func stayAwakeInBackground() async {
         if wake == nil, let end = await system.beginBackgroundTask() { hold(end) }
@@ -56,15 +54,14 @@ extension ActivityWatch {
         checkWake()
     }
 
-    func checkWake() {
-        guard let wake, !ledger.isWaitingForToken else { return }
-        Task { [weak self, sink] in
-            if await sink?.isIdle(until: wake.deadline) ?? true { await self?.endIdleWake() }
-        }
-    }
+    /// A report is answered, or an activity has its token.
+    package nonisolated func checkWake() { Task { [weak self] in await self?.endIdleWake() } }
 
-    /// Another activity may have begun while the outbox was asked.
-    private func endIdleWake() async { if !ledger.isWaitingForToken { await endWake() } }
+    private func endIdleWake() async {
+        guard let wake, !isWaitingForToken, await sink?.isIdle(until: wake.deadline) ?? true else { return }
+        // Another activity may have begun while the outbox was asked.
+        if !isWaitingForToken { await endWake() }
+    }
 
     /// Gives the rest to the system, and lets it suspend the app (C19).
     private func endWake() async {

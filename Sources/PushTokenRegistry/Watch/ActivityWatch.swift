@@ -21,11 +21,16 @@ package actor ActivityWatch {
     private(set) weak var sink: (any ReportSink)?
     private let subscriptions = LockedValue(Subscriptions())
 
-    var ledger = ActivityLedger()
-    var startTokens = StartTokenLedger()
-    /// Nil before it was read.
-    var widgetToken: Data??
     var followed: [String: FollowedActivity] = [:]
+    /// Activities that are over, and were reported.
+    var over: Set<String> = []
+    /// Activities that the app ends, so their dismissal is not the user's.
+    var ownEnds: Set<String> = []
+    /// The start tokens that were reported, and when.
+    private var startTokens: [String: (token: Data, uptime: Duration)] = [:]
+    private var isSwitchedOff = false
+    /// Nil before it was read.
+    private var widgetToken: Data??
     /// Since when the app is active, by the monotonic clock.
     var activeSince: Duration?
     var wake: Wake?
@@ -40,6 +45,7 @@ package actor ActivityWatch {
         /// Ends with the watch, because a notification begins a background task.
         var transitions: Task<Void, Never>?
         var types: [any ActivityTypeAdapter] = []
+        var isStarted = false
         var settled: Duration?
     }
 
@@ -51,30 +57,25 @@ package actor ActivityWatch {
 
     /// Follows one more type. A type that is followed already stays as it is.
     package nonisolated func follow(_ type: any ActivityTypeAdapter) {
-        let settled = clock.now().uptime + .seconds(1)
         let isStarted = subscriptions.withLock { subscriptions in
             guard !subscriptions.types.contains(where: { $0.name == type.name }) else { return false }
             subscriptions.types.append(type)
-            guard subscriptions.settled != nil else { return false }
-            subscriptions.settled = settled
-            return true
+            return subscriptions.isStarted
         }
-        if isStarted { subscribe(to: [type], settled) }
+        if isStarted { subscribe(to: [type]) }
     }
 
     /// Begins to watch. It subscribes before it returns, and waits for nothing (C1).
     package nonisolated func start() {
-        let settled = clock.now().uptime + .seconds(1)
-        let types = subscriptions.withLock { subscriptions -> [any ActivityTypeAdapter]? in
-            guard subscriptions.settled == nil else { return nil }
-            subscriptions.settled = settled
-            return subscriptions.types
+        let types = subscriptions.withLock { subscriptions in
+            defer { subscriptions.isStarted = true }
+            return subscriptions.isStarted ? nil : subscriptions.types
         }
         guard let types else { return }
         listen(to: system.enablements()) { watch, _ in await watch.readStartTokens() }
         let transitions = listen(to: system.transitions()) { await $0.changed(to: $1) }
         subscriptions.withLock { $0.transitions = transitions }
-        subscribe(to: types, settled)
+        subscribe(to: types)
     }
 
     /// The activities that the phone shows or has scheduled.
@@ -87,7 +88,9 @@ package actor ActivityWatch {
 
 extension ActivityWatch {
     /// Streams before lists: an activity that begins in between is in both, and none is in neither.
-    private nonisolated func subscribe(to types: [any ActivityTypeAdapter], _ settled: Duration) {
+    private nonisolated func subscribe(to types: [any ActivityTypeAdapter]) {
+        let settled = clock.now().uptime + .seconds(1)
+        subscriptions.withLock { $0.settled = settled }
         for type in types {
             listen(to: type.newActivities()) { await $0.see([FollowedActivity($1, of: type)]) }
             listen(to: type.startTokens()) { await $0.found($1, of: type) }
@@ -106,21 +109,7 @@ extension ActivityWatch {
             while let time = next {
                 await clock.sleep(until: time)
                 await self?.readStartTokens()
-                next = await self?.startTokens.nextConfirmation(after: clock.now().uptime)
-            }
-        }
-    }
-
-    /// Handles each element of a stream, in order, as long as the watch exists.
-    @discardableResult
-    nonisolated func listen<Element: Sendable>(
-        to stream: AsyncStream<Element>,
-        _ handle: @escaping @Sendable (ActivityWatch, Element) async -> Void
-    ) -> Task<Void, Never> {
-        Task { [weak self] in
-            for await element in stream {
-                guard let self, !Task.isCancelled else { return }
-                await handle(self, element)
+                next = await self?.nextConfirmation
             }
         }
     }
@@ -129,19 +118,35 @@ extension ActivityWatch {
 // MARK: - Start tokens and the widget token
 
 extension ActivityWatch {
+    /// A start token is confirmed once a day: it becomes stale without notice, and its last confirmation is its only sign of life (C3).
+    private static let confirmation = Duration.seconds(24 * 3600)
+
     /// Reads the switch and all start tokens: the stream does not deliver a token that went stale (C3).
     func readStartTokens() {
-        // Removes the start tokens of a user who has switched Live Activities off (C4).
-        if startTokens.isSwitched(on: system.areActivitiesEnabled) {
-            for type in types { sink?.report(.startToken(attributesType: type.name, nil), at: clock.now()) }
+        if isSwitchedOff == system.areActivitiesEnabled {
+            isSwitchedOff.toggle()
+            startTokens = [:]
+            // Removes the start tokens of a user who has switched Live Activities off (C4).
+            let removed = isSwitchedOff ? types : []
+            for type in removed { sink?.report(.startToken(attributesType: type.name, nil), at: clock.now()) }
         }
         for type in types { if let token = type.startToken() { found(token, of: type) } }
     }
 
+    /// Reports a start token that is another one than before, or the same after a day.
     private func found(_ token: Data, of type: any ActivityTypeAdapter) {
         let now = clock.now()
-        guard startTokens.takes(token, of: type.name, at: now.uptime) else { return }
+        let last = startTokens[type.name]
+        let isConfirmed = last.map { $0.token == token && now.uptime - $0.uptime < Self.confirmation } ?? false
+        guard !isSwitchedOff, !isConfirmed else { return }
+        startTokens[type.name] = (token, now.uptime)
         sink?.report(.startToken(attributesType: type.name, PushToken(token)), at: now)
+    }
+
+    private var nextConfirmation: Duration {
+        let uptime = clock.now().uptime
+        return startTokens.values.map { $0.uptime + Self.confirmation }.filter { $0 > uptime }.min()
+            ?? uptime + Self.confirmation
     }
 
     /// Reports the widgets' token if it changed. Without one the client removes the token that an earlier launch reported.

@@ -40,7 +40,7 @@ import Testing
         watched.phone.enterBackground()
         await expectHeld(watched)
         watched.sink.isIdle.withLock { $0 = true }
-        watched.watch.reportsSettled()
+        watched.watch.checkWake()
         await released(watched)
     }
 
@@ -48,7 +48,7 @@ import Testing
         let watched = await WatchedPhone.settled()
         watched.type.begin(FakeActivity("a-1"))
         watched.phone.enterBackground()
-        while watched.clock.sleepers(for: .seconds(25)) == 0 { await pause() }
+        while watched.clock.nextWaking != watched.clock.now().uptime + ActivityWatch.longestWake { await pause() }
         watched.clock.advance(by: 24)
         await expectHeld(watched)
         watched.clock.advance(by: 1)

@@ -28,6 +28,21 @@ import Testing
         await Self.expectShown(older, in: watched)
     }
 
+    @Test func `C8: the newest of three stays, even if the app is about to end it`() async {
+        let watched = await WatchedPhone.settled()
+        let activities = (1...3).map { FakeActivity("a-\($0)", "order-1", phase: .stale) }
+        for activity in activities {
+            watched.type.begin(activity)
+            await Self.laterOn(watched)
+        }
+        await Self.expectShown(activities[0], in: watched)
+        await watched.watch.endsHere("a-2")
+        activities[2].deliverToken("cc")
+        #expect(await watched.next().report.registered == "a-3 cc")
+        #expect(await watched.next().report == .end(activityID: "a-1", isDismissal: false))
+        await Self.expectShown(activities[1], in: watched)
+    }
+
     @Test func `C8: the app can turn off the end of duplicates`() async {
         let type = FakeType(endsDuplicates: false)
         let watched = WatchedPhone(type: FakeType("Other"))
