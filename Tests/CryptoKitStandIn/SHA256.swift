@@ -1,8 +1,11 @@
+import Foundation
+
 /// The part of CryptoKit that the client uses, for tests on Linux: SHA-256 (FIPS 180-4) of a few bytes.
 public enum SHA256 {
-    static func digest(of message: [UInt8]) -> [UInt8] {
+    /// The digest as CryptoKit returns it: a sequence of bytes.
+    public static func hash(data: Data) -> [UInt8] {
         var state = initial
-        let padded = padded(message)
+        let padded = padded(Array(data))
         for start in stride(from: 0, to: padded.count, by: 64) { compress(padded[start..<start + 64], into: &state) }
         return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
     }

@@ -90,13 +90,4 @@ import Testing
             try await story.agrees()
         }
     }
-
-    @Test func `A clock that is wrong before the first contact is corrected`() async throws {
-        try await Story.tell { story in
-            await story.play(.newPhoneFromBackup, .clock(ahead: 90_000), .network(.offline), .launch(listIsLate: false))
-            _ = await story.beginActivity()
-            await story.play(.tokenRotates(0, .streamed), .network(.online), .time(seconds: 300), .foreground)
-            try await story.agrees()
-        }
-    }
 }

@@ -10,7 +10,6 @@ actor PhoneLife {
     let network: SimulatedNetwork
     let name: String
     private(set) var phone: SimulatedPhone
-    private(set) var count = Counts()
 
     var orders: [String] = []
     /// Activities that existed at a sign-out. The registry may have ended them.
@@ -20,12 +19,6 @@ actor PhoneLife {
     private var numbers = 0
     /// All tokens so far, in hex.
     private var given: Set<String> = []
-
-    struct Counts: Sendable {
-        var steps = 0
-        var launches = 0
-        var requests = 0
-    }
 
     /// The simulated time starts this long before the real time and never passes it, because the registry uses
     /// Postgres's clock.
@@ -38,15 +31,6 @@ actor PhoneLife {
         clock = TestClock(beginning: Timestamp(Date()) + (.zero - headStart))
         network = SimulatedNetwork(service, clock: clock, seed: seed &+ 1)
         phone = SimulatedPhone(name, service, clock: clock, network: network)
-    }
-
-    static func faults(of seed: UInt64, on service: SimulatedService) async throws -> (
-        faults: [String], life: PhoneLife
-    ) {
-        var generator = SeededGenerator(seed: seed)
-        let life = PhoneLife("l\(seed)", on: service, seed: seed)
-        for _ in 0..<Int.random(in: 15...50, using: &generator) { await life.play(.draw(&generator)) }
-        return (try await life.endFaults(repeatsAll: seed.isMultiple(of: 4)), life)
     }
 
     var users: [String] { (0..<3).map { "\(name)-u\($0)" } }
@@ -64,7 +48,6 @@ actor PhoneLife {
 
     func play(_ step: Step) async {
         network.diary.add("\(step)")
-        count.steps += 1
         // Each step has its own millisecond.
         goOn(0.01)
         await rememberSigningOut()
@@ -188,7 +171,6 @@ actor PhoneLife {
 
     private func launch(listIsLate: Bool) async {
         guard await phone.app == nil else { return }
-        count.launches += 1
         if listIsLate { for type in phone.types { type.setHidden(true) } }
         await phone.launch()
         guard listIsLate else { return }
@@ -288,7 +270,6 @@ actor PhoneLife {
             await network.arriveAgain()
             faults = try await compared().map { "after all arrived again: \($0)" }
         }
-        count.requests = network.delivered.count
         await phone.killApp()
         return faults
     }

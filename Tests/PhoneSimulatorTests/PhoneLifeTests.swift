@@ -18,40 +18,30 @@ import Testing
     }()
 
     @Test func `After random lives, senders see the activities and tokens of the phone`() async throws {
-        let begin = ContinuousClock.now
-        let totals = LockedValue(PhoneLife.Counts())
+        let requests = LockedValue(0)
         try await SimulatedService.run { service in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, seed) in Self.seeds.enumerated() {
                     if index >= 4 { try await group.next() }
-                    group.addTask { totals.add(try await Self.play(seed, on: service)) }
+                    group.addTask {
+                        let life = try await Self.play(seed, on: service)
+                        requests.withLock { $0 += life.network.delivered.count }
+                    }
                 }
                 try await group.waitForAll()
             }
         }
-        let counts = totals.withLock { $0 }
-        let time = ContinuousClock.now - begin
-        print(
-            "figure: phone simulator: \(Self.seeds.count) lives, \(counts.steps) steps, \(counts.launches) launches, "
-                + "\(counts.requests) requests in \(time.components.seconds) s"
-        )
+        print("figure: phone simulator: \(Self.seeds.count) lives, \(requests.withLock { $0 }) requests")
     }
 
-    private static func play(_ seed: UInt64, on service: SimulatedService) async throws -> PhoneLife.Counts {
-        let (faults, life) = try await PhoneLife.faults(of: seed, on: service)
+    private static func play(_ seed: UInt64, on service: SimulatedService) async throws -> PhoneLife {
+        var generator = SeededGenerator(seed: seed)
+        let life = PhoneLife("l\(seed)", on: service, seed: seed)
+        for _ in 0..<Int.random(in: 15...50, using: &generator) { await life.play(.draw(&generator)) }
+        let faults = try await life.endFaults(repeatsAll: seed.isMultiple(of: 4))
         if !faults.isEmpty {
             Issue.record("life \(seed): \(faults.joined(separator: "; "))\n\(life.network.diary.text)")
         }
-        return await life.count
-    }
-}
-
-extension LockedValue<PhoneLife.Counts> {
-    fileprivate func add(_ other: PhoneLife.Counts) {
-        withLock { counts in
-            counts.steps += other.steps
-            counts.launches += other.launches
-            counts.requests += other.requests
-        }
+        return life
     }
 }

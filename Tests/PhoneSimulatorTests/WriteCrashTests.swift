@@ -3,10 +3,7 @@ import Testing
 
 /// The app dies at each write of its file: before, during or after it. The next launch repairs everything.
 @Suite(.timeLimit(.minutes(20))) struct WriteCrashTests {
-    private struct Crash: Sendable {
-        let moment: ProcessEnd.Moment
-        let write: Int
-    }
+    private typealias Crash = (moment: ProcessEnd.Moment, write: Int)
 
     private static let activities: [Step] = [
         .activityBegins(reusesOrder: false), .tokenRotates(0, .streamed), .startToken(type: 0, isSilent: false),
@@ -40,7 +37,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for write in 1...writes {
                     if write > 4 { try await group.next() }
-                    group.addTask { _ = try await play(steps, Crash(moment: moment, write: write), on: service) }
+                    group.addTask { _ = try await play(steps, (moment, write), on: service) }
                 }
                 try await group.waitForAll()
             }

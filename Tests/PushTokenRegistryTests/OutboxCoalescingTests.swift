@@ -54,12 +54,6 @@ import Testing
         #expect(merged.startedAt == (second < 10 ? .at(1) : .at(10)))
     }
 
-    @Test func `A start token that changes several times is sent once, with its last value`() {
-        let played = PlayedOutbox()
-        for (index, token) in ["aa", nil, "bb", nil].enumerated() { played.add(.start(token), at: Double(index)) }
-        #expect(played.sent().map(\.report) == [.start(nil)])
-    }
-
     @Test func `Beyond 500 entries the oldest, except ends, are dropped with an event`() {
         let played = PlayedOutbox()
         played.add(.end("ended"), at: 0)

@@ -49,17 +49,6 @@ import Testing
         #expect(played.outbox.entries.last?.observedAt == .at(5))
     }
 
-    @Test func `A log-out ends activities with waiting registrations, so that the next user gets none`() {
-        let played = PlayedOutbox()
-        let (user, next) = (Owner.user("u-7"), Owner.user("u-8"))
-        played.add(.token("aa", of: "a-1"), at: 1, by: user)
-        played.add(.token("bb", of: "a-2"), at: 2, by: user)
-        played.add(.logOut, at: 4, by: user)
-        played.add(.token("bb", of: "a-1"), at: 5, by: next)
-        #expect(Set(played.keys) == [.end(ofActivity: "a-1"), .end(ofActivity: "a-2"), .logOut])
-        #expect(played.outbox.entries.allSatisfy { $0.owner == user })
-    }
-
     @Test func `The later of two log-outs replaces the earlier`() {
         let played = PlayedOutbox()
         played.add(.logOut, at: 1)

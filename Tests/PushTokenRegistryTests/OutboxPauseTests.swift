@@ -20,15 +20,6 @@ import Testing
         }
     }
 
-    @Test func `Each entry has its own pause`() throws {
-        let played = PlayedOutbox()
-        played.add(.token("aa", of: "a-1"), at: 0)
-        played.add(.token("bb", of: "a-2"), at: 1)
-        let first = try #require(played.send())
-        played.answer(first, .retryLater(after: .seconds(120)))
-        #expect(played.sent().map(\.subject) == [.activity("a-2")])
-    }
-
     @Test func `Retry-After is obeyed, even at the foreground`() {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0)

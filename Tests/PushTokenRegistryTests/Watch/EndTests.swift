@@ -70,11 +70,10 @@ import Testing
     @Test(arguments: [(true, 6.0), (true, 4), (false, 6)])
     func `C6: a dismissal after 5 seconds in the active app is not a swipe`(active: Bool, seconds: Double) async {
         let (watched, activity) = await Self.running()
-        let registration = watched.clock
         watched.phone.setActive(true)
         if !active { watched.phone.setActive(false) }
         await watched.settleTransitions()
-        registration.advance(by: seconds)
+        watched.clock.advance(by: seconds)
         activity.change(to: .dismissed)
         #expect(await watched.next().report == Self.end(!(active && seconds > 5)))
     }

@@ -54,17 +54,17 @@ import Testing
         #expect(activities.allSatisfy { $0.token == nil && $0.attributesType == "Delivery" })
     }
 
-    @Test func `The list marks activities that have no token by design`() async {
+    @Test func `C7: one list contains all types, and marks activities that have no token by design`() async {
         let watched = await WatchedPhone.settled()
         let match = FakeType("Match", pushType: .channel)
         match.addToList(FakeActivity("m-1"))
+        watched.type.addToList(FakeActivity("a-1"))
         watched.watch.follow(match)
         watched.clock.advance(by: 1)
-        guard case .fullState(let activities) = await watched.next().report else {
-            Issue.record("no full state")
-            return
-        }
-        #expect(activities.map(\.pushType) == [.channel])
+        let report = await watched.next().report
+        #expect(report.listed == ["a-1", "m-1"])
+        guard case .fullState(let activities) = report else { return }
+        #expect(activities.map(\.pushType) == [nil, .channel])
     }
 
     @Test func `C7: the time of the list is taken before the list is read`() async {
@@ -78,16 +78,6 @@ import Testing
         #expect(observed.seconds == before)
     }
 
-    @Test func `C7: one list contains all followed types`() async {
-        let watched = await WatchedPhone.settled()
-        let match = FakeType("Match")
-        match.addToList(FakeActivity("m-1"))
-        watched.type.addToList(FakeActivity("a-1"))
-        watched.watch.follow(match)
-        watched.clock.advance(by: 1)
-        #expect(await watched.next().report.listed == ["a-1", "m-1"])
-    }
-
     @Test func `C7: an activity from the stream stays listed even if ActivityKit's list lacks it`() async {
         let watched = await WatchedPhone.settled()
         let activity = FakeActivity("a-1", token: "aa")
@@ -95,13 +85,5 @@ import Testing
         #expect(await watched.next().report.registered == "a-1 aa")
         watched.phone.enterForeground()
         #expect(await watched.next().report.listed == ["a-1"])
-    }
-
-    @Test func `After a swipe while the app is dead, the next launch reports a list without the activity`() async {
-        let (watched, _) = await EndTests.running()
-        watched.type.removeFromList("a-1")
-        let next = watched.relaunched()
-        next.clock.advance(by: 1)
-        #expect(await next.next().report.listed == [])
     }
 }

@@ -11,12 +11,6 @@ import Testing
         return type
     }
 
-    @Test func `C3: the start token is read at launch, even if no stream delivers it`() async {
-        let watched = WatchedPhone.launched(Self.phone(with: "s1"))
-        let observed = await watched.next()
-        #expect(observed.report == .startToken(attributesType: "Delivery", PushToken(Data("s1".utf8))))
-    }
-
     @Test func `C3: each new start token of the stream is reported once`() async {
         let watched = WatchedPhone.launched(Self.phone(with: "s1"))
         #expect(await watched.next().report.startToken == "s1")
@@ -45,13 +39,6 @@ import Testing
         watched.type.setStartToken("s2")
         watched.phone.enterForeground()
         #expect(await watched.next().report.startToken == "s2")
-    }
-
-    @Test func `C3: the start token is read again when reports are sent`() async {
-        let watched = await WatchedPhone.settled()
-        watched.type.setStartToken("s1")
-        watched.watch.reportsGoOut()
-        #expect(await watched.next().report.startToken == "s1")
     }
 
     @Test func `C3: an unchanged start token is confirmed after 24 hours, not earlier`() async {

@@ -36,22 +36,6 @@ import Testing
         #expect(await watched.next().report.registered == "m-1 aa")
     }
 
-    @Test func `C2: a token that only the property has is registered`() async {
-        let type = FakeType()
-        type.addToList(FakeActivity("a-1", token: "aa"))
-        let watched = WatchedPhone.launched(type)
-        #expect(await watched.next().report.registered == "a-1 aa")
-    }
-
-    @Test func `C2: a token that only the stream has is registered`() async {
-        let type = FakeType()
-        let activity = FakeActivity("a-1")
-        type.addToList(activity)
-        let watched = WatchedPhone.launched(type)
-        activity.streamToken("aa")
-        #expect(await watched.next().report.registered == "a-1 aa")
-    }
-
     @Test func `C2: a token from property and stream is registered once, and a rotation once more`() async {
         let type = FakeType()
         let activity = FakeActivity("a-1", token: "aa")
@@ -106,13 +90,5 @@ import Testing
         #expect(registration.aliases == ["liveactivityId": ["order-1"]])
         #expect(registration.startsAt == kickOff)
         #expect(registration.frequentPushesEnabled == true)
-    }
-
-    @Test func `A token is reported at each launch, because it may not have arrived`() async {
-        let type = FakeType()
-        type.addToList(FakeActivity("a-1", token: "aa"))
-        let watched = WatchedPhone.launched(type)
-        _ = await watched.next()
-        #expect(await watched.relaunched().next().report.registered == "a-1 aa")
     }
 }
