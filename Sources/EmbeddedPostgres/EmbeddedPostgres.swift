@@ -26,19 +26,7 @@ package final class EmbeddedPostgres: Sendable {
     package static func open(
         _ directory: String,
         settings: [String: String] = [:],
-        logger: Logger
-    ) async throws(EmbeddedPostgresError) -> EmbeddedPostgres {
-        try await open(directory, settings: settings, search: .standard, logger: logger)
-    }
-
-    package static func holdsDatabase(_ directory: String) -> Bool {
-        FileManager.default.fileExists(atPath: DatabaseDirectory.data(in: directory))
-    }
-
-    static func open(
-        _ directory: String,
-        settings: [String: String],
-        search: InstallationSearch,
+        search: InstallationSearch = .standard,
         logger: Logger
     ) async throws(EmbeddedPostgresError) -> EmbeddedPostgres {
         try await onThread {
@@ -48,6 +36,10 @@ package final class EmbeddedPostgres: Sendable {
                 return try EmbeddedPostgres(joining: server)
             }
         }.get()
+    }
+
+    package static func holdsDatabase(_ directory: String) -> Bool {
+        FileManager.default.fileExists(atPath: DatabaseDirectory.data(in: directory))
     }
 
     private init(joining server: Server) throws(EmbeddedPostgresError) {

@@ -1,16 +1,10 @@
 import Foundation
 
 package struct EmbeddedPostgresError: Error, Sendable, CustomStringConvertible {
-    package struct Code: Sendable, Hashable, CustomStringConvertible {
-        package let description: String
-
-        package static let notInstalled = Code(description: "not-installed")
-        package static let directoryUnusable = Code(description: "directory-unusable")
-        package static let otherVersion = Code(description: "other-version")
+    package enum Code: Sendable {
+        case notInstalled, directoryUnusable, otherVersion, initialisationFailed, startFailed
         /// Another program held a lock for too long.
-        package static let busy = Code(description: "busy")
-        package static let initialisationFailed = Code(description: "initialisation-failed")
-        package static let startFailed = Code(description: "start-failed")
+        case busy
     }
 
     package let code: Code

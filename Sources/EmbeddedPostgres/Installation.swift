@@ -9,10 +9,10 @@ struct Installation: Sendable, Hashable {
     func program(_ name: String) -> String { "\(directory)/\(name)" }
 }
 
-struct InstallationSearch: Sendable {
+package struct InstallationSearch: Sendable {
     let directories: [String]
 
-    static var standard: InstallationSearch {
+    package static var standard: InstallationSearch {
         let packaged = ["/usr/lib/postgresql", "/usr/local/pgsql"]
             .flatMap { root in
                 ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).map { "\(root)/\($0)/bin" }
