@@ -1,7 +1,7 @@
 import CLibpq
 
 extension PostgresError {
-    init(report: OpaquePointer, canCommit: Bool, at site: CallSite) {
+    init(report: OpaquePointer, canCommit: Bool) {
         let sqlState = ServerMessage.sqlState(Self.field("C", of: report), Self.field("M", of: report))
         let severity = Self.field("V", of: report)
         let endsConnection = sqlState == nil || severity == "FATAL" || severity == "PANIC"
@@ -15,8 +15,7 @@ extension PostgresError {
             severity: severity,
             constraint: Self.field("n", of: report)
                 ?? ServerMessage.constraint(Self.field("M", of: report), sqlState: sqlState),
-            table: Self.field("t", of: report),
-            at: site
+            table: Self.field("t", of: report)
         )
     }
 

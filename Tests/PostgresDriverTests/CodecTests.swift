@@ -180,11 +180,9 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `A day is 24 hours`() async throws {
-        try await withPool(1) { pool in
-            let length = try await pool.value(Duration.self, "SELECT interval '2 days 1 us'")
-            #expect(length == .microseconds(172_800_000_001))
-        }
+    @Test(.pool(1)) func `A day is 24 hours`() async throws {
+        let length = try await pool.value(Duration.self, "SELECT interval '2 days 1 us'")
+        #expect(length == .microseconds(172_800_000_001))
     }
 
     static let misfits: [SQL] = [
@@ -192,14 +190,11 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         "SELECT '{1}'::int8[]",
     ]
 
-    @Test(arguments: misfits.indices)
+    @Test(.pool(1), arguments: misfits.indices)
     func `A value that does not fit its type is refused`(_ index: Int) async throws {
-        try await withPool(1) { pool in
-            let error = try await postgresError { _ = try await pool.value(Int16.self, Self.misfits[index]) }
-            #expect(error.code == .decoding)
-            #expect(!error.isSafeToRetry)
-            #expect(error.file.hasSuffix("Support.swift"))
-        }
+        let error = try await postgresError { _ = try await pool.value(Int16.self, Self.misfits[index]) }
+        #expect(error.code == .decoding)
+        #expect(!error.isSafeToRetry)
     }
 
     @Test func `Arrays and nulls that do not fit are refused`() async throws {

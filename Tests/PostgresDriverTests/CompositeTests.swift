@@ -45,16 +45,17 @@ import Testing
         }
     }
 
-    @Test(arguments: ["id bigint, title text, mood text", "id bigint, title bytea, mood text, pages bigint[]"])
+    @Test(
+        .pool(1),
+        arguments: ["id bigint, title text, mood text", "id bigint, title bytea, mood text, pages bigint[]"]
+    )
     func `Rows with other columns are refused`(_ columns: String) async throws {
-        try await withPool(1) { pool in
-            try await pool.run("CREATE TYPE book AS (\(unescaped: columns))")
-            let error = try await postgresError {
-                _ = try await pool.withSession {
-                    try Self.read([Book(id: 1, title: "Faust", mood: "calm", pages: [])], $0)
-                }
+        try await pool.run("CREATE TYPE book AS (\(unescaped: columns))")
+        let error = try await postgresError {
+            _ = try await pool.withSession {
+                try Self.read([Book(id: 1, title: "Faust", mood: "calm", pages: [])], $0)
             }
-            #expect(error.sqlState == "42804")
         }
+        #expect(error.sqlState == "42804")
     }
 }

@@ -94,13 +94,18 @@ import Testing
         }
     }
 
-    @Test func `An error names the caller's line`() async throws {
-        try await withPool(1) { pool in
-            let line = #line + 1
-            let error = try await postgresError { try await pool.withSession { _ = try $0.execute("SELECT 1/0") } }
-            #expect(error.file == "PostgresDriverTests/ErrorTests.swift")
-            #expect(error.line == line)
-            #expect("\(error)" == "PostgresError.server, 22012 (PostgresDriverTests/ErrorTests.swift:\(line))")
+    @Test func `An error names its query`() async throws {
+        let queries = try Query.parse(
+            "-- name: t.one\nSELECT 1 AS one;\n-- name: t.fail\nSELECT 1 / 0 AS one;",
+            subject: "t"
+        )
+        try await withSession { session in
+            let failed = #expect(throws: PostgresError.self) { try session.pipeline(queries.map { $0() }) }
+            #expect(failed?.description == "PostgresError.server, 22012, query t.fail")
+            let misread = #expect(throws: PostgresError.self) {
+                try session.run(queries[0]).decode { try $0["one"] as String }
+            }
+            #expect(misread?.query == "t.one")
         }
     }
 }

@@ -24,51 +24,45 @@ import Testing
         #expect(isDone)
     }
 
-    @Test func `A call to a frozen backend fails at its deadline`() async throws {
-        try await withPool(1) { pool in
-            let backend = try await pool.value(Int.self, "SELECT pg_backend_pid()")
-            kill(pid_t(backend), SIGSTOP)
-            defer { kill(pid_t(backend), SIGCONT) }
-            let start = ContinuousClock.now
-            let error = try await postgresError {
-                try await pool.withSession(.idempotentRead, timeout: .seconds(2)) { _ = try $0.execute("SELECT 1") }
-            }
-            #expect((.seconds(2) ..< .seconds(15)).contains(start.duration(to: .now)))
-            #expect(error.code == .deadlineExceeded)
-            #expect(!error.isSafeToRetry)
-            try await pool.run("SELECT 1")
-            #expect(pool.statistics.connects == 2)
+    @Test(.pool(1)) func `A call to a frozen backend fails at its deadline`() async throws {
+        let backend = try await pool.value(Int.self, "SELECT pg_backend_pid()")
+        kill(pid_t(backend), SIGSTOP)
+        defer { kill(pid_t(backend), SIGCONT) }
+        let start = ContinuousClock.now
+        let error = try await postgresError {
+            try await pool.withSession(.idempotentRead, timeout: .seconds(2)) { _ = try $0.execute("SELECT 1") }
         }
+        #expect((.seconds(2) ..< .seconds(15)).contains(start.duration(to: .now)))
+        #expect(error.code == .deadlineExceeded)
+        #expect(!error.isSafeToRetry)
+        try await pool.run("SELECT 1")
+        #expect(pool.statistics.connects == 2)
     }
 
-    @Test func `A transaction on a frozen backend is rolled back and safe to retry`() async throws {
-        try await withPool(1) { pool in
-            let error = try await postgresError {
-                try await pool.withSession(timeout: .seconds(2)) { session in
-                    let backend = try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self)
-                    defer { kill(pid_t(backend), SIGCONT) }
-                    try session.transaction { transaction in
-                        _ = try transaction.execute("SELECT 1")
-                        kill(pid_t(backend), SIGSTOP)
-                        let inner = #expect(throws: PostgresError.self) { try transaction.execute("SELECT 2") }
-                        #expect(inner?.code == .deadlineExceeded)
-                        #expect(inner?.isSafeToRetry == true)
-                    }
+    @Test(.pool(1)) func `A transaction on a frozen backend is rolled back and safe to retry`() async throws {
+        let error = try await postgresError {
+            try await pool.withSession(timeout: .seconds(2)) { session in
+                let backend = try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self)
+                defer { kill(pid_t(backend), SIGCONT) }
+                try session.transaction { transaction in
+                    _ = try transaction.execute("SELECT 1")
+                    kill(pid_t(backend), SIGSTOP)
+                    let inner = #expect(throws: PostgresError.self) { try transaction.execute("SELECT 2") }
+                    #expect(inner?.code == .deadlineExceeded)
+                    #expect(inner?.isSafeToRetry == true)
                 }
             }
-            #expect(error.code == .deadlineExceeded)
         }
+        #expect(error.code == .deadlineExceeded)
     }
 
-    @Test func `A connection that breaks while idle is replaced without an error`() async throws {
-        try await withPool(2) { pool in
-            let first = try await pool.meet("SELECT pg_backend_pid()", width: 2, .never)
-            try await endBackends(first)
-            let second = try await pool.meet("SELECT pg_backend_pid()", width: 2, .never)
-            #expect(Set(first + second).count == 4)
-            #expect(pool.statistics.failures == 0)
-            #expect(pool.statistics.retries == 0)
-        }
+    @Test(.pool(2)) func `A connection that breaks while idle is replaced without an error`() async throws {
+        let first = try await pool.meet("SELECT pg_backend_pid()", width: 2, .never)
+        try await endBackends(first)
+        let second = try await pool.meet("SELECT pg_backend_pid()", width: 2, .never)
+        #expect(Set(first + second).count == 4)
+        #expect(pool.statistics.failures == 0)
+        #expect(pool.statistics.retries == 0)
     }
 
     private func endBackends(_ backends: [Int]) async throws {
@@ -96,72 +90,62 @@ import Testing
         return try await victim.value
     }
 
-    @Test func `A write is not retried after its connection breaks`() async throws {
-        try await withPool(3) { pool in
-            try await pool.run("CREATE TABLE t (id int)")
-            let tries = Counter()
-            let error = try await postgresError { _ = try await runAndTerminate(.ifSafe, tries, pool) }
-            #expect(error.code == .connectionLost)
-            #expect(error.sqlState == "57P01")
-            #expect(!error.isSafeToRetry)
-            #expect(tries.value == 1)
-            #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 0)
-        }
+    @Test(.pool(3)) func `A write is not retried after its connection breaks`() async throws {
+        try await pool.run("CREATE TABLE t (id int)")
+        let tries = Counter()
+        let error = try await postgresError { _ = try await runAndTerminate(.ifSafe, tries, pool) }
+        #expect(error.code == .connectionLost)
+        #expect(error.sqlState == "57P01")
+        #expect(!error.isSafeToRetry)
+        #expect(tries.value == 1)
+        #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 0)
     }
 
     /// The insert goes to the default partition, which the change has locked.
-    @Test func `A row is inserted into a partition that is created at the same time`() async throws {
-        try await withPool(3) { pool in
-            try await pool.run("CREATE TABLE t (id int) PARTITION BY LIST (id)")
-            try await pool.run("CREATE TABLE others PARTITION OF t DEFAULT")
-            let attach: SQL = "ALTER TABLE t ATTACH PARTITION ones FOR VALUES IN (1)"
-            let change = try await HeldConnection(pool, "CREATE TABLE ones (LIKE t)", attach)
-            let row = Task { try await pool.run("INSERT INTO t VALUES (1)") }
-            _ = try await blockedBackend(pool)
-            try await change.release()
-            try await row.value
-            #expect(try await pool.value(Int.self, "SELECT count(*) FROM ones") == 1)
-            #expect(pool.statistics.retries == 1)
-        }
+    @Test(.pool(3)) func `A row is inserted into a partition that is created at the same time`() async throws {
+        try await pool.run("CREATE TABLE t (id int) PARTITION BY LIST (id)")
+        try await pool.run("CREATE TABLE others PARTITION OF t DEFAULT")
+        let attach: SQL = "ALTER TABLE t ATTACH PARTITION ones FOR VALUES IN (1)"
+        let change = try await HeldConnection(pool, "CREATE TABLE ones (LIKE t)", attach)
+        let row = Task { try await pool.run("INSERT INTO t VALUES (1)") }
+        _ = try await blockedBackend(pool)
+        try await change.release()
+        try await row.value
+        #expect(try await pool.value(Int.self, "SELECT count(*) FROM ones") == 1)
+        #expect(pool.statistics.retries == 1)
     }
 
-    @Test func `An idempotent read is retried once after its connection breaks`() async throws {
-        try await withPool(3) { pool in
-            try await pool.run("CREATE TABLE t (id int)")
-            let tries = Counter()
-            #expect(try await runAndTerminate(.idempotentRead, tries, pool) == 7)
-            #expect(tries.value == 2)
-        }
+    @Test(.pool(3)) func `An idempotent read is retried once after its connection breaks`() async throws {
+        try await pool.run("CREATE TABLE t (id int)")
+        let tries = Counter()
+        #expect(try await runAndTerminate(.idempotentRead, tries, pool) == 7)
+        #expect(tries.value == 2)
     }
 
-    @Test func `An idempotent read is not retried forever`() async throws {
-        try await withPool(1) { pool in
-            let tries = Counter()
-            let error = try await postgresError {
-                try await pool.withSession(.idempotentRead) { session in
-                    tries.increment()
-                    _ = try session.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-                }
+    @Test(.pool(1)) func `An idempotent read is not retried forever`() async throws {
+        let tries = Counter()
+        let error = try await postgresError {
+            try await pool.withSession(.idempotentRead) { session in
+                tries.increment()
+                _ = try session.execute("SELECT pg_terminate_backend(pg_backend_pid())")
             }
-            #expect(error.code == .connectionLost)
-            #expect(tries.value == 2)
         }
+        #expect(error.code == .connectionLost)
+        #expect(tries.value == 2)
     }
 
-    @Test func `A transaction runs again if its connection breaks before the commit`() async throws {
-        try await withPool(1) { pool in
-            try await pool.run("CREATE TABLE t (id int)")
-            let tries = Counter()
-            try await pool.withSession { session in
-                let isFirst = tries.increment() == 1
-                try session.transaction { transaction in
-                    _ = try transaction.execute("INSERT INTO t VALUES (1)")
-                    if isFirst { _ = try transaction.execute("SELECT pg_terminate_backend(pg_backend_pid())") }
-                }
+    @Test(.pool(1)) func `A transaction runs again if its connection breaks before the commit`() async throws {
+        try await pool.run("CREATE TABLE t (id int)")
+        let tries = Counter()
+        try await pool.withSession { session in
+            let isFirst = tries.increment() == 1
+            try session.transaction { transaction in
+                _ = try transaction.execute("INSERT INTO t VALUES (1)")
+                if isFirst { _ = try transaction.execute("SELECT pg_terminate_backend(pg_backend_pid())") }
             }
-            let rows = try await pool.value(Int.self, "SELECT count(*) FROM t")
-            #expect((tries.value, rows) == (2, 1))
         }
+        let rows = try await pool.value(Int.self, "SELECT count(*) FROM t")
+        #expect((tries.value, rows) == (2, 1))
     }
 
     @Test func `A commit without the standby's confirmation is an error`() async throws {
@@ -200,18 +184,6 @@ import Testing
         }
     }
 
-    @Test func `Callers survive a restart of the server`() async throws {
-        let cluster = try await ThrowawayCluster.start()
-        try await withPool(4, on: cluster.tcpString) { pool in
-            try await pool.run("SELECT 1")
-            try await cluster.stop(mode: "immediate")
-            try await cluster.resume()
-            try await pool.run("SELECT 2")
-            #expect(pool.statistics.connects == 2)
-            #expect(pool.statistics.failures == 0)
-        }
-    }
-
     @Test func `Callers fail fast while the server is down, and succeed after its start`() async throws {
         let cluster = try await ThrowawayCluster.start()
         try await withPool(4, on: cluster.tcpString) { pool in
@@ -230,21 +202,19 @@ import Testing
         }
     }
 
-    @Test func `A caller without time for a retry gets the previous error`() async throws {
-        try await withPool(1) { pool in
-            let end = DispatchSemaphore(value: 0)
-            let error = try await postgresError {
-                try await pool.withSession(timeout: .seconds(1)) { session in
-                    Task { try await pool.withSession { _ in end.wait() } }
-                    while pool.statistics.waiting == 0 { sched_yield() }
-                    try session.transaction { transaction in
-                        try transaction.simple("DO $$ BEGIN RAISE 'not now' USING ERRCODE = '40001'; END $$")
-                    }
+    @Test(.pool(1)) func `A caller without time for a retry gets the previous error`() async throws {
+        let end = DispatchSemaphore(value: 0)
+        let error = try await postgresError {
+            try await pool.withSession(timeout: .seconds(1)) { session in
+                Task { try await pool.withSession { _ in end.wait() } }
+                while pool.statistics.waiting == 0 { sched_yield() }
+                try session.transaction { transaction in
+                    try transaction.simple("DO $$ BEGIN RAISE 'not now' USING ERRCODE = '40001'; END $$")
                 }
             }
-            end.signal()
-            #expect(error.sqlState == "40001")
         }
+        end.signal()
+        #expect(error.sqlState == "40001")
     }
 
     @Test func `Callers do not queue while the server does not respond`() async throws {

@@ -124,38 +124,36 @@ import Testing
         }
     }
 
-    @Test func `A slow statement closes only its own connection while the server answers others`() async throws {
-        try await withPool(2) { pool in
-            let backends = try await pool.meet("SELECT pg_backend_pid()", width: 2)
-            let isOver = Counter()
-            async let slow = postgresError {
-                defer { isOver.increment() }
-                try await pool.withSession(timeout: .seconds(2)) { _ = try $0.execute("SELECT pg_sleep(20)") }
-            }
-            // One caller keeps the other connection, like a worker that runs one batch after another.
-            let other = try await pool.withSession { session in
-                var backend = 0
-                while isOver.value == 0 { backend = try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self) }
-                return backend
-            }
-            #expect(try await slow.code == .deadlineExceeded)
-            #expect(try await pool.value(Int.self, "SELECT pg_backend_pid()") == other)
-            #expect(backends.contains(other))
-            #expect(pool.statistics.connects == 2)
+    @Test(.pool(2)) func `A slow statement closes only its own connection while the server answers others`()
+        async throws
+    {
+        let backends = try await pool.meet("SELECT pg_backend_pid()", width: 2)
+        let isOver = Counter()
+        async let slow = postgresError {
+            defer { isOver.increment() }
+            try await pool.withSession(timeout: .seconds(2)) { _ = try $0.execute("SELECT pg_sleep(20)") }
         }
+        // One caller keeps the other connection, like a worker that runs one batch after another.
+        let other = try await pool.withSession { session in
+            var backend = 0
+            while isOver.value == 0 { backend = try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self) }
+            return backend
+        }
+        #expect(try await slow.code == .deadlineExceeded)
+        #expect(try await pool.value(Int.self, "SELECT pg_backend_pid()") == other)
+        #expect(backends.contains(other))
+        #expect(pool.statistics.connects == 2)
     }
 
-    @Test func `A caller with little time does not mark the server as frozen`() async throws {
-        try await withPool(2) { pool in
-            let backends = try await pool.meet("SELECT pg_backend_pid()", width: 2)
-            let error = try await postgresError {
-                try await pool.withSession(timeout: .milliseconds(100)) { _ = try $0.execute("SELECT pg_sleep(20)") }
-            }
-            #expect(error.code == .deadlineExceeded)
-            let last = try await pool.value(Int.self, "SELECT pg_backend_pid()")
-            #expect(backends.contains(last))
-            #expect(pool.statistics.connects == 2)
+    @Test(.pool(2)) func `A caller with little time does not mark the server as frozen`() async throws {
+        let backends = try await pool.meet("SELECT pg_backend_pid()", width: 2)
+        let error = try await postgresError {
+            try await pool.withSession(timeout: .milliseconds(100)) { _ = try $0.execute("SELECT pg_sleep(20)") }
         }
+        #expect(error.code == .deadlineExceeded)
+        let last = try await pool.value(Int.self, "SELECT pg_backend_pid()")
+        #expect(backends.contains(last))
+        #expect(pool.statistics.connects == 2)
     }
 
     @Test func `After a thaw a read goes to another server, and a write's outcome is unknown`() async throws {
@@ -185,23 +183,21 @@ import Testing
         #expect(error.code == .deadlineExceeded)
     }
 
-    @Test func `The timeout of a call with many statements closes no other connection`() async throws {
-        try await withPool(2) { pool in
-            _ = try await bothReadOnly(pool)
-            let error = try await postgresError {
-                try await pool.withSession(timeout: .seconds(2)) { session in
-                    let backend = try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self)
-                    let end = ContinuousClock.now + .milliseconds(1500)
-                    while ContinuousClock.now < end { _ = try session.execute("SELECT 1") }
-                    kill(pid_t(backend), SIGSTOP)
-                    defer { kill(pid_t(backend), SIGCONT) }
-                    _ = try session.execute("SELECT 1")
-                }
+    @Test(.pool(2)) func `The timeout of a call with many statements closes no other connection`() async throws {
+        _ = try await bothReadOnly(pool)
+        let error = try await postgresError {
+            try await pool.withSession(timeout: .seconds(2)) { session in
+                let backend = try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self)
+                let end = ContinuousClock.now + .milliseconds(1500)
+                while ContinuousClock.now < end { _ = try session.execute("SELECT 1") }
+                kill(pid_t(backend), SIGSTOP)
+                defer { kill(pid_t(backend), SIGCONT) }
+                _ = try session.execute("SELECT 1")
             }
-            #expect(error.code == .deadlineExceeded)
-            try await pool.run("SELECT 1")
-            #expect(pool.statistics.connects == 2)
         }
+        #expect(error.code == .deadlineExceeded)
+        try await pool.run("SELECT 1")
+        #expect(pool.statistics.connects == 2)
     }
 
     private func bothReadOnly(_ pool: PostgresPool) async throws -> [Bool] {

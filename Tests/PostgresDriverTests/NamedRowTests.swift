@@ -56,10 +56,8 @@ import Testing
         }
     }
 
-    @Test func `An enum is bound and read as its raw value`() async throws {
-        try await withPool(1) { pool async throws in
-            #expect(try await pool.value([Mood].self, "SELECT \([Mood.calm, .stormy])") == [.calm, .stormy])
-            #expect(try await pool.value(Mood.self, "SELECT \(Mood.stormy)") == .stormy)
-        }
+    @Test(.pool(1)) func `An enum is bound and read as its raw value`() async throws {
+        #expect(try await pool.value([Mood].self, "SELECT \([Mood.calm, .stormy])") == [.calm, .stormy])
+        #expect(try await pool.value(Mood.self, "SELECT \(Mood.stormy)") == .stormy)
     }
 }

@@ -2,33 +2,24 @@ import PostgresDriver
 import Testing
 
 @Suite struct PipelineTests {
-    @Test func `All statements of a pipeline are one transaction`() async throws {
-        try await withPool(1) { pool in
-            try await pool.run("CREATE TABLE t (id int CONSTRAINT t_positive CHECK (id > 0))")
-            let error = try await postgresError {
-                try await pool.run(
-                    "INSERT INTO t VALUES (1)",
-                    "INSERT INTO t VALUES (2)",
-                    "INSERT INTO t VALUES (-3)",
-                    "INSERT INTO t VALUES (4)",
-                    "SELECT 1/0"
-                )
-            }
-            #expect(error.code == .server)
-            #expect(error.sqlState == "23514")
-            #expect(error.constraint == "t_positive")
-            #expect(error.table == "t")
-            #expect(error.severity == "ERROR")
-            #expect(!error.isSafeToRetry)
-            #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 0)
+    @Test(.pool(1)) func `All statements of a pipeline are one transaction`() async throws {
+        try await pool.run("CREATE TABLE t (id int CONSTRAINT t_positive CHECK (id > 0))")
+        let error = try await postgresError {
+            try await pool.run(
+                "INSERT INTO t VALUES (1)",
+                "INSERT INTO t VALUES (2)",
+                "INSERT INTO t VALUES (-3)",
+                "INSERT INTO t VALUES (4)",
+                "SELECT 1/0"
+            )
         }
-    }
-
-    @Test func `A successful pipeline is one transaction`() async throws {
-        try await withSession { session in
-            let results = try session.pipeline(["SELECT txid_current()", "SELECT txid_current()"])
-            #expect(try results[0][0].decode(Int.self) == results[1][0].decode(Int.self))
-        }
+        #expect(error.code == .server)
+        #expect(error.sqlState == "23514")
+        #expect(error.constraint == "t_positive")
+        #expect(error.table == "t")
+        #expect(error.severity == "ERROR")
+        #expect(!error.isSafeToRetry)
+        #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 0)
     }
 
     @Test func `Results have the order of the statements`() async throws {
@@ -47,17 +38,15 @@ import Testing
         }
     }
 
-    @Test func `A failed commit is an error`() async throws {
-        try await withPool(1) { pool in
-            try await pool.run("CREATE TABLE t (id int CONSTRAINT t_unique UNIQUE DEFERRABLE INITIALLY DEFERRED)")
-            let error = try await postgresError {
-                try await pool.run("INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (1)", "SELECT 1")
-            }
-            #expect(error.sqlState == "23505")
-            #expect(error.constraint == "t_unique")
-            #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 0)
-            #expect(pool.statistics.connects == 1)
+    @Test(.pool(1)) func `A failed commit is an error`() async throws {
+        try await pool.run("CREATE TABLE t (id int CONSTRAINT t_unique UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+        let error = try await postgresError {
+            try await pool.run("INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (1)", "SELECT 1")
         }
+        #expect(error.sqlState == "23505")
+        #expect(error.constraint == "t_unique")
+        #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 0)
+        #expect(pool.statistics.connects == 1)
     }
 
     @Test func `Large pipelines do not deadlock`() async throws {
@@ -73,57 +62,42 @@ import Testing
         }
     }
 
-    @Test func `One pipeline may have many small statements`() async throws {
-        try await withSession { session in
-            let results = try session.pipeline((0..<20_000).map { "SELECT \($0)" })
-            #expect(try results.reduce(0) { try $0 + $1[0].decode(Int.self) } == 199_990_000)
-        }
+    @Test(.pool(1)) func `Too many parameters are refused, and the connection stays usable`() async throws {
+        let values = [SQL](repeating: ", \(1)", count: 256).reduce("" as SQL) { "\(sql: $0)\(sql: $1)" }
+        let statement = [SQL](repeating: values, count: 257).reduce("SELECT 0" as SQL) { "\(sql: $0)\(sql: $1)" }
+        let error = try await postgresError { try await pool.run(statement) }
+        #expect(error.code == .misuse)
+        #expect(try await pool.value(Int.self, "SELECT 1") == 1)
+        #expect(pool.statistics.connects == 1)
     }
 
-    @Test func `Too many parameters are refused, and the connection stays usable`() async throws {
-        try await withPool(1) { pool in
-            let values = [SQL](repeating: ", \(1)", count: 256).reduce("" as SQL) { "\(sql: $0)\(sql: $1)" }
-            let statement = [SQL](repeating: values, count: 257).reduce("SELECT 0" as SQL) { "\(sql: $0)\(sql: $1)" }
-            let error = try await postgresError { try await pool.run(statement) }
-            #expect(error.code == .misuse)
-            #expect(try await pool.value(Int.self, "SELECT 1") == 1)
-            #expect(pool.statistics.connects == 1)
+    @Test(.pool(1)) func `COPY is refused, and the connection stays usable`() async throws {
+        try await pool.run("CREATE TABLE t (id int)")
+        for script in ["COPY t FROM STDIN", "COPY t TO STDOUT"] {
+            let error = try await postgresError { try await pool.withSession { try $0.simple(script) } }
+            #expect(error.code == .connectionLost)
+            let piped = try await postgresError { try await pool.run(SQL(stringLiteral: script)) }
+            #expect(piped.code == .connectionLost)
         }
+        #expect(try await pool.value(Int.self, "SELECT 1") == 1)
     }
 
-    @Test func `COPY is refused, and the connection stays usable`() async throws {
-        try await withPool(1) { pool in
-            try await pool.run("CREATE TABLE t (id int)")
-            for script in ["COPY t FROM STDIN", "COPY t TO STDOUT"] {
-                let error = try await postgresError { try await pool.withSession { try $0.simple(script) } }
-                #expect(error.code == .connectionLost)
-                let piped = try await postgresError { try await pool.run(SQL(stringLiteral: script)) }
-                #expect(piped.code == .connectionLost)
+    @Test(.pool(1)) func `A script is one transaction, and pipelines work after it`() async throws {
+        try await pool.withSession { session in
+            let error = #expect(throws: PostgresError.self) {
+                try session.simple("CREATE TABLE t (id int); INSERT INTO t VALUES (1); SELECT nothing")
             }
-            #expect(try await pool.value(Int.self, "SELECT 1") == 1)
+            #expect(error?.sqlState == "42703")
+            try session.simple("CREATE TABLE t (id int); INSERT INTO t VALUES (1);")
+            #expect(try session.execute("SELECT count(*) FROM t")[0].decode(Int.self) == 1)
         }
+        #expect(pool.statistics.connects == 1)
     }
 
-    @Test func `A script is one transaction, and pipelines work after it`() async throws {
-        try await withPool(1) { pool in
-            try await pool.withSession { session in
-                let error = #expect(throws: PostgresError.self) {
-                    try session.simple("CREATE TABLE t (id int); INSERT INTO t VALUES (1); SELECT nothing")
-                }
-                #expect(error?.sqlState == "42703")
-                try session.simple("CREATE TABLE t (id int); INSERT INTO t VALUES (1);")
-                #expect(try session.execute("SELECT count(*) FROM t")[0].decode(Int.self) == 1)
-            }
-            #expect(pool.statistics.connects == 1)
-        }
-    }
-
-    @Test func `A BEGIN statement is refused, and the connection is dropped`() async throws {
-        try await withPool(1) { pool in
-            let error = try await postgresError { try await pool.run("BEGIN") }
-            #expect(error.code == .misuse)
-            try await pool.run("SELECT 1")
-            #expect(pool.statistics.connects == 2)
-        }
+    @Test(.pool(1)) func `A BEGIN statement is refused, and the connection is dropped`() async throws {
+        let error = try await postgresError { try await pool.run("BEGIN") }
+        #expect(error.code == .misuse)
+        try await pool.run("SELECT 1")
+        #expect(pool.statistics.connects == 2)
     }
 }

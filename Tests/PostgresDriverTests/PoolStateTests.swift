@@ -56,12 +56,6 @@ import Testing
         #expect(state.enqueue("d", id: 4, now: start).summary == [])
     }
 
-    @Test func `A pool without a queue still connects`() {
-        var state = state(connections: 1, waiting: 0)
-        #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
-        #expect(state.enqueue("b", id: 2, now: start).summary == ["fail b poolExhausted"])
-    }
-
     @Test func `A failed connect fails waiting callers, and new callers during the pause`() {
         var state = state(connections: 1)
         _ = state.enqueue("a", id: 1, now: start)

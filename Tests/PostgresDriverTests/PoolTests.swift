@@ -3,106 +3,54 @@ import PostgresDriver
 import Testing
 
 @Suite struct PoolTests {
-    @Test func `A pool opens at most its limit and reuses connections`() async throws {
-        try await withPool(3) { pool in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<50 {
-                    group.addTask { try await pool.run("SELECT \(number)") }
-                }
-                try await group.waitForAll()
-            }
-            #expect((1...3).contains(pool.statistics.connects))
-            #expect(pool.statistics.open == pool.statistics.connects)
-            #expect(pool.statistics.idle == pool.statistics.open)
+    @Test(.pool(1)) func `A waiting caller fails at its deadline`() async throws {
+        let held = try await HeldConnection(pool)
+        let start = ContinuousClock.now
+        let error = try await postgresError {
+            try await pool.withSession(timeout: .milliseconds(100)) { _ in _ = Issue.record("the closure ran") }
         }
+        #expect(error.code == .deadlineExceeded)
+        #expect(error.isSafeToRetry)
+        // Waiting ends after three quarters of the time, so that the rest is enough for a statement.
+        #expect((.milliseconds(75) ..< .seconds(10)).contains(start.duration(to: .now)))
+        #expect(pool.statistics.waiting == 0)
+        try await held.release()
     }
 
-    @Test func `Callers are served in the order of their requests`() async throws {
-        try await withPool(1) { pool in
-            let held = try await HeldConnection(pool)
-            let order = Counter()
-            var callers: [Task<Void, any Error>] = []
-            for number in 0..<20 {
-                callers.append(Task { try await pool.withSession { _ in #expect(order.increment() == number + 1) } })
-                try await until { pool.statistics.waiting == number + 1 }
-            }
-            try await held.release()
-            for caller in callers { try await caller.value }
-            #expect(order.value == 20)
-        }
-    }
-
-    @Test func `A full queue refuses immediately`() async throws {
-        let configuration = try await ownSchema(1) { $0.maximumWaiting = 1 }
-        try await withPool(configuration: configuration) { pool in
-            let held = try await HeldConnection(pool)
-            let waiter = Task { try await pool.run("SELECT 1") }
-            try await until { pool.statistics.waiting == 1 }
-            let error = try await postgresError { try await pool.run("SELECT 2") }
-            #expect(error.code == .poolExhausted)
-            #expect(error.isSafeToRetry)
-            try await held.release()
-            try await waiter.value
-        }
-    }
-
-    @Test func `A waiting caller fails at its deadline`() async throws {
-        try await withPool(1) { pool in
-            let held = try await HeldConnection(pool)
-            let start = ContinuousClock.now
+    @Test(.pool(1)) func `A caller with a passed deadline fails without waiting`() async throws {
+        let held = try await HeldConnection(pool)
+        for _ in 0..<100 {
             let error = try await postgresError {
-                try await pool.withSession(timeout: .milliseconds(100)) { _ in _ = Issue.record("the closure ran") }
+                try await pool.withSession(timeout: .zero) { _ in _ = Issue.record("the closure ran") }
             }
             #expect(error.code == .deadlineExceeded)
-            #expect(error.isSafeToRetry)
-            #expect(error.file.hasSuffix("PoolTests.swift"))
-            // Waiting ends after three quarters of the time, so that the rest is enough for a statement.
-            #expect((.milliseconds(75) ..< .seconds(10)).contains(start.duration(to: .now)))
-            #expect(pool.statistics.waiting == 0)
-            try await held.release()
         }
+        try await held.release()
     }
 
-    @Test func `A caller with a passed deadline fails without waiting`() async throws {
-        try await withPool(1) { pool in
-            let held = try await HeldConnection(pool)
-            for _ in 0..<100 {
-                let error = try await postgresError {
-                    try await pool.withSession(timeout: .zero) { _ in _ = Issue.record("the closure ran") }
-                }
-                #expect(error.code == .deadlineExceeded)
+    @Test(.pool(1)) func `A cancelled caller leaves the queue`() async throws {
+        let held = try await HeldConnection(pool)
+        let waiter = Task { try await pool.withSession { _ in _ = Issue.record("the closure ran") } }
+        try await until { pool.statistics.waiting == 1 }
+        waiter.cancel()
+        await #expect(throws: CancellationError.self) { try await waiter.value }
+        #expect(pool.statistics.waiting == 0)
+        try await held.release()
+    }
+
+    @Test(.pool(1)) func `A running statement is not cancelled`() async throws {
+        let (inside, end) = (Counter(), DispatchSemaphore(value: 0))
+        let running = Task {
+            try await pool.withSession { session in
+                inside.increment()
+                end.wait()
+                return try session.execute("SELECT 7")[0].decode(Int.self)
             }
-            try await held.release()
         }
-    }
-
-    @Test func `A cancelled caller leaves the queue`() async throws {
-        try await withPool(1) { pool in
-            let held = try await HeldConnection(pool)
-            let waiter = Task { try await pool.withSession { _ in _ = Issue.record("the closure ran") } }
-            try await until { pool.statistics.waiting == 1 }
-            waiter.cancel()
-            await #expect(throws: CancellationError.self) { try await waiter.value }
-            #expect(pool.statistics.waiting == 0)
-            try await held.release()
-        }
-    }
-
-    @Test func `A running statement is not cancelled`() async throws {
-        try await withPool(1) { pool in
-            let (inside, end) = (Counter(), DispatchSemaphore(value: 0))
-            let running = Task {
-                try await pool.withSession { session in
-                    inside.increment()
-                    end.wait()
-                    return try session.execute("SELECT 7")[0].decode(Int.self)
-                }
-            }
-            try await until { inside.value == 1 }
-            running.cancel()
-            end.signal()
-            #expect(try await running.value == 7)
-        }
+        try await until { inside.value == 1 }
+        running.cancel()
+        end.signal()
+        #expect(try await running.value == 7)
     }
 
     @Test func `Shutdown waits for lent sessions and refuses others`() async throws {
@@ -187,31 +135,29 @@ import Testing
         try await until { try threads() == 0 }
     }
 
-    @Test func `Many tasks share few connections`() async throws {
-        try await withPool(4) { pool in
-            try await pool.run(
-                "CREATE TABLE counters (id int PRIMARY KEY, count int)",
-                "INSERT INTO counters VALUES (1, 0)"
-            )
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for task in 0..<64 {
-                    group.addTask {
-                        for number in 0..<50 {
-                            let expected = task * 1000 + number
-                            let echoed = try await pool.withSession { session in
-                                try session.pipeline([
-                                    "UPDATE counters SET count = count + 1 WHERE id = 1", "SELECT \(expected)",
-                                ])[1][0].decode(Int.self)
-                            }
-                            #expect(echoed == expected)
+    @Test(.pool(4)) func `Many tasks share few connections`() async throws {
+        try await pool.run(
+            "CREATE TABLE counters (id int PRIMARY KEY, count int)",
+            "INSERT INTO counters VALUES (1, 0)"
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<64 {
+                group.addTask {
+                    for number in 0..<50 {
+                        let expected = task * 1000 + number
+                        let echoed = try await pool.withSession { session in
+                            try session.pipeline([
+                                "UPDATE counters SET count = count + 1 WHERE id = 1", "SELECT \(expected)",
+                            ])[1][0].decode(Int.self)
                         }
+                        #expect(echoed == expected)
                     }
                 }
-                try await group.waitForAll()
             }
-            #expect(try await pool.value(Int.self, "SELECT count FROM counters") == 3200)
-            #expect(pool.statistics.connects <= 4)
-            #expect(pool.statistics.failures == 0)
+            try await group.waitForAll()
         }
+        #expect(try await pool.value(Int.self, "SELECT count FROM counters") == 3200)
+        #expect(pool.statistics.connects <= 4)
+        #expect(pool.statistics.failures == 0)
     }
 }

@@ -36,10 +36,8 @@ import Testing
         )
     }
 
-    @Test func `A value that looks like SQL is only a value`() async throws {
-        try await withPool(1) { pool async throws in
-            let hostile = "'; DROP TABLE app; --"
-            #expect(try await pool.value(String.self, "SELECT \(hostile)") == hostile)
-        }
+    @Test(.pool(1)) func `A value that looks like SQL is only a value`() async throws {
+        let hostile = "'; DROP TABLE app; --"
+        #expect(try await pool.value(String.self, "SELECT \(hostile)") == hostile)
     }
 }

@@ -9,6 +9,27 @@ func withPool<Value>(
     _ body: (PostgresPool) async throws -> Value
 ) async throws -> Value { try await withPool(configuration: ownSchema(maximumConnections, on: connectionString), body) }
 
+/// Gives a test a pool with a new schema in the shared cluster.
+struct PoolTrait: SuiteTrait, TestTrait, TestScoping {
+    @TaskLocal fileprivate static var pool: PostgresPool?
+    let maximumConnections: Int
+    let isRecursive = true
+
+    func provideScope(
+        for _: Test,
+        testCase _: Test.Case?,
+        performing test: @Sendable () async throws -> Void
+    ) async throws {
+        try await withPool(maximumConnections) { pool in try await Self.$pool.withValue(pool, operation: test) }
+    }
+}
+
+extension Trait where Self == PoolTrait {
+    static func pool(_ maximumConnections: Int) -> Self { PoolTrait(maximumConnections: maximumConnections) }
+}
+
+var pool: PostgresPool { PoolTrait.pool ?? { fatalError("The test lacks the trait .pool.") }() }
+
 /// A configuration with long timeouts and a new schema, in the shared cluster by default.
 func ownSchema(
     _ maximumConnections: Int = 4,
@@ -18,18 +39,16 @@ func ownSchema(
     let schema = "test_\(UUID().uuidString.prefix(8).lowercased())"
     var configuration = PostgresConfiguration(
         connectionString: try await connectionString.orShared,
-        applicationName: schema,
-        maximumConnections: maximumConnections,
         requestTimeout: .seconds(30),
-        connectTimeout: .seconds(10),
-        statementTimeout: .seconds(20),
-        lockTimeout: .seconds(20),
-        settings: ["search_path": schema],
-        onConnect: { session in
-            // Two simultaneous connections collide here in spite of IF NOT EXISTS. The schema exists afterwards.
-            try? session.simple("CREATE SCHEMA IF NOT EXISTS \(schema)")
-        }
+        statementTimeout: .seconds(20)
     )
+    configuration.applicationName = schema
+    configuration.maximumConnections = maximumConnections
+    configuration.connectTimeout = .seconds(10)
+    configuration.lockTimeout = .seconds(20)
+    configuration.settings = ["search_path": schema]
+    // Two simultaneous connections collide here in spite of IF NOT EXISTS. The schema exists afterwards.
+    configuration.onConnect = { try? $0.simple("CREATE SCHEMA IF NOT EXISTS \(schema)") }
     change(&configuration)
     return configuration
 }

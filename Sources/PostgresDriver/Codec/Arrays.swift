@@ -1,10 +1,10 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 import Foundation
 
 /// An element type whose Swift array has a Postgres type: normally an array of that type, but bytea for `[UInt8]`.
 ///
 /// Encoding is inlinable, because the generic lookup of an array's type in another module costs more than the encoding.
 public protocol PostgresArrayElement: Sendable {
-    /// The Postgres type of a Swift array of this type.
     static var postgresArrayType: PostgresType { get }
     /// Appends the whole array in binary format.
     static func encode(array: [Self], into buffer: inout [UInt8])
@@ -13,10 +13,8 @@ public protocol PostgresArrayElement: Sendable {
 }
 
 extension Array: PostgresEncodable where Element: PostgresArrayElement {
-    /// bytea for `[UInt8]`.
     public static var postgresType: PostgresType { Element.postgresArrayType }
 
-    /// Appends the array in its elements' format.
     @inlinable
     public func encode(into buffer: inout [UInt8]) {
         Element.encode(array: self, into: &buffer)
@@ -24,14 +22,12 @@ extension Array: PostgresEncodable where Element: PostgresArrayElement {
 }
 
 extension Array: PostgresDecodable where Element: PostgresArrayElement {
-    /// Reads the array in its elements' format.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self = try Element.decodeArray(bytes, type: type)
     }
 }
 
-extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable {
-    /// text[] for types that the driver does not know.
+extension PostgresArrayElement where Self: PostgresEncodable {
     public static var postgresArrayType: PostgresType { postgresType.array }
 
     /// The format of `array_recv`: dimensions, a NULL flag, the element type, then each element's length and bytes.
@@ -44,15 +40,11 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
         guard !array.isEmpty else { return }
         buffer.append(bigEndian: Int32(array.count))
         buffer.append(bigEndian: Int32(1))  // lower bound
-        for element in array {
-            let start = buffer.count
-            buffer.append(bigEndian: Int32(-1))  // the length of NULL, replaced below
-            guard !element.isPostgresNull else { continue }
-            element.encode(into: &buffer)
-            buffer.replace(at: start, bigEndian: Int32(buffer.count - start - 4))
-        }
+        for element in array { buffer.append(lengthAndBytesOf: element) }
     }
+}
 
+extension PostgresArrayElement where Self: PostgresDecodable {
     /// Reads the format of `array_send`.
     ///
     /// - Throws: ``PostgresError/Code/decoding``, also for several dimensions or an unexpected NULL.
@@ -70,21 +62,13 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
         let count = try reader.integer(Int32.self)
         guard count >= 0 else { throw .malformed([Self].self) }
         _ = try reader.integer(Int32.self)
-        return try elements(Int(count), of: elementType, in: &reader)
-    }
-
-    private static func elements(
-        _ count: Int,
-        of type: PostgresType,
-        in reader: inout WireReader
-    ) throws(PostgresError) -> [Self] {
         var array: [Self] = []
         for _ in 0..<count {
             let length = try reader.integer(Int32.self)
             array.append(
                 length == -1
-                    ? try Self(postgresNull: type)
-                    : try Self(postgres: try reader.slice(Int(length)), type: type)
+                    ? try Self(postgresNull: elementType)
+                    : try Self(postgres: try reader.slice(Int(length)), type: elementType)
             )
         }
         guard reader.rest.isEmpty else { throw .malformed([Self].self) }
@@ -92,16 +76,14 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
     }
 }
 
+/// An array of bytes is a bytea, not an array type.
 extension UInt8: PostgresArrayElement {
-    /// bytea, not an array type.
     public static var postgresArrayType: PostgresType { .bytea }
 
-    /// Appends the bytes unchanged.
     public static func encode(array: [UInt8], into buffer: inout [UInt8]) {
         buffer.append(contentsOf: array)
     }
 
-    /// Reads a bytea.
     public static func decodeArray(
         _ bytes: UnsafeRawBufferPointer,
         type: PostgresType

@@ -1,13 +1,12 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 extension Bool: PostgresEncodable, PostgresDecodable {
-    /// bool.
     public static var postgresType: PostgresType { .bool }
 
-    /// Appends 1 or 0.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(self ? 1 : 0)
     }
 
-    /// Every byte except 0 is true.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         guard type == .bool else { throw .mismatch(type, Self.self) }
         self = try WireReader.only(UInt8.self, in: bytes) != 0
@@ -16,7 +15,6 @@ extension Bool: PostgresEncodable, PostgresDecodable {
 
 /// Bound in their own width; read from int2, int4 and int8 if the value fits.
 extension FixedWidthInteger where Self: PostgresEncodable & PostgresDecodable {
-    /// Appends the integer in its own width.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: self)
     }
@@ -38,40 +36,34 @@ extension FixedWidthInteger where Self: PostgresEncodable & PostgresDecodable {
 }
 
 extension Int16: PostgresEncodable, PostgresDecodable {
-    /// int2.
     public static var postgresType: PostgresType { .int2 }
 }
 
 extension Int32: PostgresEncodable, PostgresDecodable {
-    /// int4.
     public static var postgresType: PostgresType { .int4 }
 }
 
 extension Int64: PostgresEncodable, PostgresDecodable {
-    /// int8.
     public static var postgresType: PostgresType { .int8 }
 }
 
+/// int8 on every platform.
 extension Int: PostgresEncodable, PostgresDecodable {
-    /// int8 on every platform.
     public static var postgresType: PostgresType { .int8 }
 
-    /// Appends 8 bytes.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: Int64(self))
     }
 }
 
+/// Bound as float8; read from float8, or from float4 exactly.
 extension Double: PostgresEncodable, PostgresDecodable {
-    /// float8.
     public static var postgresType: PostgresType { .float8 }
 
-    /// Appends 8 bytes of IEEE 754.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: bitPattern)
     }
 
-    /// Reads a float8, or a float4 exactly.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         switch type {
         case .float8: self.init(bitPattern: try WireReader.only(UInt64.self, in: bytes))

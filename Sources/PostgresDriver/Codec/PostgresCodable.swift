@@ -1,15 +1,16 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 /// A type that can be bound to a statement, in Postgres's binary format.
+///
+/// Public, because the compiler inlines only public code into other modules. The protocols document all codecs.
 public protocol PostgresEncodable: Sendable {
-    /// The declared type of the parameter.
     static var postgresType: PostgresType { get }
-    /// Whether the value is NULL; false by default.
     var isPostgresNull: Bool { get }
     /// Appends the value, which is not NULL.
     func encode(into buffer: inout [UInt8])
 }
 
 extension PostgresEncodable {
-    /// False by default.
     @inlinable
     public var isPostgresNull: Bool { false }
 }
@@ -25,21 +26,18 @@ public protocol PostgresDecodable: SendableMetatype {
 }
 
 extension PostgresDecodable {
-    /// Throws `decoding` by default.
     public init(postgresNull type: PostgresType) throws(PostgresError) {
         throw PostgresError(.decoding, "NULL does not fit \(Self.self)")
     }
 }
 
 extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
-    /// The wrapped type's.
     public static var postgresType: PostgresType { Wrapped.postgresType }
 
     /// True for nil and for a wrapped NULL.
     @inlinable
     public var isPostgresNull: Bool { self?.isPostgresNull ?? true }
 
-    /// Appends nothing for nil.
     @inlinable
     public func encode(into buffer: inout [UInt8]) {
         self?.encode(into: &buffer)
@@ -47,16 +45,30 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
 }
 
 extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
-    /// Reads the wrapped value.
     @inlinable
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self = .some(try Wrapped(postgres: bytes, type: type))
     }
 
-    /// Makes nil.
     @inlinable
     public init(postgresNull type: PostgresType) throws(PostgresError) {
         self = .none
+    }
+}
+
+/// The implementation for enums that declare the conformance.
+extension PostgresEncodable where Self: RawRepresentable, RawValue: PostgresEncodable {
+    public static var postgresType: PostgresType { RawValue.postgresType }
+
+    public func encode(into buffer: inout [UInt8]) { rawValue.encode(into: &buffer) }
+}
+
+/// The implementation for enums that declare the conformance.
+extension PostgresDecodable where Self: RawRepresentable, RawValue: PostgresDecodable {
+    /// - Throws: `decoding` if the raw value has no case.
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+        guard let value = Self(rawValue: try RawValue(postgres: bytes, type: type)) else { throw .malformed(Self.self) }
+        self = value
     }
 }
 

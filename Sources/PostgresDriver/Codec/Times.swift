@@ -1,17 +1,16 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 import Foundation
 
 /// timestamptz: microseconds since 2000-01-01 00:00 UTC, rounded.
 ///
 /// Dates from `distantFuture` on are `infinity`. Dates up to `distantPast`, and NaN, are `-infinity`.
 extension Date: PostgresEncodable, PostgresDecodable {
-    /// timestamptz.
     public static var postgresType: PostgresType { .timestamptz }
 
     /// 366 days: Postgres's epoch is 2000-01-01, Foundation's is 2001-01-01.
     private static let secondsBetweenEpochs: Int64 = 31_622_400
     private static let microsecondsPerSecond: Int64 = 1_000_000
 
-    /// Appends the microseconds since 2000 as int8.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: microsecondsSince2000)
     }
@@ -25,7 +24,6 @@ extension Date: PostgresEncodable, PostgresDecodable {
         return (Int64(whole) + Self.secondsBetweenEpochs) * Self.microsecondsPerSecond + Int64(fraction.rounded())
     }
 
-    /// Reads a timestamptz; the infinities are `distantFuture` and `distantPast`.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         guard type == .timestamptz else { throw .mismatch(type, Self.self) }
         switch try WireReader.only(Int64.self, in: bytes) {
@@ -49,16 +47,13 @@ extension Date: PostgresEncodable, PostgresDecodable {
 ///
 /// Decoding fails for intervals with months, because their length varies.
 extension Duration: PostgresEncodable, PostgresDecodable {
-    /// interval.
     public static var postgresType: PostgresType { .interval }
 
     private static let attosecondsPerMicrosecond: Int64 = 1_000_000_000_000
 
-    /// Appends microseconds as int8, then zero days and months.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: roundedMicroseconds)
-        buffer.append(bigEndian: Int32(0))
-        buffer.append(bigEndian: Int32(0))
+        buffer.append(bigEndian: Int64(0))  // days and months
     }
 
     /// Saturates at about 292,000 years.

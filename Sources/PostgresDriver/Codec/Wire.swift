@@ -8,6 +8,15 @@ extension [UInt8] {
     mutating func replace(at offset: Int, bigEndian number: Int32) {
         Swift.withUnsafeBytes(of: number.bigEndian) { replaceSubrange(offset..<offset + 4, with: $0) }
     }
+
+    @inlinable
+    mutating func append<Value: PostgresEncodable>(lengthAndBytesOf value: Value) {
+        append(bigEndian: Int32(-1))  // the length of NULL, replaced below
+        guard !value.isPostgresNull else { return }
+        let start = count
+        value.encode(into: &self)
+        replace(at: start - 4, bigEndian: Int32(count - start))
+    }
 }
 
 struct WireReader {

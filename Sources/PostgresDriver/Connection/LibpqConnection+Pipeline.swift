@@ -5,7 +5,6 @@ struct RoundTrip {
     let deadline: Deadline
     /// If true, a connection lost during the round trip leaves the outcome unknown.
     let canCommit: Bool
-    let site: CallSite
 
     var outcomeIfLost: PostgresError.Outcome { canCommit ? .unknown : .nothingTookEffect }
 }
@@ -22,48 +21,39 @@ extension LibpqConnection {
     ///
     /// - Throws: the error of the first failed statement, after the server has confirmed the end of the round trip.
     func run(_ statements: [SQL], _ roundTrip: RoundTrip) throws(PostgresError) -> [PostgresResult] {
+        if let tooLong = statements.first(where: { $0.parameters.count > Int(UInt16.max) }) {
+            throw PostgresError(.misuse, "\(tooLong.parameters.count) parameters, over 65535")
+        }
+        return try exchange(roundTrip) { pointer throws(PostgresError) in
+            let steps = try queue(statements, on: pointer, roundTrip)
+            return try receive(steps, of: statements, on: pointer, roundTrip)
+        }
+    }
+
+    /// Asks the server, and rejects an answer that does not count.
+    func exchange<Answer>(
+        _ roundTrip: RoundTrip,
+        _ ask: (OpaquePointer) throws(PostgresError) -> (Answer, PostgresError?)
+    ) throws(PostgresError) -> Answer {
         let pointer = try open()
         noteQuestion()
-        let steps = try send(statements, on: pointer, roundTrip)
-        let (results, failure) = try receive(steps, on: pointer, roundTrip)
-        generation?.noteAnswer()
-        self.statements.trim()
-        if let failure { throw closingIfNeeded(after: failure) }
-        try checkGeneration(roundTrip)
-        try checkReplication(roundTrip)
-        return results
-    }
-
-    /// Rejects an answer if the pool gave up the server meanwhile.
-    func checkGeneration(_ roundTrip: RoundTrip) throws(PostgresError) {
-        guard generation?.isOver == true else { return }
-        close()
-        throw PostgresError(
-            .connectionLost,
-            "the pool abandoned this server",
-            outcome: roundTrip.outcomeIfLost,
-            at: roundTrip.site
-        )
-    }
-
-    private func send(
-        _ statements: [SQL],
-        on pointer: OpaquePointer,
-        _ roundTrip: RoundTrip
-    ) throws(PostgresError) -> [Step] {
         guard !roundTrip.deadline.isPassed else {
-            throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect, at: roundTrip.site)
+            throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect)
         }
-        if let tooLong = statements.first(where: { $0.parameters.count > Int(UInt16.max) }) {
-            throw PostgresError(.misuse, "\(tooLong.parameters.count) parameters, over 65535", at: roundTrip.site)
+        let (answer, failure) = try ask(pointer)
+        generation?.noteAnswer()
+        if let failure { throw closingIfNeeded(after: failure) }
+        guard generation?.isOver != true else {
+            close()
+            throw PostgresError(
+                .connectionLost,
+                "the pool abandoned this server",
+                outcome: roundTrip.outcomeIfLost
+            )
         }
-        return try queue(statements, on: pointer, roundTrip)
-    }
-
-    /// Rejects a commit that only this server has.
-    func checkReplication(_ roundTrip: RoundTrip) throws(PostgresError) {
-        guard takeUnreplicatedCommit() else { return }
-        throw PostgresError(.commitNotReplicated, outcome: .unknown, at: roundTrip.site)
+        // Only this server has the commit.
+        guard !notices.takeUnreplicatedCommit() else { throw PostgresError(.commitNotReplicated, outcome: .unknown) }
+        return answer
     }
 }
 
@@ -82,7 +72,7 @@ extension LibpqConnection {
             steps.append(.execute)
         }
         steps.append(.sync)
-        guard PQpipelineSync(pointer) == 1, sendDeallocations(on: pointer, &steps) else {
+        guard PQpipelineSync(pointer) == 1, sendDeallocation(on: pointer, &steps) else {
             throw lost(pointer, nil, roundTrip)
         }
         return steps
@@ -95,23 +85,19 @@ extension LibpqConnection {
         _ fresh: inout [PreparedStatements.Key: String]
     ) -> String? {
         let key = PreparedStatements.Key(sql)
-        if let name = statements.name(for: key) ?? fresh[key] { return name }
+        if let name = statements.names[key] ?? fresh[key] { return name }
         let name = statements.newName()
         fresh[key] = name
         steps.append(.prepare(key, name: name))
         return PQsendPrepare(pointer, name, sql.text, Int32(key.types.count), key.types) == 1 ? name : nil
     }
 
-    /// Deallocates left-over statements after their own sync, so that a failure cannot undo the caller's work.
-    private func sendDeallocations(on pointer: OpaquePointer, _ steps: inout [Step]) -> Bool {
-        guard !isInBody, !statements.leftOver.isEmpty else { return true }
-        for name in statements.leftOver {
-            guard PQsendQueryParams(pointer, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 1) == 1 else { return false }
-            steps.append(.deallocate)
-        }
-        steps.append(.sync)
-        statements.clearLeftOver()
-        return PQpipelineSync(pointer) == 1
+    /// Deallocates all statements after the caller's sync, so that a failure cannot undo the caller's work.
+    private func sendDeallocation(on pointer: OpaquePointer, _ steps: inout [Step]) -> Bool {
+        guard !isInBody, statements.isFull else { return true }
+        steps += [.deallocate, .sync]
+        return PQsendQueryParams(pointer, "DEALLOCATE ALL", 0, nil, nil, nil, nil, 1) == 1
+            && PQpipelineSync(pointer) == 1
     }
 }
 
@@ -148,9 +134,10 @@ extension LibpqConnection {
     /// - Returns: the results, and the error of the first failed statement.
     private func receive(
         _ steps: [Step],
+        of statements: [SQL],
         on pointer: OpaquePointer,
         _ roundTrip: RoundTrip
-    ) throws(PostgresError) -> (results: [PostgresResult], failure: PostgresError?) {
+    ) throws(PostgresError) -> ([PostgresResult], PostgresError?) {
         var results: [PostgresResult] = []
         var failure: PostgresError?
         for step in steps {
@@ -159,12 +146,16 @@ extension LibpqConnection {
                 let result = try answer(on: pointer, roundTrip)
                 isAnswered = true
                 switch (step, PQresultStatus(result.pointer)) {
-                case (.prepare(let key, let name), PGRES_COMMAND_OK): statements.insert(key, name: name)
+                case (.prepare(let key, let name), PGRES_COMMAND_OK): self.statements.insert(key, name: name)
                 case (.execute, PGRES_TUPLES_OK), (.execute, PGRES_COMMAND_OK), (.execute, PGRES_EMPTY_QUERY):
-                    results.append(PostgresResult(storage: result, site: roundTrip.site))
+                    let query = statements[results.count].identity?.name
+                    results.append(PostgresResult(storage: result, query: query))
+                case (.deallocate, PGRES_COMMAND_OK): self.statements.removeAll()
                 case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
                 case (_, PGRES_FATAL_ERROR):
-                    failure = PostgresError(report: result.pointer, canCommit: roundTrip.canCommit, at: roundTrip.site)
+                    let statement = results.count < statements.count ? statements[results.count] : nil
+                    failure = PostgresError(report: result.pointer, canCommit: roundTrip.canCommit)
+                        .inQuery(statement?.identity?.name)
                     // The commit failed, for example in a deferred constraint. The sync result follows.
                     if case .sync = step { isAnswered = false }
                 default: throw protocolViolation(roundTrip)
@@ -188,7 +179,7 @@ extension LibpqConnection {
     func isLast(_ result: ResultStorage, on pointer: OpaquePointer) -> Bool {
         PQstatus(pointer) == CONNECTION_BAD
             || PQresultStatus(result.pointer) == PGRES_FATAL_ERROR
-                && PostgresError(report: result.pointer, canCommit: false, at: .unknown).code == .connectionLost
+                && PostgresError(report: result.pointer, canCommit: false).code == .connectionLost
     }
 
     func nextResult(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> ResultStorage? {
@@ -215,9 +206,9 @@ extension LibpqConnection {
     func lost(_ pointer: OpaquePointer, _ result: ResultStorage?, _ roundTrip: RoundTrip) -> PostgresError {
         defer { close() }
         if let result, PostgresError.field("C", of: result.pointer) != nil {
-            return PostgresError(report: result.pointer, canCommit: roundTrip.canCommit, at: roundTrip.site)
+            return PostgresError(report: result.pointer, canCommit: roundTrip.canCommit)
         }
-        return PostgresError(.connectionLost, outcome: roundTrip.outcomeIfLost, at: roundTrip.site)
+        return PostgresError(.connectionLost, outcome: roundTrip.outcomeIfLost)
     }
 
     func protocolViolation(_ roundTrip: RoundTrip) -> PostgresError {
@@ -225,15 +216,14 @@ extension LibpqConnection {
         return PostgresError(
             .connectionLost,
             "an unexpected result, for example of COPY",
-            outcome: roundTrip.outcomeIfLost,
-            at: roundTrip.site
+            outcome: roundTrip.outcomeIfLost
         )
     }
 
     /// Closes the connection if a failure made it unusable, although its round trip ended in order.
     func closingIfNeeded(after failure: PostgresError) -> PostgresError {
         if failure.code == .connectionLost || failure.hasStalePreparedStatements { close() }
-        if failure.sqlState == SQLState.readOnlyTransaction { markUnusable() }
+        if failure.sqlState == SQLState.readOnlyTransaction { isUnusable = true }
         return failure
     }
 }

@@ -3,20 +3,14 @@ import CLibpq
 extension LibpqConnection {
     /// Only the simple protocol accepts several statements in one text.
     func runScript(_ script: String, _ roundTrip: RoundTrip) throws(PostgresError) {
-        let pointer = try open()
-        guard !roundTrip.deadline.isPassed else {
-            throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect, at: roundTrip.site)
+        try exchange(roundTrip) { pointer throws(PostgresError) in
+            guard PQexitPipelineMode(pointer) == 1, PQsendQuery(pointer, script) == 1 else {
+                throw lost(pointer, nil, roundTrip)
+            }
+            let failure = try firstFailure(on: pointer, roundTrip)
+            guard PQenterPipelineMode(pointer) == 1 else { throw protocolViolation(roundTrip) }
+            return ((), failure)
         }
-        noteQuestion()
-        guard PQexitPipelineMode(pointer) == 1, PQsendQuery(pointer, script) == 1 else {
-            throw lost(pointer, nil, roundTrip)
-        }
-        let failure = try firstFailure(on: pointer, roundTrip)
-        generation?.noteAnswer()
-        guard PQenterPipelineMode(pointer) == 1 else { throw protocolViolation(roundTrip) }
-        if let failure { throw closingIfNeeded(after: failure) }
-        try checkGeneration(roundTrip)
-        try checkReplication(roundTrip)
     }
 
     private func firstFailure(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> PostgresError?
@@ -27,7 +21,7 @@ extension LibpqConnection {
             switch PQresultStatus(result.pointer) {
             case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: break
             case PGRES_FATAL_ERROR:
-                failure = PostgresError(report: result.pointer, canCommit: roundTrip.canCommit, at: roundTrip.site)
+                failure = PostgresError(report: result.pointer, canCommit: roundTrip.canCommit)
             default: throw protocolViolation(roundTrip)
             }
         }

@@ -6,7 +6,7 @@ import Logging
 /// except libpq's lookup of host addresses.
 final class LibpqConnection {
     private var pointer: OpaquePointer?
-    private let notices: NoticeSink
+    let notices: NoticeSink
     var statements = PreparedStatements()
     /// Whether earlier work of the current caller is or may be committed.
     var mayHaveCommitted = false
@@ -14,7 +14,8 @@ final class LibpqConnection {
     /// Whether the server forwards statements to other nodes. Several statements are then one transaction only between
     /// BEGIN and COMMIT.
     var isDistributed = false
-    private(set) var isUnusable = false
+    /// The connection is closed when it is returned.
+    var isUnusable = false
     /// Nil for a connection without a pool.
     var generation: PoolGeneration?
     private var answersBefore = 0
@@ -65,10 +66,6 @@ final class LibpqConnection {
             && silence > workBegan.duration(to: lastQuestion)
     }
 
-    func markUnusable() {
-        isUnusable = true
-    }
-
     func open() throws(PostgresError) -> OpaquePointer {
         guard let pointer else {
             // This call sent nothing. An earlier call of this caller may have closed the connection.
@@ -94,11 +91,6 @@ final class LibpqConnection {
         return isReusable
     }
 
-    /// Whether the last commit stopped waiting for the synchronous standby. Reading resets it.
-    func takeUnreplicatedCommit() -> Bool {
-        notices.takeUnreplicatedCommit()
-    }
-
     /// - Throws: ``PostgresError/Code/deadlineExceeded`` after closing the connection.
     func wait(for events: Int32, until deadline: Deadline, outcome: PostgresError.Outcome) throws(PostgresError) {
         while true {
@@ -118,7 +110,7 @@ final class LibpqConnection {
     }
 }
 
-private final class NoticeSink {
+final class NoticeSink {
     private let logger: Logger
     /// The server announced the end; the end of the stream may not have arrived yet.
     private(set) var sawEndOfConnection = false
@@ -131,12 +123,13 @@ private final class NoticeSink {
     static let receive: @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?) -> Void = { sink, notice in
         guard let sink, let notice else { return }
         Unmanaged<NoticeSink>.fromOpaque(sink).takeUnretainedValue().note(
-            PostgresError(report: notice, canCommit: false, at: .unknown),
+            PostgresError(report: notice, canCommit: false),
             // Only this server function warns if the wait for the standby is cancelled. The commit counts as a success.
             isUnreplicatedCommit: PostgresError.field("R", of: notice) == "SyncRepWaitForLSN"
         )
     }
 
+    /// Whether the last commit stopped waiting for the synchronous standby. Reading resets it.
     func takeUnreplicatedCommit() -> Bool {
         defer { sawUnreplicatedCommit = false }
         return sawUnreplicatedCommit

@@ -98,7 +98,7 @@ actor PostgresConnection {
         let now = ContinuousClock.now
         guard let planLifetime, now - plannedAt >= planLifetime else { return }
         plannedAt = now
-        _ = try link.run(["DISCARD PLANS"], RoundTrip(deadline: deadline, canCommit: false, site: .unknown))
+        _ = try link.run(["DISCARD PLANS"], RoundTrip(deadline: deadline, canCommit: false))
     }
 
     func close() {

@@ -1,8 +1,9 @@
-/// Evicts the least recently used statement.
+/// The statements that the server has prepared. If they are too many, because texts vary, all are deallocated.
 struct PreparedStatements {
     /// To the server, a text with other parameter types is another statement.
     struct Key: Hashable {
         let text: String
+        /// Empty if the server infers the types.
         let types: [UInt32]
         /// Retained, so that its address is not reused by another identity.
         private let identity: SQL.Identity?
@@ -10,7 +11,7 @@ struct PreparedStatements {
         init(_ sql: SQL) {
             identity = sql.identity
             text = sql.text
-            types = sql.identity?.types ?? sql.parameters.map(\.type.rawValue)
+            types = sql.identity == nil ? sql.parameters.map(\.type.rawValue) : []
         }
 
         static func == (left: Key, right: Key) -> Bool {
@@ -28,50 +29,18 @@ struct PreparedStatements {
         }
     }
 
-    private struct Entry {
-        let name: String
-        var lastUse: UInt64
-    }
+    private static let capacity = 256
+    private(set) var names: [Key: String] = [:]
+    private var count: UInt64 = 0
 
-    private let capacity: Int
-    private var entries: [Key: Entry] = [:]
-    private var uses: UInt64 = 0
-    private var names: UInt64 = 0
-    /// Evicted statements that the server still holds.
-    private(set) var leftOver: [String] = []
-
-    init(capacity: Int = 256) {
-        self.capacity = capacity
-    }
-
-    var count: Int { entries.count }
-
-    mutating func name(for key: Key) -> String? {
-        uses += 1
-        entries[key]?.lastUse = uses
-        return entries[key]?.name
-    }
+    var isFull: Bool { names.count > Self.capacity }
 
     mutating func newName() -> String {
-        names += 1
-        return "s\(names)"
+        count += 1
+        return "s\(count)"
     }
 
-    mutating func insert(_ key: Key, name: String) {
-        uses += 1
-        entries[key] = Entry(name: name, lastUse: uses)
-    }
+    mutating func insert(_ key: Key, name: String) { names[key] = name }
 
-    mutating func trim() {
-        let surplus = entries.count - capacity
-        guard surplus > 0 else { return }
-        for (key, entry) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }).prefix(surplus) {
-            leftOver.append(entry.name)
-            entries[key] = nil
-        }
-    }
-
-    mutating func clearLeftOver() {
-        leftOver.removeAll()
-    }
+    mutating func removeAll() { names = [:] }
 }

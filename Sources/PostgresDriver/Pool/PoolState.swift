@@ -37,7 +37,7 @@ struct PoolState<Connection, Waiter> {
     private struct Pending {
         let id: UInt64
         let waiter: Waiter
-        let arrival: Int
+        let priority: PoolPriority
         let deadline: Instant
     }
 
@@ -45,9 +45,8 @@ struct PoolState<Connection, Waiter> {
     private let maximumWaiting: Int
     private let usualLimit: Int
     private var idle: [PoolLease<Connection>] = []
-    private var hot: [Pending] = []
-    private var usual: [Pending] = []
-    private var arrivals = 0
+    /// In the order of arrival.
+    private var pending: [Pending] = []
     /// The time of the next `refuseOverdue`. All callers share one timer, because a cancelled sleep keeps its memory
     /// until it would have ended.
     private var nextWake: Instant?
@@ -75,7 +74,7 @@ struct PoolState<Connection, Waiter> {
 
     var idleCount: Int { idle.count }
 
-    var waitingCount: Int { hot.count + usual.count }
+    var waitingCount: Int { pending.count }
 
     private var live: Int { idle.count + busy }
 }
@@ -83,7 +82,9 @@ struct PoolState<Connection, Waiter> {
 extension PoolState {
     /// Lends an idle connection at once if no caller of this priority waits.
     mutating func takeIdle(_ priority: PoolPriority = .usual) -> PoolLease<Connection>? {
-        guard !isClosed, !isWaitedFor(priority), priority == .hot || usualRoom > 0 else { return nil }
+        guard !isClosed, isPermitted(priority), !pending.contains(where: { $0.priority == priority }) else {
+            return nil
+        }
         return lendIdle(priority)
     }
 
@@ -95,12 +96,7 @@ extension PoolState {
         now: Instant
     ) -> [Effect] {
         if let refusal = refusal(priority, now: now) { return [.fail(waiter, refusal)] }
-        let pending = Pending(id: id, waiter: waiter, arrival: arrivals, deadline: deadline)
-        arrivals += 1
-        switch priority {
-        case .hot: hot.append(pending)
-        case .usual: usual.append(pending)
-        }
+        pending.append(Pending(id: id, waiter: waiter, priority: priority, deadline: deadline))
         return serve(now: now) + wake(at: deadline)
     }
 
@@ -110,15 +106,13 @@ extension PoolState {
         // Otherwise another call is planned before any deadline.
         guard planned == nextWake else { return refusals }
         nextWake = nil
-        guard let next = (hot + usual).map(\.deadline).min() else { return refusals }
+        guard let next = pending.map(\.deadline).min() else { return refusals }
         return refusals + wake(at: next)
     }
 
     /// Has no effect on a caller already served.
     mutating func remove(_ id: UInt64, because error: any Error) -> [Effect] {
-        if let index = hot.firstIndex(where: { $0.id == id }) { return [.fail(hot.remove(at: index).waiter, error)] }
-        guard let index = usual.firstIndex(where: { $0.id == id }) else { return [] }
-        return [.fail(usual.remove(at: index).waiter, error)]
+        fail(error) { $0.id == id }
     }
 
     private mutating func wake(at time: Instant) -> [Effect] {
@@ -131,15 +125,17 @@ extension PoolState {
         PostgresError(.deadlineExceeded, "no connection became free before the deadline", outcome: .nothingTookEffect)
     }
 
-    private func isWaitedFor(_ priority: PoolPriority) -> Bool { priority == .hot ? !hot.isEmpty : !usual.isEmpty }
+    private func isPermitted(_ priority: PoolPriority) -> Bool { priority == .hot || usualRoom > 0 }
+
+    private func waiting(_ priority: PoolPriority) -> Int { pending.count { $0.priority == priority } }
 
     private func refusal(_ priority: PoolPriority, now: Instant) -> (any Error)? {
         if isClosed { return PostgresError(.poolClosed) }
         if live == 0, let error = backoff.error, now < backoff.end || connecting > 0 { return error }
         // Callers for which a connection is being opened do not count as waiting.
         let coming = idle.count + connecting + (backoff.error == nil ? freeSlots : 0)
-        let (waiting, served) = priority == .hot ? (hot.count, coming) : (usual.count, min(coming, usualRoom))
-        guard waiting + 1 - served > maximumWaiting else { return nil }
+        let served = priority == .hot ? coming : min(coming, usualRoom)
+        guard waiting(priority) + 1 - served > maximumWaiting else { return nil }
         return PostgresError(.poolExhausted, outcome: .nothingTookEffect)
     }
 
@@ -149,10 +145,8 @@ extension PoolState {
     private mutating func failAll(_ error: any Error) -> [Effect] { fail(error) { _ in true } }
 
     private mutating func fail(_ error: any Error, where isOver: (Pending) -> Bool) -> [Effect] {
-        let failed = (hot + usual).filter(isOver).sorted { $0.arrival < $1.arrival }
-        hot.removeAll(where: isOver)
-        usual.removeAll(where: isOver)
-        return failed.map { .fail($0.waiter, error) }
+        defer { pending.removeAll(where: isOver) }
+        return pending.filter(isOver).map { .fail($0.waiter, error) }
     }
 
     private mutating func lendIdle(_ priority: PoolPriority) -> PoolLease<Connection>? {
@@ -163,19 +157,14 @@ extension PoolState {
         return lease
     }
 
-    /// The earliest arrival among callers that may have a connection.
-    private var next: PoolPriority? {
-        let usual = usualRoom > 0 ? usual.first : nil
-        guard let first = hot.first else { return usual == nil ? nil : .usual }
-        return usual.map { $0.arrival < first.arrival } == true ? .usual : .hot
-    }
-
     private mutating func serve(now: Instant) -> [Effect] {
         var effects: [Effect] = []
-        while let next, let lease = lendIdle(next) {
-            effects.append(.lend(lease, to: next == .hot ? hot.removeFirst().waiter : usual.removeFirst().waiter))
+        while let index = pending.firstIndex(where: { isPermitted($0.priority) }),
+            let lease = lendIdle(pending[index].priority)
+        {
+            effects.append(.lend(lease, to: pending.remove(at: index).waiter))
         }
-        let servable = hot.count + min(usual.count, usualRoom)
+        let servable = waiting(.hot) + min(waiting(.usual), usualRoom)
         while servable > connecting, freeSlots > 0, backoff.allowsConnecting(now: now, connecting: connecting) {
             connecting += 1
             effects.append(.connect(generation))
@@ -189,18 +178,18 @@ extension PoolState {
     mutating func release(_ lease: PoolLease<Connection>, isReusable: Bool, now: Instant) -> [Effect] {
         busy -= 1
         if lease.priority == .usual { busyWithUsual -= 1 }
-        guard isReusable, !isClosed, lease.generation.number == generation.number else {
-            return close([lease]) + serve(now: now)
-        }
-        idle.append(lease)
-        return serve(now: now)
+        return keep(lease, if: isReusable, now: now)
     }
 
     mutating func connected(_ lease: PoolLease<Connection>, now: Instant) -> [Effect] {
         connecting -= 1
         connects += 1
         backoff = Backoff()
-        guard !isClosed, lease.generation.number == generation.number else {
+        return keep(lease, if: true, now: now)
+    }
+
+    private mutating func keep(_ lease: PoolLease<Connection>, if isReusable: Bool, now: Instant) -> [Effect] {
+        guard isReusable, !isClosed, lease.generation.number == generation.number else {
             return close([lease]) + serve(now: now)
         }
         idle.append(lease)

@@ -10,62 +10,40 @@ package struct PostgresConfiguration: Sendable {
     /// A `postgresql://` URI or `keyword=value` string, passed to libpq unchanged, including multiple hosts.
     package var connectionString: String
     /// Shown in `pg_stat_activity`, unless the connection string overrides it.
-    package var applicationName: String
-    package var maximumConnections: Int
+    package var applicationName = "PostgresDriver"
+    package var maximumConnections = 16
     /// Connections kept for hot work. At least one connection is left for other work.
-    package var reservedConnections: Int
+    package var reservedConnections = 0
     /// Maximum waiting callers per priority; further callers fail at once.
-    package var maximumWaiting: Int
+    package var maximumWaiting = 1024
     /// The default limit of a `withSession` call, including queueing and retries.
     package var requestTimeout: Duration
     /// The limit of one connection attempt, including all hosts, the settings and `onConnect`.
-    package var connectTimeout: Duration
+    package var connectTimeout = Duration.seconds(3)
     /// `statement_timeout`; zero or less disables it.
     package var statementTimeout: Duration
     /// `lock_timeout`; zero or less disables it.
-    package var lockTimeout: Duration
+    package var lockTimeout = Duration.seconds(3)
     /// `idle_in_transaction_session_timeout`; zero or less disables it. Bounds how long a frozen instance holds row
     /// locks.
-    package var idleInTransactionTimeout: Duration
+    package var idleInTransactionTimeout = Duration.seconds(2)
     package var planCacheMode: PlanCacheMode?
     /// The age at which plans of prepared statements are discarded; nil keeps them. Postgres renews a plan only after
     /// an ANALYZE, so a plan made while a table was empty may read the whole table for a minute.
     package var planLifetime: Duration?
     /// Further settings by name. They override the settings above.
-    package var settings: [String: String]
+    package var settings: [String: String] = [:]
     /// Runs once per new connection. If it throws, the connection is closed and callers get the error.
     package var onConnect: (@Sendable (borrowing PostgresSession) throws -> Void)?
 
     package init(
         connectionString: String,
-        applicationName: String = "PostgresDriver",
-        maximumConnections: Int = 16,
-        reservedConnections: Int = 0,
-        maximumWaiting: Int = 1024,
         requestTimeout: Duration = .seconds(5),
-        connectTimeout: Duration = .seconds(3),
-        statementTimeout: Duration = .seconds(4),
-        lockTimeout: Duration = .seconds(3),
-        idleInTransactionTimeout: Duration = .seconds(2),
-        planCacheMode: PlanCacheMode? = nil,
-        planLifetime: Duration? = nil,
-        settings: [String: String] = [:],
-        onConnect: (@Sendable (borrowing PostgresSession) throws -> Void)? = nil
+        statementTimeout: Duration = .seconds(4)
     ) {
         self.connectionString = connectionString
-        self.applicationName = applicationName
-        self.maximumConnections = maximumConnections
-        self.reservedConnections = reservedConnections
-        self.maximumWaiting = maximumWaiting
         self.requestTimeout = requestTimeout
-        self.connectTimeout = connectTimeout
         self.statementTimeout = statementTimeout
-        self.lockTimeout = lockTimeout
-        self.idleInTransactionTimeout = idleInTransactionTimeout
-        self.planCacheMode = planCacheMode
-        self.planLifetime = planLifetime
-        self.settings = settings
-        self.onConnect = onConnect
     }
 
     /// Applies all settings in one round trip. Not startup options, because poolers reject them.

@@ -85,8 +85,6 @@ package final class PostgresPool: Sendable {
         _ retry: RetryPolicy = .ifSafe,
         priority: PoolPriority = .usual,
         timeout: Duration? = nil,
-        file: String = #fileID,
-        line: Int = #line,
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
         let deadline = Deadline.after(timeout ?? configuration.requestTimeout)
@@ -101,7 +99,7 @@ package final class PostgresPool: Sendable {
                 guard let pause = schedule.pause(after: error, duration: duration, jitter: .random(in: 0.5...1)) else {
                     // If the time ran out before the retry, the earlier error names the cause.
                     let isLate = error.code == .deadlineExceeded && error.outcome == .nothingTookEffect
-                    throw (isLate ? former ?? error : error).located(at: CallSite(file: file, line: line))
+                    throw isLate ? former ?? error : error
                 }
                 former = error
                 state.withLock { $0.retries += 1 }

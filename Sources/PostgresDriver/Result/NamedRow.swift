@@ -29,9 +29,7 @@ package struct NamedRow {
 
     @usableFromInline
     func field(_ name: StaticString) throws(PostgresError) -> PostgresField {
-        guard let column = names.index(of: name) else {
-            throw PostgresError(.decoding, "no column \(name)", at: row.site)
-        }
+        guard let column = names.index(of: name) else { throw row.misfit("no column \(name)") }
         return row.field(column)
     }
 

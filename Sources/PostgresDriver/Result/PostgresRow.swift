@@ -1,25 +1,22 @@
 import CLibpq
 
 /// One row of a result.
-public struct PostgresRow {
+package struct PostgresRow {
     let storage: ResultStorage
     let index: Int32
-    let site: CallSite
+    let query: String?
 
-    /// The number of columns.
-    public var count: Int { Int(PQnfields(storage.pointer)) }
+    package var count: Int { Int(PQnfields(storage.pointer)) }
 
     /// Decodes all columns in order: `row.decode(Int.self, String?.self)`.
     ///
     /// - Throws: ``PostgresError/Code/decoding`` if the number of columns, a type or a value does not fit.
-    public func decode<each Column: PostgresDecodable>(
+    package func decode<each Column: PostgresDecodable>(
         _ types: repeat (each Column).Type
     ) throws(PostgresError) -> (repeat each Column) {
         var width = 0
         for _ in repeat each types { width += 1 }
-        guard width == count else {
-            throw PostgresError(.decoding, "\(width) types for \(count) columns", at: site)
-        }
+        guard width == count else { throw misfit("\(width) types for \(count) columns") }
         var next = 0
         func column<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
             defer { next += 1 }
@@ -29,14 +26,14 @@ public struct PostgresRow {
     }
 
     /// - Throws: ``PostgresError/Code/decoding`` if the row has other columns, or the type or value does not fit.
-    public func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
-        guard count == 1 else { throw PostgresError(.decoding, "1 type for \(count) columns", at: site) }
+    package func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
+        guard count == 1 else { throw misfit("1 type for \(count) columns") }
         return try column(0, as: type)
     }
 
     /// - Throws: ``PostgresError/Code/decoding`` if the column is missing, or its type or value does not fit.
     func column<Value: PostgresDecodable>(_ column: Int, as: Value.Type) throws(PostgresError) -> Value {
-        guard column >= 0, column < count else { throw PostgresError(.decoding, "no column \(column)", at: site) }
+        guard column >= 0, column < count else { throw misfit("no column \(column)") }
         let field = field(column)
         do throws(PostgresError) {
             return try field.decode()
@@ -59,8 +56,10 @@ public struct PostgresRow {
 
     func fault(_ error: PostgresError, in field: PostgresField) -> PostgresError {
         let name = PQfname(storage.pointer, Int32(field.column)).map { String(cString: $0) } ?? ""
-        return PostgresError(.decoding, "column \(field.column) (\(name)): \(error.message ?? "")", at: site)
+        return misfit("column \(field.column) (\(name)): \(error.message ?? "")")
     }
+
+    func misfit(_ message: String) -> PostgresError { PostgresError(.decoding, message).inQuery(query) }
 }
 
 @available(*, unavailable)

@@ -8,7 +8,7 @@
 /// `String` for text. If the server would infer another type, the query casts from the bound type:
 /// `:environment::text::apns_environment`.
 package struct Query: Sendable {
-    package let name: String
+    package var name: String { identity.name }
     /// The names of `$1`, `$2`, … in order.
     package let parameters: [String]
     /// The text sent to the server, with `$1`, `$2`, … in place of names.
@@ -16,9 +16,8 @@ package struct Query: Sendable {
     private let identity: SQL.Identity
 
     init(name: String, text: String, parameters: [String]) {
-        self.name = name
         self.parameters = parameters
-        identity = SQL.Identity(text: text, pieces: [text], types: [])
+        identity = SQL.Identity(name: name, text: text)
     }
 
     /// A missing, unknown or repeated name is a programming error.

@@ -5,33 +5,27 @@
 /// ```
 /// `\(unescaped:)` inserts text unchanged; `\(sql:)` inserts another statement with its parameters. The text is the key
 /// of the prepared statement, so it must not contain varying values.
-public struct SQL: Sendable, ExpressibleByStringInterpolation {
+package struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// Contains `$1`, `$2`, … for the parameters.
-    public let text: String
+    package let text: String
     /// The values of `$1`, `$2`, … in order.
-    public let parameters: [PostgresParameter]
-    /// The text around the parameters, one more than parameters.
+    package let parameters: [PostgresParameter]
+    /// The text around the parameters, one more than parameters. Empty for a query.
     let pieces: [String]
     /// Nil for a statement that is compared by its text.
     let identity: Identity?
 
-    /// The shared part of a query's statements, which are prepared once.
+    /// The shared part of a query's statements, which are prepared once. The server infers the parameters' types.
     final class Identity: Sendable {
+        let name: String
         let text: String
-        let pieces: [String]
-        /// Empty if the server infers the types.
-        let types: [UInt32]
 
-        init(text: String, pieces: [String], types: [UInt32]) {
-            self.text = text
-            self.pieces = pieces
-            self.types = types
-        }
+        init(name: String, text: String) { (self.name, self.text) = (name, text) }
     }
 
     init(_ identity: Identity, _ parameters: [PostgresParameter]) {
         text = identity.text
-        pieces = identity.pieces
+        pieces = []
         self.parameters = parameters
         self.identity = identity
     }
@@ -48,51 +42,45 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         self.text = text
     }
 
-    /// Makes a statement without parameters.
-    public init(stringLiteral value: String) {
+    package init(stringLiteral value: String) {
         self.init(pieces: [value], parameters: [])
     }
 
-    /// Makes a statement with the interpolated values as parameters.
-    public init(stringInterpolation: StringInterpolation) {
+    package init(stringInterpolation: StringInterpolation) {
         self.init(pieces: stringInterpolation.pieces, parameters: stringInterpolation.parameters)
     }
 
-    /// Collects a literal's pieces and parameters.
-    public struct StringInterpolation: StringInterpolationProtocol {
+    package struct StringInterpolation: StringInterpolationProtocol {
         var pieces = [""]
         var parameters: [PostgresParameter] = []
 
-        /// Reserves room for the interpolations.
-        public init(literalCapacity: Int, interpolationCount: Int) {
+        package init(literalCapacity: Int, interpolationCount: Int) {
             pieces.reserveCapacity(interpolationCount + 1)
             parameters.reserveCapacity(interpolationCount)
         }
 
-        /// Appends a piece of the text.
-        public mutating func appendLiteral(_ literal: String) {
+        package mutating func appendLiteral(_ literal: String) {
             pieces[pieces.count - 1] += literal
         }
 
-        /// Binds a value as the next parameter.
-        public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value) {
+        package mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value) {
             parameters.append(PostgresParameter(value))
             pieces.append("")
         }
 
         /// Without this method the compiler warns about optionals.
-        public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
+        package mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
             parameters.append(PostgresParameter(value))
             pieces.append("")
         }
 
         /// Inserts text unchanged. Use it for identifiers and keywords, never for input.
-        public mutating func appendInterpolation(unescaped text: String) {
+        package mutating func appendInterpolation(unescaped text: String) {
             pieces[pieces.count - 1] += text
         }
 
         /// Inserts another statement and renumbers its parameters.
-        public mutating func appendInterpolation(sql: SQL) {
+        package mutating func appendInterpolation(sql: SQL) {
             precondition(sql.pieces.count == sql.parameters.count + 1, "a query cannot be part of another statement")
             pieces[pieces.count - 1] += sql.pieces[0]
             pieces.append(contentsOf: sql.pieces.dropFirst())
@@ -102,16 +90,13 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
 }
 
 /// A bound value in Postgres's binary format.
-public struct PostgresParameter: Sendable, Hashable {
-    /// The parameter's declared type.
-    public let type: PostgresType
+package struct PostgresParameter: Sendable, Hashable {
+    @usableFromInline package let type: PostgresType
     /// Nil is NULL.
-    @usableFromInline
-    let bytes: [UInt8]?
+    @usableFromInline let bytes: [UInt8]?
 
-    /// Encodes a value.
     @inlinable
-    public init<Value: PostgresEncodable>(_ value: Value) {
+    package init<Value: PostgresEncodable>(_ value: Value) {
         type = Value.postgresType
         guard !value.isPostgresNull else {
             bytes = nil

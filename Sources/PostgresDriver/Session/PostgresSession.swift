@@ -22,27 +22,16 @@ package struct PostgresSession: ~Copyable {
 
     package var isDistributed: Bool { link.isDistributed }
 
-    /// Marks a server that forwards statements: ``pipeline(_:file:line:)`` then sends BEGIN and COMMIT.
+    /// Marks a server that forwards statements: ``pipeline(_:)`` then sends BEGIN and COMMIT.
     ///
     /// Plain Postgres runs a round trip as one transaction. Without BEGIN, a Citus worker commits each statement
     /// separately.
     package func noteDistribution() { link.isDistributed = true }
 
-    package func execute(
-        _ sql: SQL,
-        file: String = #fileID,
-        line: Int = #line
-    ) throws(PostgresError) -> PostgresResult {
-        try pipeline([sql], file: file, line: line)[0]
-    }
+    package func execute(_ sql: SQL) throws(PostgresError) -> PostgresResult { try pipeline([sql])[0] }
 
-    package func run(
-        _ query: Query,
-        _ values: QueryValues = [:],
-        file: String = #fileID,
-        line: Int = #line
-    ) throws(PostgresError) -> PostgresResult {
-        try execute(query(values), file: file, line: line)
+    package func run(_ query: Query, _ values: QueryValues = [:]) throws(PostgresError) -> PostgresResult {
+        try execute(query(values))
     }
 
     /// Runs statements in one round trip and one transaction.
@@ -50,31 +39,23 @@ package struct PostgresSession: ~Copyable {
     /// Reads (``RetryPolicy/idempotentRead``) on a distributed server get no transaction, because they need none.
     ///
     /// - Returns: one result per statement, after the server has confirmed the commit.
-    package func pipeline(
-        _ statements: [SQL],
-        file: String = #fileID,
-        line: Int = #line
-    ) throws(PostgresError) -> [PostgresResult] {
-        guard statements.count < 2 || isIdempotent || !link.isDistributed else {
-            return try block(statements, at: CallSite(file: file, line: line))
-        }
-        return try unit(at: CallSite(file: file, line: line)) { link, roundTrip throws(PostgresError) in
+    package func pipeline(_ statements: [SQL]) throws(PostgresError) -> [PostgresResult] {
+        guard statements.count < 2 || isIdempotent || !link.isDistributed else { return try block(statements) }
+        return try unit { link, roundTrip throws(PostgresError) in
             let results = try link.run(statements, roundTrip)
             guard !link.isInTransaction else {
-                link.markUnusable()
-                throw PostgresError(.misuse, "only transaction(_:) may run BEGIN", at: roundTrip.site)
+                link.isUnusable = true
+                throw PostgresError(.misuse, "only transaction(_:) may run BEGIN")
             }
             return results
         }
     }
 
-    private func block(_ statements: [SQL], at site: CallSite) throws(PostgresError) -> [PostgresResult] {
+    private func block(_ statements: [SQL]) throws(PostgresError) -> [PostgresResult] {
         do {
-            return try transaction(file: site.file, line: site.line) { transaction in
-                try transaction.pipeline(statements, finishing: true, file: site.file, line: site.line)
-            }
+            return try transaction { try $0.pipeline(statements, finishing: true) }
         } catch {
-            throw error as? PostgresError ?? PostgresError(.misuse, at: site)
+            throw error as? PostgresError ?? PostgresError(.misuse)
         }
     }
 
@@ -82,12 +63,8 @@ package struct PostgresSession: ~Copyable {
     ///
     /// The server runs them as one transaction unless the script contains transaction commands. Its errors are
     /// therefore never safe to retry.
-    package func simple(
-        _ script: String,
-        file: String = #fileID,
-        line: Int = #line
-    ) throws(PostgresError) {
-        try unit(at: CallSite(file: file, line: line)) { link, roundTrip throws(PostgresError) in
+    package func simple(_ script: String) throws(PostgresError) {
+        try unit { link, roundTrip throws(PostgresError) in
             // Part of the script may be committed even if the rest fails.
             link.mayHaveCommitted = true
             try link.runScript(script, roundTrip)
@@ -99,20 +76,14 @@ package struct PostgresSession: ~Copyable {
     /// BEGIN is sent with the body's first statements. If a statement fails and the body returns nevertheless, the
     /// transaction is rolled back and the statement's error is thrown.
     /// - Throws: the body's error, or ``PostgresError`` from BEGIN and COMMIT.
-    package func transaction<Value>(
-        file: String = #fileID,
-        line: Int = #line,
-        _ body: (borrowing PostgresTransaction) throws -> Value
-    ) throws -> Value {
-        let site = CallSite(file: file, line: line)
-        try refuseNesting(at: site)
-        let progress = TransactionProgress()
-        let transaction = PostgresTransaction(link: link, deadline: deadline, progress: progress)
+    package func transaction<Value>(_ body: (borrowing PostgresTransaction) throws -> Value) throws -> Value {
+        try refuseNesting()
+        let transaction = PostgresTransaction(link: link, deadline: deadline)
         link.isInBody = true
         defer { link.isInBody = false }
         do {
             let value = try body(transaction)
-            try transaction.commit(at: site)
+            try transaction.commit()
             return value
         } catch {
             transaction.rollBack()
@@ -122,23 +93,22 @@ package struct PostgresSession: ~Copyable {
 
     /// Runs one unit of work and records its commit, so that later errors are not safe to retry.
     private func unit<Value>(
-        at site: CallSite,
         _ work: (LibpqConnection, RoundTrip) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
-        try refuseNesting(at: site)
+        try refuseNesting()
         do throws(PostgresError) {
-            let value = try work(link, RoundTrip(deadline: deadline, canCommit: true, site: site))
+            let value = try work(link, RoundTrip(deadline: deadline, canCommit: true))
             link.mayHaveCommitted = true
             return value
         } catch {
             defer { if error.outcome == .unknown { link.mayHaveCommitted = true } }
-            throw error.located(at: site).seen(after: link)
+            throw error.seen(after: link)
         }
     }
 
-    private func refuseNesting(at site: CallSite) throws(PostgresError) {
+    private func refuseNesting() throws(PostgresError) {
         guard !link.isInBody else {
-            throw PostgresError(.misuse, "inside transaction(_:), use the transaction, not the session", at: site)
+            throw PostgresError(.misuse, "inside transaction(_:), use the transaction, not the session")
         }
     }
 }

@@ -43,10 +43,8 @@ struct LineLogHandler: LogHandler {
     }
 
     private func textLine(_ event: LogEvent, _ metadata: Logger.Metadata) -> String {
-        // Source locations do not help a person at a terminal. JSON keeps them.
-        let message = event.message.description.replacing(#/ \([^() ]+\.swift:\d+\)/#, with: "")
         let rest = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value.words)" }.joined()
-        return "\(RFC3339.format(Date())) \(event.level.rawValue): \(message)\(rest.isEmpty ? "" : " ")\(rest)"
+        return "\(RFC3339.format(Date())) \(event.level.rawValue): \(event.message)\(rest.isEmpty ? "" : " ")\(rest)"
     }
 }
 
