@@ -77,16 +77,10 @@ extension Apps {
 
         func run() async throws {
             let apps = try await database.withDatabase { try await $0.registry.apps() }
-            guard !json else {
-                for app in apps { try Output.results.line(app.jsonLine) }
-                return
-            }
-            var table = Table("Bundle id", "Name", "Lifetime", "Created")
-            for app in apps {
+            try Output.results.list(apps, asJSON: json, ["Bundle id", "Name", "Lifetime", "Created"]) { app in
                 let lifetime = ISO8601Duration.format(app.settings.activityLifetime)
-                table.append(app.bundleID.rawValue, app.settings.name ?? "", lifetime, RFC3339.format(app.createdAt))
+                return [app.bundleID.rawValue, app.settings.name ?? "", lifetime, RFC3339.format(app.createdAt)]
             }
-            try table.print()
         }
     }
 

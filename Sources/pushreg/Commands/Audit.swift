@@ -16,6 +16,28 @@ struct Audit: AsyncParsableCommand {
     fileprivate static func checkLimit(_ limit: Int) throws(CommandFailure) {
         guard limit > 0 else { throw CommandFailure(.usage, "--limit must be at least 1.") }
     }
+
+    fileprivate static func list<Item: Sendable, Position: Sendable>(
+        _ noun: String,
+        _ limit: Int,
+        from start: Position,
+        _ show: ([Item]) throws -> Void,
+        _ readPage: (Position, _ size: Int) async throws -> AuditPage<Item, Position>
+    ) async throws {
+        var (found, position): ([Item], Position?) = ([], start)
+        while let start = position, found.count < limit {
+            let page = try await readPage(start, min(limit - found.count, pageSize))
+            found += page.items
+            position = page.next
+        }
+        try show(found)
+        let more = position == nil ? "" : " Raise --limit to see more."
+        Output.errors.note("\(found.count) \(noun)\(found.count == 1 ? "" : "s").\(more)")
+    }
+
+    fileprivate static func name(_ activity: UTF8Text?, _ installation: InstallationHash?) -> String {
+        activity?.string ?? installation.map { String($0.description.prefix(16)) } ?? ""
+    }
 }
 
 extension Audit {
@@ -31,35 +53,25 @@ extension Audit {
             let filter = try filters.filter()
             try await scope.withRegistry { registry, scope in
                 try filters.checkKind(of: scope.app)
-                var (found, position): ([StaleToken], StalePosition?) = ([], .start)
-                while let start = position, found.count < limit {
-                    let size = min(limit - found.count, pageSize)
-                    let page = try await registry.staleTokens(filter, after: start, limit: size, in: scope)
-                    found += page.items
-                    position = page.next
+                try await list("stale token", limit, from: StalePosition.start, show) { start, size in
+                    try await registry.staleTokens(filter, after: start, limit: size, in: scope)
                 }
-                try show(found)
-                let more = position == nil ? "" : " Raise --limit to see more."
-                Output.errors.note("\(found.count) stale \(found.count == 1 ? "token" : "tokens").\(more)")
             }
         }
 
         private func show(_ tokens: [StaleToken]) throws {
-            guard !scope.json else {
-                for token in tokens { try Output.results.line(token.jsonLine) }
-                return
-            }
-            var table = Table("Kind", "Activity or installation", "Token", "Unconfirmed for", "Why")
-            for token in tokens {
-                table.append(
-                    token.kind.name,
-                    token.activityID?.string ?? token.installation.map { String($0.description.prefix(16)) } ?? "",
-                    Hexadecimal.encode(token.fingerprint),
+            if tokens.isEmpty { return }
+            try Output.results.list(
+                tokens,
+                asJSON: scope.json,
+                ["Kind", "Activity or installation", "Token", "Unconfirmed for", "Why"]
+            ) { token in
+                [
+                    token.kind.name, name(token.activityID, token.installation), Hexadecimal.encode(token.fingerprint),
                     ISO8601Duration.format(token.unconfirmedFor),
-                    token.reasons.map { token.sentence(for: $0) }.joined(separator: " ")
-                )
+                    token.reasons.map { token.sentence(for: $0) }.joined(separator: " "),
+                ]
             }
-            if !tokens.isEmpty { try table.print() }
         }
     }
 
@@ -80,16 +92,9 @@ extension Audit {
             try checkLimit(limit)
             try await scope.withRegistry { registry, scope in
                 let filter = try filter(in: scope)
-                var (found, position): ([AuditEvent], Int64?) = ([], nil)
-                repeat {
-                    let size = min(limit - found.count, pageSize)
-                    let page = try await registry.events(filter, before: position, limit: size, in: scope)
-                    found += page.items
-                    position = page.next
-                } while position != nil && found.count < limit
-                try show(found)
-                let more = position == nil ? "" : " Raise --limit to see more."
-                Output.errors.note("\(found.count) \(found.count == 1 ? "event" : "events").\(more)")
+                try await list("event", limit, from: Int64.max, show) { start, size in
+                    try await registry.events(filter, before: start, limit: size, in: scope)
+                }
             }
         }
 
@@ -109,22 +114,19 @@ extension Audit {
         private static func time(_ text: String) throws(JSONFaultReason) -> Date { try Date.read(.string(text)) }
 
         private func show(_ events: [AuditEvent]) throws {
-            guard !scope.json else {
-                for event in events { try Output.results.line(event.jsonLine) }
-                return
-            }
-            var table = Table("At", "Type", "Who", "Activity or installation", "Token", "Aliases")
-            for event in events {
-                table.append(
-                    RFC3339.format(event.recordedAt),
-                    event.type,
-                    event.who.string,
-                    event.activityID?.string ?? event.installation.map { String($0.description.prefix(16)) } ?? "",
+            if events.isEmpty { return }
+            try Output.results.list(
+                events,
+                asJSON: scope.json,
+                ["At", "Type", "Who", "Activity or installation", "Token", "Aliases"]
+            ) { event in
+                [
+                    RFC3339.format(event.recordedAt), event.type, event.who.string,
+                    name(event.activityID, event.installation),
                     event.fingerprint.map { Hexadecimal.encode($0) } ?? "",
-                    event.aliases.map { String(decoding: $0, as: UTF8.self) } ?? ""
-                )
+                    event.aliases.map { String(decoding: $0, as: UTF8.self) } ?? "",
+                ]
             }
-            if !events.isEmpty { try table.print() }
         }
     }
 
@@ -165,25 +167,25 @@ extension Audit {
                 for lease in explanation.leases { try Output.results.line(lease.jsonLine) }
                 return
             }
-            var table = Table("Activity or token", "Handed out", "Reason", "Why")
-            for activity in explanation.activities { table.append(activity.activityID.description, activity.facts) }
-            for token in explanation.tokens {
+            let activities = explanation.activities.map { Self.row($0.activityID.description, $0.facts) }
+            let tokens = explanation.tokens.map { token in
                 let type = token.attributesType.map { " \($0)" } ?? ""
-                table.append("\(token.kind)\(type) of \(token.installation.description.prefix(16))", token.facts)
+                return Self.row("\(token.kind)\(type) of \(token.installation.description.prefix(16))", token.facts)
             }
-            if !explanation.activities.isEmpty || !explanation.tokens.isEmpty { try table.print() }
-            var leases = Table("Planned start on", "Lease", "State", "Result")
-            for lease in explanation.leases {
-                let installation = String(lease.installation.description.prefix(16))
-                leases.append(installation, lease.id.description, lease.state.rawValue, lease.sentence)
+            if !activities.isEmpty || !tokens.isEmpty {
+                try Output.results.table(["Activity or token", "Handed out", "Reason", "Why"], activities + tokens)
             }
-            if !explanation.leases.isEmpty { try leases.print() }
+            guard !explanation.leases.isEmpty else { return }
+            try Output.results.table(
+                ["Planned start on", "Lease", "State", "Result"],
+                explanation.leases.map { lease in
+                    [name(nil, lease.installation), lease.id.description, lease.state.rawValue, lease.sentence]
+                }
+            )
         }
-    }
-}
 
-extension Table {
-    fileprivate mutating func append(_ name: String, _ facts: TokenFacts) {
-        append(name, facts.availability == .handedOut ? "yes" : "no", facts.availability.rawValue, facts.sentence)
+        private static func row(_ name: String, _ facts: TokenFacts) -> [String] {
+            [name, facts.availability == .handedOut ? "yes" : "no", facts.availability.rawValue, facts.sentence]
+        }
     }
 }

@@ -21,14 +21,11 @@ struct Config: AsyncParsableCommand {
         func run() async throws {
             let sources = try SettingSources(database, service)
             let rows = try Self.rows(sources)
-            if json {
-                for row in rows { try Output.results.line(row.jsonLine) }
-            } else {
-                var table = Table("Setting", "Value", "From", "Flag", "Variable")
-                for row in rows {
-                    table.append(row.name, row.text, row.fromText, row.setting?.flag ?? "", row.setting?.variable ?? "")
-                }
-                try table.print()
+            try Output.results.list(rows, asJSON: json, ["Setting", "Value", "From", "Flag", "Variable"]) { row in
+                [
+                    row.name, row.found?.shownText ?? "", row.fromText, row.setting?.flag ?? "",
+                    row.setting?.variable ?? "",
+                ]
             }
             if try DatabaseSettings.choice(sources) != nil { _ = try DatabaseSettings(sources) }
             let _: PlanCacheMode? = try sources.choice(.planCacheMode)
@@ -53,7 +50,7 @@ struct Config: AsyncParsableCommand {
     }
 }
 
-private struct ConfigRow {
+private struct ConfigRow: JSONEncodable {
     let name: String
     let setting: Setting?
     let found: FoundSetting?
@@ -62,18 +59,16 @@ private struct ConfigRow {
 
     private var from: String { found?.origin.word ?? "not set" }
 
-    var text: String { found.map { $0.shown.string ?? $0.shown.description } ?? "" }
-
     var fromText: String {
         if let winner { return "\(from), overridden by \(winner.givenName)" }
         guard case .file(let path) = found?.origin else { return from }
         return "file \(path)"
     }
 
-    var jsonLine: String {
+    func encode(to json: inout JSONWriter) {
         var row: JSONObject = ["setting": .string(name), "value": found?.shown ?? .null, "from": .string(from)]
         if let setting, setting.rawValue != name { row["as"] = .string(setting.rawValue) }
         row["beatenBy"] = winner.map { .string($0.setting.rawValue) }
-        return row.jsonLine
+        json.value(row)
     }
 }

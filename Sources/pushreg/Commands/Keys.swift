@@ -95,18 +95,15 @@ extension Keys {
                 }
                 return try await database.registry.keys(of: app)
             }
-            guard !json else {
-                for key in keys { try Output.results.line(key.jsonLine) }
-                return
+            try Output.results.list(
+                keys,
+                asJSON: json,
+                ["Id", "Role", "App", "Name", "State", "Created", "Last used"]
+            ) { key in
+                let times = [RFC3339.format(key.createdAt), key.lastUsedAt.map { RFC3339.format($0) } ?? "never"]
+                let names = [key.id.rawValue, key.id.role.rawValue, key.app?.rawValue ?? "", key.name ?? ""]
+                return names + [key.state] + times
             }
-            var table = Table("Id", "Role", "App", "Name", "State", "Created", "Last used")
-            for key in keys {
-                let lastUse = key.lastUsedAt.map { RFC3339.format($0) } ?? "never"
-                let (app, name) = (key.app?.rawValue ?? "", key.name ?? "")
-                let created = RFC3339.format(key.createdAt)
-                table.append(key.id.rawValue, key.id.role.rawValue, app, name, key.state, created, lastUse)
-            }
-            try table.print()
         }
     }
 

@@ -86,12 +86,9 @@ extension Migrate {
                 let members: JSONObject = ["version": .integer(Int64(status.version)), "pending": .array(pending)]
                 return try Output.results.line(members.jsonLine)
             }
-            var table = Table("Version", "Name", "Applied")
-            for applied in status.applied {
-                table.append("\(applied.version)", applied.name, RFC3339.format(applied.appliedAt))
-            }
-            for pending in status.pending { table.append("\(pending.version)", pending.name, "pending") }
-            try table.print()
+            let applied = status.applied.map { ["\($0.version)", $0.name, RFC3339.format($0.appliedAt)] }
+            let pending = status.pending.map { ["\($0.version)", $0.name, "pending"] }
+            try Output.results.table(["Version", "Name", "Applied"], applied + pending)
         }
     }
 }

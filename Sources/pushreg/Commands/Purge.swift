@@ -30,9 +30,10 @@ struct Purge: AsyncParsableCommand {
 
     private func show(_ counts: StaleCounts) throws {
         guard !scope.json else { return try Output.results.line(counts.jsonLine) }
-        var table = Table("Kind", "Reason", "Tokens")
-        for entry in counts.entries { table.append(entry.kind.name, entry.reason.rawValue, "\(entry.count)") }
-        if !counts.entries.isEmpty { try table.print() }
+        if !counts.entries.isEmpty {
+            let rows = counts.entries.map { [$0.kind.name, $0.reason.rawValue, "\($0.count)"] }
+            try Output.results.table(["Kind", "Reason", "Tokens"], rows)
+        }
         let least = counts.isComplete ? "" : "At least "
         Output.errors.note("\(least)\(counts.total) would be purged. Nothing was changed.")
     }

@@ -13,22 +13,11 @@ struct ScopeArguments: ParsableArguments {
         limits: ConnectionLimits = ConnectionLimits(),
         _ body: (Registry, Scope) async throws -> Result
     ) async throws -> Result {
-        try await database.withScope(bundleID, environment, limits: limits, body)
-    }
-}
-
-extension DatabaseOptions {
-    func withScope<Result: Sendable>(
-        _ bundleID: String,
-        _ environment: String,
-        limits: ConnectionLimits = ConnectionLimits(),
-        _ body: (Registry, Scope) async throws -> Result
-    ) async throws -> Result {
         guard let environment = APNSEnvironment(rawValue: environment) else {
             throw CommandFailure(.usage, "ENVIRONMENT must be sandbox or production.")
         }
         let bundleID = try Apps.bundleID(bundleID)
-        return try await withDatabase(limits: limits) { database in
+        return try await database.withDatabase(limits: limits) { database in
             guard let app = try await database.registry.app(bundleID) else { throw CommandFailure.noApp(bundleID) }
             return try await body(database.registry, Scope(app: app, environment: environment))
         }

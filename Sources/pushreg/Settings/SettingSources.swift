@@ -45,6 +45,8 @@ struct FoundSetting: Sendable {
         guard setting == .databaseUrl, let text else { return value }
         return .string(ConnectionString.masked(text))
     }
+
+    var shownText: String { shown.string ?? shown.description }
 }
 
 /// Flags override the environment, which overrides the config file, which overrides the defaults.
@@ -143,7 +145,7 @@ struct SettingSources: Sendable {
             let found = try find(setting)
             return SettingInForce(
                 name: setting.rawValue,
-                value: found.map { $0.shown.string ?? $0.shown.description },
+                value: found?.shownText,
                 origin: found?.origin.word ?? "not set",
                 isAboutDatabase: setting.namesDatabase
             )

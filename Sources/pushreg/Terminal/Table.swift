@@ -1,11 +1,7 @@
-struct Table: Sendable {
-    private let header: [String]
-    private var rows: [[String]] = []
+import RegistryCore
 
-    init(_ header: String...) { self.header = header }
-    mutating func append(_ cells: String...) { rows.append(cells) }
-
-    var lines: [String] {
+enum Table {
+    static func lines(_ header: [String], _ rows: [[String]]) -> [String] {
         let all = [header.map { $0.uppercased() }] + rows
         let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
         return all.map { row in
@@ -13,8 +9,21 @@ struct Table: Sendable {
             return String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
         }
     }
+}
 
-    func print() throws(CommandFailure) {
-        try Output.results.write(lines.map { $0 + "\n" }.joined())
+extension Output {
+    /// A line of JSON for each item, or a table.
+    func list<Item: JSONEncodable>(
+        _ items: [Item],
+        asJSON: Bool,
+        _ header: [String],
+        row: (Item) -> [String]
+    ) throws(CommandFailure) {
+        guard asJSON else { return try table(header, items.map(row)) }
+        for item in items { try line(item.jsonLine) }
+    }
+
+    func table(_ header: [String], _ rows: [[String]]) throws(CommandFailure) {
+        try write(Table.lines(header, rows).map { $0 + "\n" }.joined())
     }
 }
