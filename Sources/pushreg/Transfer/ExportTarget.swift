@@ -69,7 +69,7 @@ struct ExportTarget {
     private mutating func find(in lines: LineReader, _ path: String, _ scope: Scope) throws(CommandFailure) -> Int {
         var (lines, end) = (lines, 0)
         while let line = try lines.next() {
-            guard line.isWhole, let text = line.text, let frame = Self.frame(text) else {
+            guard line.isWhole, let text = line.text, let frame = TransferFrame(text) else {
                 guard lines.number > 1 else { throw Self.noExport(path, scope) }
                 continue
             }
@@ -81,11 +81,6 @@ struct ExportTarget {
             end = lines.offset
         }
         return end
-    }
-
-    private static func frame(_ line: [UInt8]) -> TransferFrame? {
-        guard TransferFrame.mayBegin(line) else { return nil }
-        return (try? JSONParser.parse(line)).flatMap(TransferFrame.init)
     }
 
     private static func noExport(_ path: String, _ scope: Scope) -> CommandFailure {

@@ -63,9 +63,7 @@ struct Import: AsyncParsableCommand {
             let last = source.lineNumber
             let outcomes: [LineOutcome]
             do {
-                outcomes =
-                    dryRun
-                    ? chunk.map { $0.dryOutcome(in: scope.app) } : try await registry.take(chunk, in: scope)
+                outcomes = try await registry.take(chunk, isDry: dryRun, in: scope)
             } catch let problem as Problem {
                 bar.clear()
                 let failure = CommandFailure(problem)
@@ -93,10 +91,10 @@ struct Import: AsyncParsableCommand {
 
 extension Registry {
     /// Applies the lines concurrently, so that they can share statements and commits.
-    fileprivate func take(_ lines: [ImportedLine], in scope: Scope) async throws -> [LineOutcome] {
+    fileprivate func take(_ lines: [ImportedLine], isDry: Bool, in scope: Scope) async throws -> [LineOutcome] {
         try await withThrowingTaskGroup(of: (Int, LineOutcome).self) { group in
             for (index, line) in lines.enumerated() {
-                group.addTask { (index, try await self.take(line, in: scope)) }
+                group.addTask { (index, try await self.take(line, isDry: isDry, in: scope)) }
             }
             var outcomes: [Int: LineOutcome] = [:]
             for try await (index, outcome) in group { outcomes[index] = outcome }

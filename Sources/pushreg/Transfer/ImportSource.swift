@@ -14,7 +14,7 @@ struct ImportSource {
     private var lines: LineReader
     /// Nil if the input is not a regular file.
     private var progress: ImportProgress?
-    private var progressFile: ProgressFile?
+    private var progressPath: String?
     /// The input has an export's header and, so far, no end.
     private var lacksEnd = false
     /// The end of the last record. A resumed import reads later lines again, such as the end of an export.
@@ -46,11 +46,11 @@ struct ImportSource {
 
     private mutating func goOn(in descriptor: Int32, restarts: Bool) throws(CommandFailure) {
         // A pipe cannot be read again.
-        guard let subject = ImportProgress.Subject(scope, path) else { return }
-        let place = try ProgressFile(beside: path)
-        let kept = restarts ? nil : ImportProgress(at: place.path, about: subject)
-        progress = kept ?? ImportProgress(subject: subject)
-        progressFile = place
+        guard let beginning = ImportProgress(scope, path) else { return }
+        let place = path + ".imported"
+        let stored = try beginning.stored(at: place)
+        let kept = restarts ? nil : stored
+        (progress, progressPath) = (kept ?? beginning, place)
         guard let kept else { return }
         // The header indicates whether the file needs an end.
         if let text = try lines.next()?.text { _ = try isFrame(text) }
@@ -59,7 +59,7 @@ struct ImportSource {
         (linesBefore, faultyBefore, done) = (kept.line, kept.faulty, (kept.line, kept.offset))
     }
 
-    var fraction: Double? { progress.map { Double(lines.offset) / Double(max($0.subject.size, 1)) } }
+    var fraction: Double? { progress.map { Double(lines.offset) / Double(max($0.size, 1)) } }
 
     var lineNumber: Int { lines.number }
 
@@ -86,15 +86,15 @@ struct ImportSource {
 
     /// Marks all lines read so far as done. `faulty` counts the malformed lines of this run.
     mutating func settle(faulty: Int) {
-        guard var settled = progress else { return }
+        guard var settled = progress, let progressPath else { return }
         (settled.line, settled.offset, settled.faulty) = (done.line, done.offset, faultyBefore + faulty)
         // Without stored progress, an interrupted import starts again, which only costs time.
-        progress = progressFile?.keep(settled) == true ? settled : nil
+        progress = settled.write(to: progressPath) ? settled : nil
     }
 
     /// Removes the progress file. An error if an export has no end.
     func finish() throws(CommandFailure) {
-        progressFile?.remove()
+        if let progressPath { unlink(progressPath) }
         guard !lacksEnd else {
             let rest = isDry ? "" : " All its lines were read."
             throw CommandFailure(.failed, "The file is incomplete: its export was interrupted.\(rest)")
@@ -105,11 +105,9 @@ struct ImportSource {
         if let descriptor { Foundation.close(descriptor) }
     }
 
-    /// Parses only lines that begin like a frame, because most lines are records. An error if the header names another
-    /// scope.
+    /// An error if the header names another scope.
     private mutating func isFrame(_ text: [UInt8]) throws(CommandFailure) -> Bool {
-        guard TransferFrame.mayBegin(text), let json = try? JSONParser.parse(text), let frame = TransferFrame(json)
-        else { return false }
+        guard let frame = TransferFrame(text) else { return false }
         switch frame {
         case .checkpoint: break
         case .end: lacksEnd = false

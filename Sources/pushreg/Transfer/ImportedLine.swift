@@ -7,26 +7,14 @@ struct ImportedLine: Sendable {
     /// Without the newline. Nil if the line is too long.
     let text: [UInt8]?
 
-    /// The outcome without a write: a line that can be read counts as taken.
-    func dryOutcome(in app: App) -> LineOutcome {
-        switch record(in: app) {
-        case .success: .taken
-        case .failure(let reason): .faulty(reason.detail)
-        }
-    }
-
-    /// Reads the line.
-    ///
-    /// - Returns: the record, or the fault. The fault contains no text of the line except names of documented members.
-    func record(in app: App) -> Result<TransferRecord, JSONFaultReason> {
-        guard let text else {
-            return .failure(JSONFaultReason("It is longer than \(LineReader.maximumLine / 1024) KiB."))
-        }
+    /// - Throws: the fault. It contains no text of the line except names of documented members.
+    func record(in app: App) throws(JSONFaultReason) -> TransferRecord {
+        guard let text else { throw JSONFaultReason("It is longer than \(LineReader.maximumLine / 1024) KiB.") }
         let value: JSONValue
         do {
             value = try JSONParser.parse(text, maximumDepth: JSONParser.deepestNesting)
         } catch {
-            return .failure(JSONFaultReason("It is not JSON: \(error.description)"))
+            throw JSONFaultReason("It is not JSON: \(error.description)")
         }
         var json = JSONReader(value)
         let record = TransferRecord.read(&json, kinds: app.settings.allTokenKinds) {
@@ -36,8 +24,8 @@ struct ImportedLine: Sendable {
             let fault = json.faults.first
             // Only the first member of the pointer, because later keys come from the input.
             let member = fault?.pointer.split(separator: "/").first.map { "\"\($0)\"" } ?? "It"
-            return .failure(JSONFaultReason("\(member) \(fault?.detail ?? "is not a record")."))
+            throw JSONFaultReason("\(member) \(fault?.detail ?? "is not a record").")
         }
-        return .success(record)
+        return record
     }
 }

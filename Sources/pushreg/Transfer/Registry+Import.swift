@@ -7,18 +7,15 @@ import RegistryStore
 extension Registry {
     /// Applies a line by the rules of the equivalent request.
     ///
+    /// - Parameter isDry: Only reads the line. A line that can be read counts as taken.
     /// - Throws: ``Problem`` if the registry is unavailable and the import must stop.
-    func take(_ line: ImportedLine, in scope: Scope) async throws -> LineOutcome {
-        switch line.record(in: scope.app) {
-        case .success(let record): try await attempt(record, in: scope)
-        case .failure(let reason): .faulty(reason.detail)
-        }
-    }
-
-    private func attempt(_ record: TransferRecord, in scope: Scope) async throws -> LineOutcome {
+    func take(_ line: ImportedLine, isDry: Bool, in scope: Scope) async throws -> LineOutcome {
         do {
-            try await take(record, in: scope, by: Apps.who)
+            let record = try line.record(in: scope.app)
+            if !isDry { try await take(record, in: scope, by: Apps.who) }
             return .taken
+        } catch let reason as JSONFaultReason {
+            return .faulty(reason.detail)
         } catch let problem as Problem {
             switch problem.code.status {
             case 403, 409, 410: return .refused(problem)

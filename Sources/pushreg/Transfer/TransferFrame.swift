@@ -15,13 +15,13 @@ enum TransferFrame: Sendable, Hashable {
         .header(app: scope.app.bundleID.rawValue, environment: scope.environment.rawValue, version: version)
     }
 
-    /// Avoids parsing records, which are most lines.
-    static func mayBegin(_ line: [UInt8]) -> Bool { beginnings.contains { line.starts(with: $0) } }
-
     private static let beginnings = ["{\"export\"", "{\"checkpoint\"", "{\"end\""].map { Array($0.utf8) }
 
-    /// Nil for records and unknown lines.
-    init?(_ json: JSONValue) {
+    /// Nil for records, which are most lines and not parsed, and for unknown lines.
+    init?(_ line: [UInt8]) {
+        guard Self.beginnings.contains(where: { line.starts(with: $0) }), let json = try? JSONParser.parse(line) else {
+            return nil
+        }
         if case .object = json["export"], case .string(let app) = json["export"]?["app"],
             case .string(let environment) = json["export"]?["environment"],
             case .integer(let version) = json["export"]?["version"]
