@@ -80,7 +80,7 @@ extension DatabaseSettings {
 }
 
 /// Completes `close` even if the task was cancelled.
-private func closing<Result: Sendable>(
+func closing<Result: Sendable>(
     after body: () async throws -> Result,
     _ close: @escaping @Sendable () async -> Void
 ) async throws -> Result {

@@ -26,65 +26,57 @@ struct DemoService: Sendable {
 
     struct Reply: Sendable {
         let status: Int
-        let body: JSONValue
+        let bytes: ByteBuffer
+        /// Null if the body is not one JSON value.
+        var body: JSONValue { (try? JSONParser.parse(bytes.readableBytesView)) ?? .null }
+        var lines: [ByteBufferView] { bytes.readableBytesView.split(separator: UInt8(ascii: "\n")) }
     }
 
     @discardableResult
     func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> Reply {
-        try Output.results.line(paint("  → \(method) \(path)", "36") + (body.map { " \(Self.shortened($0))" } ?? ""))
+        try Output.results.line("  → \(method) \(path)\(Self.text(body))")
         let reply = try await send(method, path, body)
-        let colour = reply.status < 300 ? "32" : "33"
-        let answer = reply.body.isNull ? "" : " \(Self.shortened(reply.body))"
-        try Output.results.line(paint("  ← \(reply.status)", colour) + answer)
+        try Output.results.line("  ← \(reply.status)\(Self.text(reply.body.isNull ? nil : reply.body))")
         return reply
     }
 
-    func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> Reply {
+    func stream(_ path: String) async throws -> Reply {
+        try Output.results.line("  → GET \(path)  Accept: application/x-ndjson")
+        return try await send("GET", path, accepting: "application/x-ndjson")
+    }
+
+    private static func text(_ body: JSONValue?) -> String { body.map { " \($0.withShortTokens.jsonLine)" } ?? "" }
+
+    func send(
+        _ method: String,
+        _ path: String,
+        _ body: JSONValue? = nil,
+        accepting type: String? = nil
+    ) async throws -> Reply {
         var request = HTTPClientRequest(url: base + path)
         request.method = .RAW(value: method)
-        authorize(&request)
+        if let type { request.headers.add(name: "Accept", value: type) }
+        if let key { request.headers.add(name: "Authorization", value: "Bearer \(key.revealed)") }
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: body.jsonBytes))
         }
-        return try await explaining {
-            let response = try await execute(request, timeout: .seconds(30))
-            let bytes = try await response.body.collect(upTo: 1 << 22)
-            let json = try? JSONParser.parse(bytes.readableBytesView)
-            return Reply(status: Int(response.status.code), body: json ?? .null)
+        do {
+            let response = try await execute(request)
+            return Reply(status: Int(response.status.code), bytes: try await response.body.collect(upTo: 1 << 24))
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch let error where !Task.isCancelled {
+            throw CommandFailure(.unavailable, "No service answers at \(base)\(Self.reason(error)).")
         }
-    }
-
-    func stream(_ path: String) async throws -> (lines: Int, last: JSONValue) {
-        try Output.results.line(paint("  → GET \(path)", "36") + "  Accept: application/x-ndjson")
-        var request = HTTPClientRequest(url: base + path)
-        request.headers.add(name: "Accept", value: "application/x-ndjson")
-        authorize(&request)
-        return try await explaining { try await Self.read(execute(request, timeout: .seconds(60))) }
-    }
-
-    private static func read(_ response: HTTPClientResponse) async throws -> (lines: Int, last: JSONValue) {
-        var (lines, line, last) = (0, [UInt8](), [UInt8]())
-        for try await chunk in response.body {
-            for byte in chunk.readableBytesView {
-                guard byte == 0x0A else {
-                    line.append(byte)
-                    continue
-                }
-                lines += 1
-                last = line
-                line.removeAll(keepingCapacity: true)
-            }
-        }
-        return (lines, (try? JSONParser.parse(last)) ?? .null)
     }
 
     /// Retries after a 503, which is always safe (R1).
-    private func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
-        var response = try await client.execute(request, timeout: timeout)
+    private func execute(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
+        var response = try await client.execute(request, timeout: .seconds(60))
         for _ in 0..<Self.repetitions where response.status == .serviceUnavailable {
             try await Task.sleep(for: .seconds(1))
-            response = try await client.execute(request, timeout: timeout)
+            response = try await client.execute(request, timeout: .seconds(60))
         }
         switch response.status {
         case .serviceUnavailable:
@@ -101,16 +93,6 @@ struct DemoService: Sendable {
         }
     }
 
-    private func explaining<Value>(_ call: () async throws -> Value) async throws -> Value {
-        do {
-            return try await call()
-        } catch let failure as CommandFailure {
-            throw failure
-        } catch let error where !Task.isCancelled {
-            throw CommandFailure(.unavailable, "No service answers at \(base)\(Self.reason(error)).")
-        }
-    }
-
     private static func reason(_ error: any Error) -> String {
         switch error {
         case let error as IOError: return ": " + String(cString: strerror(error.errnoCode))
@@ -119,18 +101,6 @@ struct DemoService: Sendable {
             return ": the connection was closed during a response"
         default: return ""
         }
-    }
-
-    private func authorize(_ request: inout HTTPClientRequest) {
-        if let key { request.headers.add(name: "Authorization", value: "Bearer \(key.revealed)") }
-    }
-
-    private func paint(_ text: String, _ colour: String) -> String {
-        Output.results.isColourful ? "\u{1B}[\(colour)m\(text)\u{1B}[0m" : text
-    }
-
-    private static func shortened(_ value: JSONValue) -> String {
-        value.withShortTokens.jsonLine
     }
 }
 

@@ -9,11 +9,6 @@ struct Output: Sendable {
     let descriptor: Int32
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// On terminals, unless `NO_COLOR` is set (no-color.org).
-    var isColourful: Bool {
-        isTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
-    }
-
     func line(_ text: String) throws(CommandFailure) {
         try write(text + "\n")
     }
