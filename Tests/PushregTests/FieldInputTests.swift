@@ -44,12 +44,6 @@ import Testing
         #expect(outcome.status == 0 && outcome.results.contains(row), "\(outcome.results)")
     }
 
-    @Test(.transfer) func `A newline after the connection string is ignored`() async throws {
-        let environment = ["DATABASE_URL": " \(database.connectionString)\r\n", "PUSHREG_UNSAFE_DURABILITY": "true"]
-        let outcome = try await Program.run(["apps", "list"], environment: environment)
-        #expect(outcome.status == 0, "\(outcome.words)")
-    }
-
     @Test(.transfer, .enabled(if: geteuid() == 0, "only root can give files to another user"))
     func `Unreadable files are refused with the system's reason`() async throws {
         try file.write("{}")

@@ -29,14 +29,8 @@ enum Program {
     }
 
     static func run(_ program: URL, _ arguments: [String], _ environment: [String: String]) async throws -> Outcome {
-        let process = Process()
         let (results, words) = (Pipe(), Pipe())
-        process.executableURL = program
-        process.arguments = arguments
-        process.environment = environment.merging(["PATH": "/usr/bin:/bin", "HOME": "/tmp"]) { first, _ in first }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = results
-        process.standardError = words
+        let process = Process(program, arguments, environment, results, words)
         return try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(with: Result { try collect(process, results, words) })
@@ -51,6 +45,24 @@ enum Program {
         let said = String(decoding: words.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         return Outcome(status: process.terminationStatus, results: printed, words: said)
+    }
+}
+
+extension Process {
+    convenience init(
+        _ program: URL,
+        _ arguments: [String],
+        _ environment: [String: String],
+        _ output: Pipe,
+        _ errors: Pipe
+    ) {
+        self.init()
+        executableURL = program
+        self.arguments = arguments
+        self.environment = environment.merging(["PATH": "/usr/bin:/bin", "HOME": "/tmp"]) { first, _ in first }
+        standardInput = FileHandle.nullDevice
+        standardOutput = output
+        standardError = errors
     }
 }
 

@@ -24,14 +24,8 @@ final class RunningProgram: Sendable {
         _ arguments: [String],
         _ environment: [String: String] = [:]
     ) throws -> RunningProgram {
-        let process = Process()
         let output = Pipe()
-        process.executableURL = program
-        process.arguments = arguments
-        process.environment = environment.merging(["PATH": "/usr/bin:/bin", "HOME": "/tmp"]) { first, _ in first }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = output
+        let process = Process(program, arguments, environment, output, output)
         try process.run()
         return RunningProgram(process, read(output.fileHandleForReading))
     }

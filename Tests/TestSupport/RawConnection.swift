@@ -7,11 +7,19 @@ package final class RawConnection: Sendable {
     /// - Parameters:
     ///   - source: the last number of the local address, 127.0.0.1 by default.
     ///   - receiveBuffer: the size of the kernel's buffer in bytes; small for a slow reader.
-    package init(port: Int, from source: UInt8 = 1, receiveBuffer: Int32? = nil) throws {
+    ///   - sendTimeout: in whole seconds; after this time without progress, sending fails.
+    package init(
+        port: Int,
+        from source: UInt8 = 1,
+        receiveBuffer: Int32? = nil,
+        sendTimeout: Duration = .zero
+    ) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
         }
+        var patience = timeval(tv_sec: Int(sendTimeout.components.seconds), tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         if source != 1 { try Self.use(127 << 24 | UInt32(source), port: 0) { bind(descriptor, $0, $1) } }
         try Self.use(INADDR_LOOPBACK, port: port) { connect(descriptor, $0, $1) }
     }

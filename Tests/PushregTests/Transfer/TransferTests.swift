@@ -14,9 +14,9 @@ import Testing
         let (first, second) = (file, try TransferFile())
         defer { second.remove() }
         try await first.export(from: database)
-        #expect(first.records.count == 17, "\(first.text)")
+        #expect(first.records.count == 18, "\(first.text)")
         let loaded = try await first.load(into: target)
-        #expect(loaded.status == 0 && loaded.words.contains("17 taken, 0 refused"), "\(loaded.words)")
+        #expect(loaded.status == 0 && loaded.words.contains("18 taken, 0 refused"), "\(loaded.words)")
         try await second.export(from: target)
         #expect(second.records == first.records)
         let events = try await target.count("SELECT count(*) FROM events")
@@ -28,6 +28,10 @@ import Testing
             #expect(try await Self.tokens(alias, database) == Self.tokens(alias, target))
         }
         #expect(try await Self.tokens("both", target).count == 2)
+        let scope = try await target.scope()
+        let scheduled = try await target.registry.activities(under: .sample("testId", "late"), limit: 9, in: scope)
+        let start = try #require(scheduled.first?.startsAt)
+        #expect(scheduled.first?.expiresAt == start.addingTimeInterval(8 * 3600))
     }
 
     @Test(arguments: [[], ["--restart"]])
@@ -39,33 +43,6 @@ import Testing
         let loaded = try await file.load(into: database, flags)
         #expect(loaded.status == 64 && loaded.words.contains("Move it, because"), "\(loaded.words)")
         #expect(try String(contentsOfFile: file.progress, encoding: .utf8) == theirs)
-    }
-
-    @Test func `An import restores scheduled activities`() async throws {
-        let (scope, other) = (try await database.scope(), try await target.scope())
-        let start = Date.minutesAgo(-5 * 60)
-        for number in 1...2 {
-            var registration = ActivityRegistration.sample(token: .sample(number), observedAt: .minutesAgo(20 * 60))
-            (registration.startsAt, registration.wasAccepted) = (start, true)
-            if number == 1 {
-                registration.aliases = try AliasSet([.sample("liveactivityId", "both")])
-                _ = try await database.registry.register(registration, as: .sample("a-1"), in: scope, by: "test")
-            } else {
-                _ = try await database.registry.register(
-                    registration,
-                    alias: "both",
-                    owner: .app,
-                    in: scope,
-                    by: "test"
-                )
-            }
-        }
-        try await file.export(from: database)
-        #expect(try await file.load(into: target).words.contains("2 taken, 0 refused"))
-        let found = try await target.registry.activities(under: .sample("liveactivityId", "both"), limit: 9, in: other)
-        #expect(Set(found.map(\.token)) == [.sample(1), .sample(2)])
-        #expect(found.map(\.startsAt) == [start, start])
-        #expect(found.allSatisfy { $0.expiresAt == start.addingTimeInterval(8 * 3600) })
     }
 
     @Test func `A token is exported with its owner only`() async throws {
@@ -252,6 +229,15 @@ private enum Life {
             in: scope,
             by: "test"
         )
+        // Registered long before it starts.
+        let alias = [Alias.sample("testId", "late")]
+        var scheduled = ActivityRegistration.sample(
+            token: .sample(8),
+            observedAt: .minutesAgo(20 * 60),
+            aliases: alias
+        )
+        (scheduled.startsAt, scheduled.wasAccepted) = (.minutesAgo(-5 * 60), true)
+        _ = try await registry.register(scheduled, as: .sample("scheduled"), in: scope, by: "test")
         try await register("ended", 5, minutesAgo: 30)
         try await registry.end(.sample("ended"), reason: .dismissed, observedAt: .minutesAgo(5), in: scope, by: "test")
         try await registry.end(.sample("unknown"), reason: .ended, observedAt: .minutesAgo(5), in: scope, by: "test")
