@@ -26,7 +26,6 @@ package struct APNsModel: Sendable {
     struct Entry: Sendable {
         let target: PushTarget
         let topic: String
-        let isProduction: Bool
         var deadAt: Date?
         var budget: Double
         var budgetAt = Date.distantPast
@@ -34,23 +33,18 @@ package struct APNsModel: Sendable {
 
     package static let largestPayload = 4096
 
-    /// False for the sandbox.
-    package let isProduction: Bool
     package var budget = Budget()
     package internal(set) var providerTokens: ProviderTokens
     package internal(set) var phones: [String: Phone] = [:]
     package internal(set) var records: [Record] = []
     var tokens: [String: Entry] = [:]
 
-    package init(isProduction: Bool = false, key: ProviderKey) {
-        self.isProduction = isProduction
-        providerTokens = ProviderTokens(key: key)
-    }
+    package init(key: ProviderKey) { providerTokens = ProviderTokens(key: key) }
 
     /// Adds a token. A phone is created with its first token.
-    package mutating func add(_ token: String, _ target: PushTarget, topic: String, isProduction: Bool = false) {
+    package mutating func add(_ token: String, _ target: PushTarget, topic: String) {
         if phones[target.phone] == nil { phones[target.phone] = Phone(id: target.phone) }
-        tokens[token] = Entry(target: target, topic: topic, isProduction: isProduction, budget: budget.burst)
+        tokens[token] = Entry(target: target, topic: topic, budget: budget.burst)
     }
 
     /// Makes APNs answer 410 for a token, with `time` in the response.

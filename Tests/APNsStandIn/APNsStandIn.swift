@@ -24,16 +24,12 @@ package final class APNsStandIn: Sendable {
     private let state: Mutex<State>
     private let onStart: @Sendable (ShownActivity) -> Void
 
-    private init(
-        _ clock: APNsClock,
-        _ isProduction: Bool,
-        _ onStart: @escaping @Sendable (ShownActivity) -> Void
-    ) throws {
+    private init(_ clock: APNsClock, _ onStart: @escaping @Sendable (ShownActivity) -> Void) throws {
         key = ProviderKey()
         certificate = try StandInCertificate()
         self.clock = clock
         self.onStart = onStart
-        state = Mutex(State(model: APNsModel(isProduction: isProduction, key: key)))
+        state = Mutex(State(model: APNsModel(key: key)))
         try key.pem.write(toFile: keyFile, atomically: true, encoding: .utf8)
     }
 
@@ -43,11 +39,10 @@ package final class APNsStandIn: Sendable {
     ///   token now: the test adds a token to the model and registers it.
     package static func run<Value>(
         clock: APNsClock = APNsClock(),
-        isProduction: Bool = false,
         onStart: @escaping @Sendable (ShownActivity) -> Void = { _ in },
         _ body: (APNsStandIn) async throws -> Value
     ) async throws -> Value {
-        let standIn = try APNsStandIn(clock, isProduction, onStart)
+        let standIn = try APNsStandIn(clock, onStart)
         defer { standIn.certificate.remove() }
         let channel = try await standIn.bind()
         standIn.state.withLock { $0.port = channel.localAddress?.port ?? 0 }

@@ -14,12 +14,10 @@ package enum PushTarget: Sendable, Equatable {
     case activity(phone: String, id: String)
     /// A start token.
     case start(phone: String)
-    /// A device token, for ordinary notifications.
-    case notifications(phone: String)
 
     package var phone: String {
         switch self {
-        case .activity(let phone, _), .start(let phone), .notifications(let phone): phone
+        case .activity(let phone, _), .start(let phone): phone
         }
     }
 }
@@ -40,7 +38,6 @@ package struct Phone: Sendable {
     package internal(set) var isOnline = true
     /// Activities by id, including ended activities, without dismissed activities.
     package private(set) var activities: [String: ShownActivity] = [:]
-    package private(set) var notifications = 0
     /// Contents that were dropped because newer contents had arrived before them.
     package private(set) var late = 0
     /// Aliases with a start that APNs replaced by a later push to the same token while the phone was offline.
@@ -70,7 +67,6 @@ package struct Phone: Sendable {
     /// - Returns: the activity that it started.
     mutating func receive(_ push: Push) -> ShownActivity? {
         switch push.target {
-        case .notifications: notifications += 1
         case .activity(_, let id): change(id, push)
         case .start: return start(push)
         }

@@ -32,16 +32,11 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
 
 @Suite(.timeLimit(.minutes(10))) struct ControlTests {
     @Test(arguments: BrokenRule.all) func `A sender that breaks a rule is detected`(_ rule: BrokenRule) async throws {
-        let directory = "/tmp/pushreg-hour-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
         #expect(try Example.python.source.contains(rule.text))
         let broken = { (text: String) in text.replacingOccurrences(of: rule.text, with: rule.replacement) }
-        guard let command = try await Example.python.command(in: directory, broken) else {
-            print("left out: python3 with venv, or PyPI, is not to be had here")
-            return
+        try await Example.python.prepare(broken) { command, directory in
+            let hour = try await PlayedHour.play(command, in: directory, rule.scale)
+            #expect(hour.faults.contains { $0.contains(rule.fault) }, "\(hour.faults) \(hour.log.suffix(2000))")
         }
-        let hour = try await PlayedHour.play(command, in: directory, rule.scale)
-        #expect(hour.faults.contains { $0.contains(rule.fault) }, "\(hour.faults) \(hour.log.suffix(2000))")
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The senders in the guide's links, by language.
@@ -23,10 +24,24 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The command that runs it, prepared in a directory; nil if its language is not installed.
+    /// Prepares the command that runs it in a directory for the test. Does nothing if its language is not installed.
     ///
     /// - Parameter change: breaks a rule in its text, as a control.
-    func command(in directory: String, _ change: (String) -> String = { $0 }) async throws -> [String]? {
+    func prepare(
+        _ change: (String) -> String = { $0 },
+        _ test: (_ command: [String], _ directory: String) async throws -> Void
+    ) async throws {
+        let directory = "/tmp/pushreg-sender-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        guard let command = try await command(in: directory, change) else {
+            print("left out \(rawValue): what it runs on is not to be had here")
+            return
+        }
+        try await test(command, directory)
+    }
+
+    private func command(in directory: String, _ change: (String) -> String) async throws -> [String]? {
         let file = "\(directory)/\(rawValue)"
         let text = change(try source)
         try text.write(toFile: file, atomically: true, encoding: .utf8)
@@ -36,7 +51,7 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .go:
             guard let go = Self.find("go") else { return nil }
             let built = "\(directory)/sender"
-            try await Shell.run([go, "build", "-o", built, file], environment: ["GO111MODULE": "off"])
+            try await Self.shell("GO111MODULE=off '\(go)' build -o '\(built)' '\(file)'")
             return [built]
         case .swift: return [Self.built("SenderExample")]
         }
@@ -46,6 +61,10 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
     private static func built(_ name: String) -> String {
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appendingPathComponent(name).path
+    }
+
+    private static func shell(_ script: String) async throws {
+        try await Shell.run(script, ProcessInfo.processInfo.environment)
     }
 
     private static func find(_ program: String) -> String? {
@@ -62,8 +81,8 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
         let place = "\(cache)/pushreg/sender-example-1"
         if FileManager.default.fileExists(atPath: place + "/complete") { return place + "/bin/python" }
         do {
-            try await Shell.run([python, "-m", "venv", place])
-            try await Shell.run([place + "/bin/pip", "install", "-q", "httpx[http2]==0.28.1", "pyjwt[crypto]==2.15.1"])
+            let packages = "'httpx[http2]==0.28.1' 'pyjwt[crypto]==2.15.1'"
+            try await shell("'\(python)' -m venv '\(place)' && '\(place)/bin/pip' install -q \(packages)")
         } catch { return nil }
         try "".write(toFile: place + "/complete", atomically: true, encoding: .utf8)
         return place + "/bin/python"

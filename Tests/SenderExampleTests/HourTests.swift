@@ -9,17 +9,12 @@ import Testing
 @Suite(.timeLimit(.minutes(TestScale.isLong ? 45 : 15))) struct HourTests {
     @Test(arguments: Example.allCases)
     func `An example shows the last content on every phone, once, and breaks no rule`(_ example: Example) async throws {
-        let directory = "/tmp/pushreg-hour-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        guard let command = try await example.command(in: directory) else {
-            print("left out \(example.rawValue): what it runs on is not to be had here")
-            return
+        try await example.prepare { command, directory in
+            let hour = try await PlayedHour.play(command, in: directory)
+            print(hour.figure(of: example))
+            for fault in hour.faults { Issue.record("\(example.rawValue): \(fault)") }
+            if !hour.faults.isEmpty { print(hour.log.suffix(3000)) }
         }
-        let hour = try await PlayedHour.play(command, in: directory)
-        print(hour.figure(of: example))
-        for fault in hour.faults { Issue.record("\(example.rawValue): \(fault)") }
-        if !hour.faults.isEmpty { print(hour.log.suffix(3000)) }
     }
 
     /// The limits of lines. Python needs the fewest, because one library does most of the work. Go needs the most,

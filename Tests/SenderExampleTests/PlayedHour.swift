@@ -21,19 +21,15 @@ struct PlayedHour: Sendable {
         -> PlayedHour
     {
         try await PlayedService.run { service in
-            let (starts, beginning) = AsyncStream.makeStream(of: ShownActivity.self)
-            let clock = APNsClock(speed: scale.speed)
-            return try await APNsStandIn.run(clock: clock, onStart: { beginning.yield($0) }) { standIn in
-                standIn.setFaults { faults in
+            try await PlayedPhones.run(service, APNsClock(speed: scale.speed)) { phones in
+                phones.standIn.setFaults { faults in
                     faults.goAwayAfter = scale.goAwayAfter
                     faults.resetEvery = scale.resetEvery
                     faults.unavailableEvery = 37
                     faults.tooManyEvery = 41
                     faults.answerDelay = .milliseconds(5)
                 }
-                let phones = PlayedPhones(service, standIn)
-                let began = Task { for await activity in starts { phones.run { try await $0.began(activity) } } }
-                let program = try ExampleProgram.start(command, environment(service, standIn), log: directory + "/log")
+                let program = try ExampleProgram.start(command, environment(phones), log: directory + "/log")
                 let script = HourScript(scale)
                 let outcome: Result<PlayedHour, any Error>
                 do {
@@ -41,15 +37,14 @@ struct PlayedHour: Sendable {
                     outcome = .success(try await finish(script, program, phones, scale.deadline))
                 } catch { outcome = .failure(error) }
                 await program.stop()
-                beginning.finish()
-                await began.value
                 return try outcome.get()
             }
         }
     }
 
-    static func environment(_ service: PlayedService, _ standIn: APNsStandIn) -> [String: String] {
-        [
+    static func environment(_ phones: PlayedPhones) -> [String: String] {
+        let (service, standIn) = (phones.service, phones.standIn)
+        return [
             "REGISTRY": service.address, "SENDER_KEY": service.senderKey, "APNS": standIn.address,
             "APNS_KEY": standIn.keyFile, "APNS_KEY_ID": standIn.key.keyID, "APNS_TEAM_ID": standIn.key.teamID,
             "CLOCK_SPEED": "\(standIn.clock.speed)", "CLOCK_START": "\(standIn.clock.start.timeIntervalSince1970)",

@@ -21,9 +21,27 @@ final class PlayedPhones: Sendable {
     let standIn: APNsStandIn
     private let state = Mutex(State())
 
-    init(_ service: PlayedService, _ standIn: APNsStandIn) {
+    private init(_ service: PlayedService, _ standIn: APNsStandIn) {
         self.service = service
         self.standIn = standIn
+    }
+
+    /// Runs a new stand-in. Its phones register the activities that it starts.
+    static func run<Value>(
+        _ service: PlayedService,
+        _ clock: APNsClock,
+        _ body: (PlayedPhones) async throws -> Value
+    ) async throws -> Value {
+        let (starts, beginning) = AsyncStream.makeStream(of: ShownActivity.self)
+        return try await APNsStandIn.run(clock: clock, onStart: { beginning.yield($0) }) { standIn in
+            let phones = PlayedPhones(service, standIn)
+            let began = Task { for await activity in starts { phones.run { try await $0.began(activity) } } }
+            let outcome: Result<Value, any Error>
+            do { outcome = .success(try await body(phones)) } catch { outcome = .failure(error) }
+            beginning.finish()
+            await began.value
+            return try outcome.get()
+        }
     }
 
     var started: [ShownActivity] { state.withLock { $0.started } }

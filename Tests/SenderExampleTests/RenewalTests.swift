@@ -12,27 +12,19 @@ import Testing
     func `An example starts a new activity, and ends the old one when the new one is registered`(
         _ example: Example
     ) async throws {
-        let directory = "/tmp/pushreg-renewal-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        guard let command = try await example.command(in: directory) else {
-            print("left out \(example.rawValue): what it runs on is not to be had here")
-            return
-        }
-        try await PlayedService.run(["activityLifetime": "PT20S"]) { service in
-            let (starts, beginning) = AsyncStream.makeStream(of: ShownActivity.self)
-            try await APNsStandIn.run(clock: APNsClock(speed: 10), onStart: { beginning.yield($0) }) { standIn in
-                let phones = PlayedPhones(service, standIn)
-                let began = Task { for await activity in starts { phones.run { try await $0.began(activity) } } }
-                try await phones.install("phone-1")
-                let settings = PlayedHour.environment(service, standIn).merging(["RENEW_BEFORE": "PT10S"]) { $1 }
-                let program = try ExampleProgram.start(command, settings, log: directory + "/log")
-                try program.write(Self.content.line)
-                do { try await Self.follow(service, standIn) } catch { Issue.record("\(error): \(program.log)") }
-                await program.stop()
-                beginning.finish()
-                await began.value
-                try await phones.settle()
+        try await example.prepare { command, directory in
+            try await PlayedService.run(["activityLifetime": "PT20S"]) { service in
+                try await PlayedPhones.run(service, APNsClock(speed: 10)) { phones in
+                    try await phones.install("phone-1")
+                    let settings = PlayedHour.environment(phones).merging(["RENEW_BEFORE": "PT10S"]) { $1 }
+                    let program = try ExampleProgram.start(command, settings, log: directory + "/log")
+                    try program.write(Self.content.line)
+                    do { try await Self.follow(service, phones.standIn) } catch {
+                        Issue.record("\(error): \(program.log)")
+                    }
+                    await program.stop()
+                    try await phones.settle()
+                }
             }
         }
     }
