@@ -1,5 +1,4 @@
 import ArgumentParser
-import EmbeddedPostgres
 import Foundation
 import Logging
 import RegistryCore
