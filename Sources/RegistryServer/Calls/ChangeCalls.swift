@@ -49,10 +49,10 @@ extension ScopedCall {
         }
         let deadline = ContinuousClock.now + wait
         while found.isEmpty, !reader.hasMore, ContinuousClock.now < deadline {
-            var messages = call.changeFeed.follow(scope, until: deadline).makeAsyncIterator()
-            _ = await messages.next()
+            var batches = call.changeFeed.follow(scope, until: deadline).makeAsyncIterator()
+            _ = try? await batches.next()
             found = try await reader.next()
-            while found.isEmpty, !reader.hasMore, case .batch(let batch)? = await messages.next() {
+            while found.isEmpty, !reader.hasMore, let batch = try? await batches.next() {
                 if !batch.changes(filter).isEmpty { found = try await reader.next() }
             }
             // The wait is over, or the service stops.

@@ -9,7 +9,7 @@ final class ChangeBatch: Sendable {
     let position: ChangePosition
 
     private let encoded = Mutex<[ChangeFormat: ByteBuffer]>([:])
-    private let aliasSets = Mutex<[JSONValue]?>(nil)
+    private let aliasSets = Mutex<[[Alias]]?>(nil)
 
     init(_ changes: [Change], _ position: ChangePosition) {
         self.changes = changes
@@ -36,12 +36,21 @@ final class ChangeBatch: Sendable {
         }
     }
 
-    private func parsedAliases() -> [JSONValue] {
+    private func parsedAliases() -> [[Alias]] {
         aliasSets.withLock { sets in
-            if let sets { return sets }
-            let parsed = changes.map { change in change.aliases.flatMap { try? JSONParser.parse($0) } ?? .null }
+            let parsed = sets ?? changes.map { Alias.all(in: $0.aliases) }
             sets = parsed
             return parsed
+        }
+    }
+}
+
+extension Alias {
+    /// The aliases of stored JSON, such as `{"liveactivityId": ["order-42"]}`.
+    static func all(in json: [UInt8]?) -> [Alias] {
+        guard let json, let kinds = try? JSONParser.parse(json) else { return [] }
+        return kinds.members.flatMap { kind, _ in
+            kinds.list(kind).compactMap(\.string).map { Alias(checkedKind: UTF8Text(kind), value: UTF8Text($0)) }
         }
     }
 }
@@ -53,23 +62,13 @@ struct ChangeFilter: Sendable, Hashable {
     var installation: InstallationHash?
     var isEmpty: Bool { types == nil && alias == nil && installation == nil }
 
-    /// - Parameter aliases: The change's aliases as JSON. Evaluated only if needed.
-    func passes(_ change: Change, aliases: JSONValue?) -> Bool {
+    /// - Parameter aliases: The change's aliases. Evaluated only if needed.
+    func passes(_ change: Change, aliases: [Alias]?) -> Bool {
         if let types, !types.contains(UTF8Text(change.type)) { return false }
         // It has no names, so it can concern every follower.
         if change.type == "erased" { return true }
         if let installation, change.installation != installation { return false }
         guard let alias else { return true }
-        return Self.has(aliases, alias)
-    }
-
-    private static func has(_ aliases: JSONValue?, _ alias: Alias) -> Bool {
-        guard case .object(let kinds) = aliases, case .array(let values) = kinds[alias.kind.string] else {
-            return false
-        }
-        return values.contains { value in
-            guard case .string(let text) = value else { return false }
-            return UTF8Text(text) == alias.value
-        }
+        return aliases?.contains(alias) ?? false
     }
 }

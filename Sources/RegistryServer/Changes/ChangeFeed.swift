@@ -5,11 +5,11 @@ import Synchronization
 
 /// Reads the changes of each followed scope once per instance.
 final class ChangeFeed: Sendable {
-    enum Message: Sendable {
-        case batch(ChangeBatch)
-        /// The last message: the deadline passed, the service stops, or the position is invalid.
-        case end(Problem?)
-    }
+    /// Finishes at the deadline and when the service stops. Fails if the position is invalid.
+    typealias Batches = AsyncThrowingStream<ChangeBatch, any Error>
+
+    /// The follower was too slow. It follows again.
+    struct FollowerLags: Error {}
 
     /// Bounds the delay of a change, together with the time of a query.
     static let pollInterval = Duration.milliseconds(150)
@@ -20,7 +20,7 @@ final class ChangeFeed: Sendable {
     private static let mostWaiting = 16
 
     private struct Follower {
-        let continuation: AsyncStream<Message>.Continuation
+        let batches: Batches.Continuation
         let deadline: ContinuousClock.Instant
     }
 
@@ -45,23 +45,19 @@ final class ChangeFeed: Sendable {
         self.logger = logger
     }
 
-    /// The first message is an empty batch. Changes committed later are never missed, so read the feed up to the
-    /// present *after* it. A stream that finishes without an `end` message was too slow. Follow again.
-    func follow(_ scope: Scope, until deadline: ContinuousClock.Instant) -> AsyncStream<Message> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: Message.self,
-            bufferingPolicy: .bufferingOldest(Self.mostWaiting)
-        )
+    /// The first batch is empty. Changes committed later are never missed, so read the feed up to the present *after* it.
+    func follow(_ scope: Scope, until deadline: ContinuousClock.Instant) -> Batches {
+        let (stream, batches) = Batches.makeStream(bufferingPolicy: .bufferingOldest(Self.mostWaiting))
         let id = scope.id
         let (number, isFirst) = state.withLock { state in
             state.lastNumber += 1
             let isFirst = state.channels[id] == nil
-            let follower = Follower(continuation: continuation, deadline: deadline)
+            let follower = Follower(batches: batches, deadline: deadline)
             state.channels[id, default: Channel()].followers[state.lastNumber] = follower
-            if let position = state.channels[id]?.position { continuation.yield(.batch(ChangeBatch([], position))) }
+            if let position = state.channels[id]?.position { batches.yield(ChangeBatch([], position)) }
             return (state.lastNumber, isFirst)
         }
-        continuation.onTermination = { [self] _ in
+        batches.onTermination = { [self] _ in
             state.withLock { $0.channels[id]?.followers[number] = nil }
         }
         // Detached, because it outlives the call that starts it, and must not inherit its deadline.
@@ -76,26 +72,20 @@ final class ChangeFeed: Sendable {
         var lastBookmark = ContinuousClock.now
         while keepsReading(id) {
             do {
-                if let known = position {
-                    let page = try await registry.changes(after: known, limit: Self.pageSize, in: scope)
-                    position = page.position
-                    let isDue = lastBookmark.duration(to: .now) >= Self.bookmarkInterval
-                    recordPosition(page.position, of: id)
-                    if !page.changes.isEmpty || isDue {
-                        send(.batch(ChangeBatch(page)), to: id)
-                        lastBookmark = .now
-                    }
-                    if page.hasMore { continue }
-                } else {
-                    let present = try await registry.presentChangePosition()
-                    position = present
-                    recordPosition(present, of: id)
-                    send(.batch(ChangeBatch([], present)), to: id)
+                let (batch, hasMore) = try await readBatch(after: position, in: scope)
+                let isDue = position == nil || lastBookmark.duration(to: .now) >= Self.bookmarkInterval
+                position = batch.position
+                state.withLock { $0.channels[id]?.position = batch.position }
+                if !batch.changes.isEmpty || isDue {
+                    send(batch, to: id)
+                    lastBookmark = .now
                 }
+                if hasMore { continue }
             } catch let problem as Problem where problem.code == .feedReset || problem.code == .feedExpired {
                 // Usually a promoted standby. All followers must start again.
                 position = nil
-                end(id, problem)
+                state.withLock { $0.channels[id]?.position = nil }
+                removeFollowers(of: id) { _ in true }.forEach { $0.finish(throwing: problem) }
             } catch {
                 logger.debug("the change feed waits for Postgres", metadata: ["error": "\(error)"])
             }
@@ -103,49 +93,39 @@ final class ChangeFeed: Sendable {
         }
     }
 
+    private func readBatch(after position: ChangePosition?, in scope: Scope) async throws -> (ChangeBatch, Bool) {
+        guard let position else { return (ChangeBatch([], try await registry.presentChangePosition()), false) }
+        let page = try await registry.changes(after: position, limit: Self.pageSize, in: scope)
+        return (ChangeBatch(page), page.hasMore)
+    }
+
     /// Ends followers after their deadlines.
     ///
     /// - Returns: False without followers. The scope is then forgotten.
     private func keepsReading(_ id: Int64) -> Bool {
-        let now = ContinuousClock.now
-        let isOver = shutdownNotice.isGiven
-        let (over, isEmpty) = state.withLock { state in
-            let over = state.channels[id]?.followers.filter { isOver || $0.value.deadline <= now } ?? [:]
-            for number in over.keys { state.channels[id]?.followers[number] = nil }
+        let (now, isOver) = (ContinuousClock.now, shutdownNotice.isGiven)
+        removeFollowers(of: id) { isOver || $0.deadline <= now }.forEach { $0.finish() }
+        return state.withLock { state in
             let isEmpty = state.channels[id]?.followers.isEmpty ?? true
             if isEmpty { state.channels[id] = nil }
-            return (over.values.map(\.continuation), isEmpty)
+            return !isEmpty
         }
-        for continuation in over { Self.end(continuation, nil) }
-        return !isEmpty
     }
 
-    private func recordPosition(_ position: ChangePosition, of id: Int64) {
-        state.withLock { $0.channels[id]?.position = position }
-    }
-
-    private func send(_ message: Message, to id: Int64) {
+    private func send(_ batch: ChangeBatch, to id: Int64) {
         let followers = state.withLock { $0.channels[id]?.followers ?? [:] }
         for (number, follower) in followers {
-            guard case .dropped = follower.continuation.yield(message) else { continue }
+            guard case .dropped = follower.batches.yield(batch) else { continue }
             state.withLock { $0.channels[id]?.followers[number] = nil }
-            follower.continuation.finish()
+            follower.batches.finish(throwing: FollowerLags())
         }
     }
 
-    private func end(_ id: Int64, _ problem: Problem) {
-        let followers = state.withLock { state in
-            defer {
-                state.channels[id]?.followers = [:]
-                state.channels[id]?.position = nil
-            }
-            return state.channels[id]?.followers.values.map(\.continuation) ?? []
+    private func removeFollowers(of id: Int64, where isOver: (Follower) -> Bool) -> [Batches.Continuation] {
+        state.withLock { state in
+            let over = state.channels[id]?.followers.filter { isOver($0.value) } ?? [:]
+            for number in over.keys { state.channels[id]?.followers[number] = nil }
+            return over.values.map(\.batches)
         }
-        for continuation in followers { Self.end(continuation, problem) }
-    }
-
-    private static func end(_ continuation: AsyncStream<Message>.Continuation, _ problem: Problem?) {
-        continuation.yield(.end(problem))
-        continuation.finish()
     }
 }

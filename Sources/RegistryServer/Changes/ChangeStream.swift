@@ -25,10 +25,14 @@ struct ChangeStream: ResponseStream {
         try await writer.write(first.bytes(as: format, filter))
         let deadline = ContinuousClock.now + Self.lifetime
         var position = first.position
-        do {
-            while try await follow(from: &position, until: deadline, writer) {}
-        } catch let problem as Problem {
-            try await writer.write(format.encode(problem))
+        while true {
+            do {
+                return try await follow(from: &position, until: deadline, writer)
+            } catch is ChangeFeed.FollowerLags {
+                continue
+            } catch let problem as Problem {
+                return try await writer.write(format.encode(problem))
+            }
         }
     }
 
@@ -36,30 +40,19 @@ struct ChangeStream: ResponseStream {
         from position: inout ChangePosition,
         until deadline: ContinuousClock.Instant,
         _ writer: Exchange
-    ) async throws -> Bool {
-        var messages = feed.follow(scope, until: deadline).makeAsyncIterator()
-        guard let welcome = await messages.next() else { return true }
-        if case .end(let problem) = welcome { return try Self.isOver(problem) }
+    ) async throws {
+        var batches = feed.follow(scope, until: deadline).makeAsyncIterator()
+        guard try await batches.next() != nil else { return }
         var hasMore = true
         while hasMore {
             let page = try await registry.changes(after: position, limit: ChangeFeed.pageSize, in: scope)
             if !page.changes.isEmpty { try await writer.write(ChangeBatch(page).bytes(as: format, filter)) }
             (position, hasMore) = (page.position, page.hasMore)
         }
-        while let message = await messages.next() {
-            switch message {
-            case .batch(let batch):
-                try await writer.write(batch.bytes(as: format, filter))
-                position = batch.position
-            case .end(let problem): return try Self.isOver(problem)
-            }
+        while let batch = try await batches.next() {
+            try await writer.write(batch.bytes(as: format, filter))
+            position = batch.position
         }
-        return true
-    }
-
-    private static func isOver(_ problem: Problem?) throws -> Bool {
-        if let problem { throw problem }
-        return false
     }
 }
 
