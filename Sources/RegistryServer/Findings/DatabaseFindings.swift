@@ -10,80 +10,69 @@ extension DatabaseCondition {
     private static let connectionShare = 0.8
 
     package var findings: [Finding] {
-        [versionFinding, readOnlyFinding, clockFinding, connectionFinding, snapshotFinding].compactMap(\.self)
-            + unsafeSettings.map(Finding.init) + vacuumFindings + (distribution?.findings ?? [])
+        serverFindings + unsafeSettings.map(Finding.init) + vacuumFindings + (distribution?.findings ?? [])
     }
 
-    private var versionFinding: Finding? {
-        guard versionNumber < Self.leastVersion else { return nil }
-        return Finding(
-            .postgresVersion,
-            "Postgres is version \(version), and the service needs \(Self.leastVersion / 10_000) or later.",
-            remedy: "Upgrade it with pg_upgrade or a replica."
-        )
-    }
-
-    private var readOnlyFinding: Finding? {
-        guard isReadOnly else { return nil }
-        return Finding(
-            .postgresReadOnly,
-            "Postgres does not accept writes: it is a standby, or default_transaction_read_only is on.",
-            remedy: "List all hosts in the connection string, with target_session_attrs=read-write."
-        )
-    }
-
-    private var clockFinding: Finding? {
-        let distance = clockSkew < .zero ? .zero - clockSkew : clockSkew
-        guard distance - clockUncertainty > Self.greatestSkew else { return nil }
-        let seconds = Int((distance / .seconds(1)).rounded())
-        return Finding(
-            .clockSkew,
-            "Postgres's clock is \(seconds) seconds \(clockSkew < .zero ? "behind" : "ahead of") this machine's.",
-            remedy: "Synchronize both with NTP, and check them with timedatectl status."
-        )
-    }
-
-    private var connectionFinding: Finding? {
-        guard Double(connections) >= Self.connectionShare * Double(connectionLimit) else { return nil }
-        return Finding(
-            .connectionsNearLimit,
-            "\(connections) of the \(connectionLimit) connections that Postgres allows are in use.",
-            remedy: "Lower --max-connections of the instances, close other connections, or raise max_connections."
-        )
-    }
-
-    private var snapshotFinding: Finding? {
-        guard let oldSnapshot else { return nil }
-        return Finding(
-            .oldSnapshot,
-            """
-            Autovacuum cannot remove dead rows, so statements become slower: the snapshot of \(oldSnapshot.holder) is \
-            \(oldSnapshot.age) transactions old.
-            """,
-            remedy: """
-                End the session with pg_terminate_backend, drop the slot, or finish the prepared transaction. Run dumps and \
-                reports on a standby without hot_standby_feedback.
-                """
-        )
+    private var serverFindings: [Finding] {
+        let skew = clockSkew < .zero ? .zero - clockSkew : clockSkew
+        let seconds = Int((skew / .seconds(1)).rounded())
+        return [
+            Finding(
+                .postgresVersion,
+                if: versionNumber < Self.leastVersion,
+                "Postgres is version \(version), and the service needs \(Self.leastVersion / 10_000) or later.",
+                remedy: "Upgrade it with pg_upgrade or a replica."
+            ),
+            Finding(
+                .postgresReadOnly,
+                if: isReadOnly,
+                "Postgres does not accept writes: it is a standby, or default_transaction_read_only is on.",
+                remedy: "List all hosts in the connection string, with target_session_attrs=read-write."
+            ),
+            Finding(
+                .clockSkew,
+                if: skew - clockUncertainty > Self.greatestSkew,
+                "Postgres's clock is \(seconds) seconds \(clockSkew < .zero ? "behind" : "ahead of") this machine's.",
+                remedy: "Synchronize both with NTP, and check them with timedatectl status."
+            ),
+            Finding(
+                .connectionsNearLimit,
+                if: Double(connections) >= Self.connectionShare * Double(connectionLimit),
+                "\(connections) of the \(connectionLimit) connections that Postgres allows are in use.",
+                remedy: "Lower --max-connections of the instances, close other connections, or raise max_connections."
+            ),
+        ].compactMap(\.self)
     }
 
     private var vacuumFindings: [Finding] {
-        var findings: [Finding] = []
-        if !isAutovacuumOn {
-            let detail = "Autovacuum is off, so tables grow and statements become slower."
-            findings.append(Finding(.autovacuumOff, detail, remedy: "Set autovacuum and track_counts to on."))
-        }
-        if !neglectedTables.isEmpty {
-            let tables = neglectedTables.map { "\($0.name) (\($0.deadRows))" }.joined(separator: ", ")
-            findings.append(
+        let neglected = neglectedTables.map { "\($0.name) (\($0.deadRows))" }.joined(separator: ", ")
+        return [
+            Finding(
+                .autovacuumOff,
+                if: !isAutovacuumOn,
+                "Autovacuum is off, so tables grow and statements become slower.",
+                remedy: "Set autovacuum and track_counts to on."
+            ),
+            Finding(
+                .autovacuumBehind,
+                if: !neglectedTables.isEmpty,
+                "Autovacuum is behind: dead rows remain in \(neglected).",
+                remedy: "Raise autovacuum_vacuum_cost_limit, and look for old transactions in pg_stat_activity."
+            ),
+            oldSnapshot.map { snapshot in
                 Finding(
-                    .autovacuumBehind,
-                    "Autovacuum is behind: dead rows remain in \(tables).",
-                    remedy: "Raise autovacuum_vacuum_cost_limit, and look for old transactions in pg_stat_activity."
+                    .oldSnapshot,
+                    """
+                    Autovacuum cannot remove dead rows, so statements become slower: the snapshot of \(snapshot.holder) is \
+                    \(snapshot.age) transactions old.
+                    """,
+                    remedy: """
+                        End the session with pg_terminate_backend, drop the slot, or finish the prepared transaction. Run \
+                        dumps and reports on a standby without hot_standby_feedback.
+                        """
                 )
-            )
-        }
-        return findings
+            },
+        ].compactMap(\.self)
     }
 }
 

@@ -32,8 +32,7 @@ package struct Finding: Sendable, Hashable {
         package var stopsService: Bool {
             switch self {
             case .postgresUnavailable, .unsafeDurability, .schemaBehind, .schemaAhead, .schemaChanged,
-                .schemaNotPermitted,
-                .tlsFiles, .transactionPooler:
+                .schemaNotPermitted, .tlsFiles, .transactionPooler:
                 true
             default: false
             }
@@ -49,6 +48,12 @@ package struct Finding: Sendable, Hashable {
         self.code = code
         self.detail = detail
         self.remedy = remedy
+    }
+
+    /// Nil if the condition does not hold.
+    init?(_ code: Code, if holds: Bool, _ detail: String, remedy: String) {
+        guard holds else { return nil }
+        self.init(code, detail, remedy: remedy)
     }
 }
 
