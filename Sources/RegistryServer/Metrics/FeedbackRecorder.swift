@@ -19,11 +19,10 @@ final class FeedbackRecorder: Sendable {
     }
 
     func record(_ outcome: FeedbackOutcome, of reports: [FeedbackReport], in scope: Scope) {
-        var counts: [FeedbackLabels: Int] = [:]
         for (report, result) in zip(reports, outcome.results) {
-            counts[FeedbackLabels(result.action, report.reason), default: 0] += 1
+            let labels = [("action", result.action.rawValue), ("reason", Self.label(of: report.reason))]
+            metrics.counter(.feedback, labels).increment()
         }
-        for (labels, count) in counts { metrics.counter(.feedback, labels.dimensions).increment(by: count) }
         guard !outcome.trippedKinds.isEmpty else { return }
         // The metric does not exist before the first guard trips.
         metrics.counter(.guardTrips).increment(by: outcome.trippedKinds.count)
@@ -50,22 +49,14 @@ final class FeedbackRecorder: Sendable {
             ]
         )
     }
-}
 
-/// Replaces unknown reasons, to bound the number of series.
-struct FeedbackLabels: Hashable {
-    let action: FeedbackAction
-    let reason: UTF8Text
-
-    init(_ action: FeedbackAction, _ reason: UTF8Text?) {
-        self.action = action
-        self.reason = reason.map { Self.reasons.contains($0) ? $0 : "other" } ?? "none"
+    /// Replaces unknown reasons, to bound the number of series.
+    private static func label(of reason: UTF8Text?) -> String {
+        reason.map { reasons.contains($0) ? $0.string : "other" } ?? "none"
     }
 
-    var dimensions: [(String, String)] { [("action", action.rawValue), ("reason", reason.string)] }
-
     /// From APNs's documentation, with the one that APNs spells differently.
-    static let reasons: Set<UTF8Text> = [
+    private static let reasons: Set<UTF8Text> = [
         "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority", "BadTopic",
         "DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType", "MissingDeviceToken",
         "MissingTopic", "PayloadEmpty", "TopicDisallowed", "BadCertificate", "BadCertificateEnvironment",

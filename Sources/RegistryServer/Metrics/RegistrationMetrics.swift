@@ -10,19 +10,17 @@ struct RegistrationMetrics: Sendable {
     private static let others = "other"
 
     /// By kind and outcome. Kinds of apps' settings have one label, so that no app makes many.
-    private let counters: [String: [String: RecordedMetrics.Counter]]
+    private var counters: [String: [String: RecordedMetrics.Counter]] = [:]
 
     init(_ metrics: RecordedMetrics) {
         let outcomes = RegistrationOutcome.allCases.map(\.rawValue) + Self.refusals.map(\.rawValue) + [Self.others]
         let kinds = TokenKind.all.map(\.name) + [Self.others]
-        counters = Dictionary(
-            uniqueKeysWithValues: kinds.map { kind in
-                let counters = outcomes.map { outcome in
-                    (outcome, metrics.counter(.registrations, [("kind", kind), ("outcome", outcome)]))
-                }
-                return (kind, Dictionary(uniqueKeysWithValues: counters))
+        for kind in kinds {
+            for outcome in outcomes {
+                let counter = metrics.counter(.registrations, [("kind", kind), ("outcome", outcome)])
+                counters[kind, default: [:]][outcome] = counter
             }
-        )
+        }
     }
 
     func count(_ result: Result<RegistrationOutcome, Problem>, of kind: TokenKind) {

@@ -30,10 +30,6 @@ final class ServiceMetrics: Sendable {
         ])
     }
 
-    func metrics(method: String, template: String) -> RouteMetrics {
-        RouteMetrics(method: method, template: template, recorded)
-    }
-
     /// Omits metrics from Postgres if it is not available.
     func response() async -> Response {
         let totals = try? await totals.value()
@@ -80,26 +76,19 @@ extension Totals {
     fileprivate func series(of metric: Metric) -> [(labels: MetricsText.Labels, value: Double)] {
         counts.flatMap { environment, counts in
             counts.compactMap { group, count in
-                guard group.metric == metric else { return nil }
-                let labels = MetricsText.labels([("environment", environment.rawValue)] + group.labels)
-                return (labels, Double(count))
+                let (of, labels) = group.series
+                guard of == metric else { return nil }
+                return (MetricsText.labels([("environment", environment.rawValue)] + labels), Double(count))
             }
         }.sorted { $0.labels < $1.labels }
     }
 }
 
 extension Counts.Group {
-    fileprivate var metric: Metric {
+    fileprivate var series: (metric: Metric, labels: [(String, String)]) {
         switch self {
-        case .activities: .activities
-        case .tokens: .tokens
-        }
-    }
-
-    fileprivate var labels: [(String, String)] {
-        switch self {
-        case .activities(let state): [("state", state.rawValue)]
-        case .tokens(let kind, let state): [("kind", kind.name), ("state", state.rawValue)]
+        case .activities(let state): (.activities, [("state", state.rawValue)])
+        case .tokens(let kind, let state): (.tokens, [("kind", kind.name), ("state", state.rawValue)])
         }
     }
 }

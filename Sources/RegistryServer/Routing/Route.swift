@@ -115,7 +115,7 @@ struct Route: Sendable {
 
     func measured(by metrics: ServiceMetrics) -> Route {
         var route = self
-        route.metrics = metrics.metrics(method: method.rawValue, template: template)
+        route.metrics = RouteMetrics(method: method.rawValue, template: template, metrics.recorded)
         return route
     }
 
