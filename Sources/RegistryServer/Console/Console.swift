@@ -52,6 +52,8 @@ struct ConsoleCall: Sendable {
         return scope
     }
 
+    func requireLink() throws(Problem) -> ConsoleLink { ConsoleLink(try requireScope()) }
+
     /// Nil if empty.
     func parameter(_ name: String) -> String? { call.query[name].last.flatMap { $0.isEmpty ? nil : $0 } }
 

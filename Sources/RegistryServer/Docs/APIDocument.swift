@@ -109,8 +109,7 @@ extension APIDocument {
 
     func row(_ name: String, _ schema: JSONValue, isRequired: Bool, _ words: String) -> TemplateContext {
         [
-            "memberName": .text(name), "memberType": .text(type(schema)), "isRequired": .flag(isRequired),
-            "memberWords": .text(Prose.line(words)),
+            "memberName": name, "memberType": type(schema), "isRequired": isRequired, "memberWords": Prose.line(words),
         ]
     }
 

@@ -18,51 +18,36 @@ struct APIOperation: Sendable {
 }
 
 extension APIOperation {
-    var heading: TemplateContext {
-        [
-            "operation": .text(id), "summary": .text(json.text("summary")), "method": .text(method.uppercased()),
-            "path": .text(path), "roles": .list(roles.map { ["role": .text($0)] }),
-        ]
-    }
-
     var fields: TemplateContext {
-        var fields = heading
-        fields.add([
-            "words": .text(Prose.paragraphs(json.text("description"))),
-            "parameters": parameters.isEmpty ? nil : .row(["members": .rows(parameters.map(row))]),
-            "requests": .list(requests.map { body($0) }), "curl": .text(curl),
-            "answers": .rows(responses.filter { $0.status < 400 }.map(answer)),
-            "refusals": .list(responses.filter { $0.status >= 400 }.map(answer)),
-        ])
-        return fields
+        [
+            "operation": id, "summary": json.text("summary"), "method": method.uppercased(), "path": path,
+            "roles": roles, "words": Prose.paragraphs(json.text("description")), "members": parameters.map(row),
+            "requests": requests.map { body($0) }, "curl": curl,
+            "answers": responses.filter { $0.status < 400 }.map(answer),
+            "refusals": responses.filter { $0.status >= 400 }.map(answer),
+        ]
     }
 
     private func row(_ parameter: JSONValue) -> TemplateContext {
         let isRequired = parameter["required"] == .bool(true)
-        var row = document.row(
-            parameter.text("name"),
-            parameter["schema"] ?? .null,
-            isRequired: isRequired,
-            parameter.text("description")
-        )
-        row["place"] = .text(parameter.text("in"))
+        let schema = parameter["schema"] ?? .null
+        var row = document.row(parameter.text("name"), schema, isRequired: isRequired, parameter.text("description"))
+        row.add(["place": parameter.text("in")])
         return row
     }
 
     private func body(_ content: JSONObject.Member) -> TemplateContext {
         let schema = content.value["schema"] ?? .null
         return [
-            "mediaType": .text(content.key), "bodyType": .text(document.type(schema)),
-            "members": .list(document.members(of: schema)),
-            "example": .optional(document.example(of: content.value)),
+            "mediaType": content.key, "bodyType": document.type(schema), "members": document.members(of: schema),
+            "example": document.example(of: content.value),
         ]
     }
 
     private func answer(_ response: (status: Int, answer: JSONValue)) -> TemplateContext {
         [
-            "status": .text(String(response.status)),
-            "answerWords": .text(Prose.line(response.answer.text("description"))),
-            "bodies": .rows(response.answer.members("content").map { body($0) }),
+            "status": response.status, "answerWords": Prose.line(response.answer.text("description")),
+            "bodies": response.answer.members("content").map { body($0) },
         ]
     }
 }

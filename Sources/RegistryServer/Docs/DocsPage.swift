@@ -18,11 +18,8 @@ extension DocsPage {
     private static let document = APIDocument.embedded
 
     private static var calls: DocsPage {
-        let tags: [TemplateContext] = document.tags.map { name, words in
-            [
-                "tag": .text(name), "tagPath": .text(path(of: name)), "tagWords": .text(words),
-                "operations": .rows(document.operations(of: name).map(\.heading)),
-            ]
+        let tags = document.tags.map { name, words in
+            (name: name, tagPath: path(of: name), words: words, operations: document.operations(of: name).map(\.fields))
         }
         let words = document.json["info"]?.text("description") ?? ""
         return DocsPage(
@@ -30,7 +27,7 @@ extension DocsPage {
             title: "API reference",
             summary: "All calls and their shared rules.",
             template: "docs-reference",
-            fields: ["words": .text(Prose.paragraphs(words)), "tags": .rows(tags)],
+            fields: ["words": Prose.paragraphs(words), "tags": tags],
             contents: document.tags.map { ($0.name, $0.name) } + [("shared-rules", "Shared rules")]
         )
     }
@@ -43,7 +40,7 @@ extension DocsPage {
                 title: name,
                 summary: words,
                 template: "docs-operations",
-                fields: ["operations": .rows(operations.map(\.fields))],
+                fields: ["operations": operations.map(\.fields)],
                 contents: operations.map { ($0.id, $0.json.text("summary")) }
             )
         }
@@ -55,7 +52,7 @@ extension DocsPage {
             title: "Schemas",
             summary: "The members of requests and responses. Unknown members are ignored; null counts as absent.",
             template: "docs-schemas",
-            fields: ["schemas": .rows(document.schemas.map { section($0) })],
+            fields: ["schemas": document.schemas.map { section($0) }],
             contents: document.schemas.map { ($0.key, $0.key) }
         )
     }
@@ -64,10 +61,10 @@ extension DocsPage {
 
     private static func section(_ schema: JSONObject.Member) -> TemplateContext {
         [
-            "schema": .text(schema.key), "schemaType": .text(document.type(schema.value)),
-            "schemaWords": .text(Prose.paragraphs(schema.value.text("description"))),
-            "members": .list(document.members(of: schema.value)),
-            "example": .text(JSONLayout.text(document.exampleValue(schema.value))),
+            "schema": schema.key, "schemaType": document.type(schema.value),
+            "schemaWords": Prose.paragraphs(schema.value.text("description")),
+            "members": document.members(of: schema.value),
+            "example": JSONLayout.text(document.exampleValue(schema.value)),
         ]
     }
 }
@@ -79,23 +76,24 @@ extension DocsPage {
             title: "Error codes",
             summary: "The meaning and the remedy of each error code.",
             template: "docs-errors",
-            fields: ["groups": .rows(groupsOfCodes)],
+            fields: ["groups": groupsOfCodes],
             contents: Problem.Code.allCases.map { ($0.rawValue, $0.rawValue) }
         )
     }
 
-    private static var groupsOfCodes: [TemplateContext] {
+    private typealias Section = (title: String, words: String)
+
+    private static var groupsOfCodes: [(title: String, words: String, codes: [Section])] {
         // Keeps only the text of links, which lead to files of the repository.
         let guide = String(decoding: WebAssets.errorCodes, as: UTF8.self).replacing(/\[([^\]]+)\]\([^)]+\)/) { $0.1 }
         return guide.split(separator: "\n## ").compactMap { group in
             let parts = group.split(separator: "\n### ").map(section)
             guard let (title, words) = parts.first, parts.count > 1 else { return nil }
-            let codes: [TemplateContext] = parts.dropFirst().map { ["code": .text($0), "codeWords": .text($1)] }
-            return ["group": .text(title), "groupWords": .text(words), "codes": .rows(codes)]
+            return (title: title, words: words, codes: Array(parts.dropFirst()))
         }
     }
 
-    private static func section(_ text: Substring) -> (title: String, words: String) {
+    private static func section(_ text: Substring) -> Section {
         let title = text.prefix { $0 != "\n" }
         return (String(title), Prose.paragraphs(String(text.dropFirst(title.count).drop { $0 == "\n" })))
     }

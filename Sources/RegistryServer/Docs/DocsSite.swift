@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import RegistryCore
 import WebAssets
@@ -25,22 +26,15 @@ enum DocsSite {
     private static let templates = PageTemplates(WebAssets.docsTemplates)
 
     private static func render(_ page: DocsPage) -> [UInt8] {
-        let document: TemplateContext = [
-            "label": "openapi.json", "target": "/openapi.json", "about": "The API for programs, in OpenAPI 3.1.",
-        ]
-        let pages: [TemplateContext] = listed.map {
-            [
-                "label": .text($0.title), "target": .text($0.path), "about": .text($0.summary),
-                "isHere": .flag($0.path == page.path),
-            ]
-        }
+        let pages = listed.map { (title: $0.title, path: $0.path, about: $0.summary, isHere: $0.path == page.path) }
+        let about = "The API for programs, in OpenAPI 3.1."
         var fields: TemplateContext = [
-            "pageTitle": .text(page.title), "lead": .text(page.summary), "assets": .text(assets.address),
-            "pages": .rows(pages + [document]),
-            "contents": .list(page.contents.map { ["id": .text($0.id), "name": .text($0.name)] }),
+            "pageTitle": page.title, "lead": page.summary, "assets": assets.address,
+            "pages": pages + [(title: "openapi.json", path: "/openapi.json", about: about, isHere: false)],
+            "contents": page.contents,
         ]
         fields.add(page.fields)
-        return Array(templates.render(page.template, fields).utf8)
+        return Array(templates.render(page.template, fields, now: Date()).utf8)
     }
 }
 

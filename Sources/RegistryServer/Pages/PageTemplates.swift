@@ -1,3 +1,4 @@
+import Foundation
 import Mustache
 
 /// Parsed templates that can include each other by name.
@@ -19,8 +20,8 @@ struct PageTemplates: Sendable {
         self.library = library
     }
 
-    func render(_ name: String, _ fields: TemplateContext) -> String {
-        library.render(fields, withTemplate: name) ?? ""
+    func render(_ name: String, _ fields: TemplateContext, now: Date) -> String {
+        library.render(TemplateValue(fields, now: now), withTemplate: name) ?? ""
     }
 }
 

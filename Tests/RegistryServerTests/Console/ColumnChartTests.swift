@@ -5,8 +5,6 @@ import Testing
 @testable import RegistryServer
 
 @Suite struct ColumnChartTests {
-    private struct NoLegend: Error {}
-
     private static let end = Date(timeIntervalSince1970: 1_700_000_040)
 
     private static func statistics(_ change: (inout RegistryStatistics) -> Void) -> RegistryStatistics {
@@ -21,16 +19,7 @@ import Testing
 
     /// The chart's table: the column and its counts.
     private static func figures(_ chart: ColumnChart) -> [String] {
-        guard case .rows(let rows) = chart.fields["figures"] else { return [] }
-        return rows.map { row in
-            guard case .rows(let counts) = row["figureCounts"] else { return "" }
-            return ([row["figureIndex"]] + counts.map { $0["figure"] }).map(text).joined(separator: " ")
-        }
-    }
-
-    private static func text(_ content: TemplateContext.Content?) -> String {
-        guard case .text(let text) = content else { return "" }
-        return text
+        chart.figures.map { ([$0.column] + $0.counts).map(String.init).joined(separator: " ") }
     }
 
     private static func chart(_ title: String, _ statistics: RegistryStatistics) throws -> ColumnChart {
@@ -54,12 +43,11 @@ import Testing
             (0...4).map { "\($0) 1 0 0 0" } + (10...11).map { "\($0) 8 2 0 0" } + (12...21).map { "\($0) 5 0 0 0" }
             + (55...59).map { "\($0) 2 0 0 0" } + ["60 3 0 0 0"]
         #expect(Self.figures(chart) == expected)
-        #expect(Self.text(chart.fields["chartTotal"]) == "3")
-        #expect(Self.text(chart.fields["peak"]) == "10")
-        let sentence = Self.text(chart.fields["sentence"])
+        #expect(chart.total == 3)
+        #expect(chart.peak == "10")
+        let sentence = chart.sentence
         #expect(sentence.hasPrefix("Live tokens in the last 1 h: 3 now, most at ") && sentence.hasSuffix(": 10."))
-        guard case .rows(let legend) = chart.fields["legend"] else { throw NoLegend() }
-        #expect(legend.map { Self.text($0["legendTotal"]) } == ["3", "0", "0", "0"])
+        #expect(chart.legend.map(\.total) == [3, 0, 0, 0])
     }
 
     @Test func `Events count in their own column`() throws {
@@ -68,9 +56,9 @@ import Testing
         }
         let chart = try Self.chart("Registrations", statistics)
         #expect(Self.figures(chart) == ["0 1 0", "58 4 2"])
-        #expect(Self.text(chart.fields["chartTotal"]) == "7")
-        #expect(Self.text(chart.fields["sentence"]).contains("7 in total, most at"))
+        #expect(chart.total == 7)
+        #expect(chart.sentence.contains("7 in total, most at"))
         let nothing = try Self.chart("Live tokens", statistics)
-        #expect(Self.text(nothing.fields["sentence"]) == "Live tokens in the last 1 h: none.")
+        #expect(nothing.sentence == "Live tokens in the last 1 h: none.")
     }
 }

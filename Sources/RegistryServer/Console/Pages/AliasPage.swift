@@ -13,32 +13,25 @@ extension ConsoleCall {
         let found = try await registry.explain(alias, after: start, limit: Self.pageSize + 1, in: scope)
         let channel = try await registry.channel(of: alias, in: scope)
         let activities = found.activities.prefix(Self.pageSize)
-        let (handedOut, others) = (activities.filter(\.isHandedOut), activities.filter { !$0.isHandedOut })
-        let link = ConsoleLink(scope)
+        let handedOut = activities.filter { $0.facts.availability == .handedOut }
+        let others = activities.filter { $0.facts.availability != .handedOut }
         let next = found.activities.count > Self.pageSize ? activities.last : nil
-        let cursor = next.map { Cursor.encode(after: $0.key, part: $0.isClosed ? 1 : 0, of: list, in: scope) }
         return try page(
             "alias",
             title: alias.description,
             [
-                "summary": .text(Self.summary(handedOut.count, others.count, isWhole: start == .start && next == nil)),
-                "isGood": .flag(!handedOut.isEmpty),
-                "notes": .list(found.notes.map { ["note": .text($0.sentence)] }),
-                "handedOut": rows(handedOut, link),
-                "others": rows(others, link),
-                "tokens": .list(found.tokens.map { .row($0, link, now) }),
-                "leases": .list(found.leases.map { .row($0, link, now) }),
-                "channel": .optional(channel?.id),
-                "channelPolicy": .optional(channel?.storagePolicy.sentence),
-                "topic": .text(TokenKind.update.topic(of: scope.app.bundleID)),
-                "nextPath": .optional(cursor.map { link.alias(alias, [("cursor", $0)]) }),
-                "eventsPath": .text(link.search("event:any " + SearchText.quoted("alias:\(alias.description)"))),
+                "alias": alias, "found": found, "channel": channel,
+                "summary": Self.summary(handedOut.count, others.count, isWhole: start == .start && next == nil),
+                "handedOut": Self.rows(handedOut), "others": Self.rows(others),
+                "topic": TokenKind.update.topic(of: scope.app.bundleID),
+                "cursor": next.map { Cursor.encode(after: $0.key, part: $0.isClosed ? 1 : 0, of: list, in: scope) },
+                "eventSearch": "event:any " + SearchText.quoted("alias:\(alias)"),
             ]
         )
     }
 
-    private func rows(_ activities: [AliasExplanation.Activity], _ link: ConsoleLink) -> TemplateContext.Content? {
-        activities.isEmpty ? nil : .row(["rows": .rows(activities.map { .row($0, link, now) })])
+    private static func rows(_ activities: [AliasExplanation.Activity]) -> TemplateContext? {
+        activities.isEmpty ? nil : ["rows": activities]
     }
 
     private func readAlias() throws(Problem) -> Alias {
@@ -60,13 +53,15 @@ extension ConsoleCall {
     }
 }
 
-extension AliasExplanation.Activity {
-    var isHandedOut: Bool { facts.availability == .handedOut }
+extension AliasExplanation.Note: Presentable {
+    static var computed: Properties { ["sentence": \.sentence] }
 }
 
-extension BroadcastChannel.StoragePolicy {
-    var sentence: String {
-        switch self {
+extension BroadcastChannel: Presentable {
+    static var computed: Properties { ["policy": \.policy] }
+
+    private var policy: String {
+        switch storagePolicy {
         case .none: "no message is stored"
         case .mostRecent: "the most recent message is stored"
         }

@@ -12,16 +12,8 @@ extension ConsoleCall {
         let apps = try await registry.apps().filter { own.isEmpty || own.contains($0.bundleID) }
         if apps.count == 1 { return .seeOther(try await entrance(to: apps[0])) }
         var fields = frame
-        fields.add(["pageTitle": "Apps", "heading": "Apps", "apps": .list(apps.map(Self.row))])
+        fields.add(["pageTitle": "Apps", "heading": "Apps", "apps": apps])
         return .page("apps", fields)
-    }
-
-    static func row(_ app: App) -> TemplateContext {
-        [
-            "appId": .text(app.bundleID.rawValue), "appName": .optional(app.settings.name),
-            "sandboxPath": .text(ConsoleLink(app.bundleID, .sandbox).base),
-            "productionPath": .text(ConsoleLink(app.bundleID, .production).base),
-        ]
     }
 
     /// The sandbox, until the app has data in production.

@@ -5,7 +5,8 @@ import RegistryStore
 struct HealthCheck: Sendable {
     let isGood: Bool
     let sentence: String
-    var more: (name: String, path: String)?
+    /// For checks that are not good.
+    let more: (name: String, path: String)?
 
     init(_ isGood: Bool, _ sentence: String, more: (String, String)? = nil) {
         self.isGood = isGood
@@ -25,15 +26,12 @@ struct HealthCheck: Sendable {
         return found.map { HealthCheck($0, more: more) }
     }
 
-    init(_ finding: Finding, more: (String, String)? = nil) {
-        self.init(false, "\(finding.detail) \(finding.remedy)", more: more)
+    private init(_ isGood: Bool, _ good: String, orElse bad: String, see path: String) {
+        self.init(isGood, isGood ? good : bad, more: ("See them", path))
     }
 
-    var fields: TemplateContext {
-        [
-            "isGoodCheck": .flag(isGood), "checkText": .text(sentence),
-            "checkMore": .optional(isGood ? nil : more?.name), "checkPath": .optional(more?.path),
-        ]
+    init(_ finding: Finding, more: (String, String)? = nil) {
+        self.init(false, "\(finding.detail) \(finding.remedy)", more: more)
     }
 
     static func summary(_ checks: [HealthCheck]) -> String {
@@ -56,14 +54,14 @@ extension HealthCheck {
         guard total >= fewest else {
             return HealthCheck(true, "Too few activity tokens to judge how many of them clients confirm.")
         }
-        guard count * 4 > total else {
-            return HealthCheck(true, "Clients have confirmed most activity tokens within 2 hours.")
-        }
         return HealthCheck(
-            false,
-            "\(DisplayText.share(count, of: total)) of the activity tokens have been unconfirmed for 2 hours: check that the apps"
-                + " can send refreshes.",
-            more: ("See them", link.page("stale", [("kind", "update"), ("reason", "unconfirmed")]))
+            count * 4 <= total,
+            "Clients have confirmed most activity tokens within 2 hours.",
+            orElse: """
+                \(DisplayText.share(count, of: total)) of the activity tokens have been unconfirmed for 2 hours: \
+                check that the apps can send refreshes.
+                """,
+            see: link.page("stale", [("kind", "update"), ("reason", "unconfirmed")])
         )
     }
 
@@ -72,29 +70,26 @@ extension HealthCheck {
             statistics.steps.flatMap { step in types.map { step.counts[$0] ?? 0 } }.reduce(0, +)
         }
         let (drops, arrivals) = (sum(["dropped", "quarantined"]), sum(["registered", "rotated", "reactivated"]))
-        guard drops >= fewest, drops * 4 > arrivals else {
-            return HealthCheck(true, "APNs rejects few tokens.")
-        }
         return HealthCheck(
-            false,
-            "APNs rejected \(DisplayText.count(drops, "token")) while \(DisplayText.count(arrivals)) came: check the sender's topic"
-                + " and environment.",
-            more: ("See them", link.search("event:dropped"))
+            drops < fewest || drops * 4 <= arrivals,
+            "APNs rejects few tokens.",
+            orElse: """
+                APNs rejected \(DisplayText.count(drops, "token")) while \(DisplayText.count(arrivals)) came: \
+                check the sender's topic and environment.
+                """,
+            see: link.search("event:dropped")
         )
     }
 
     static func isNearQuota(_ channels: Int) -> Bool { channels * 10 >= Registry.channelQuota * 8 }
 
     static func channels(_ count: Int, _ link: ConsoleLink) -> HealthCheck {
-        let quota = Registry.channelQuota
-        guard isNearQuota(count) else {
-            let channels = DisplayText.count(count, "channel")
-            return HealthCheck(true, "\(channels) of APNs's \(DisplayText.count(quota)) are in use.")
-        }
+        let quota = DisplayText.count(Registry.channelQuota)
         return HealthCheck(
-            false,
-            "\(DisplayText.count(count)) of APNs's \(DisplayText.count(quota)) channels are in use: delete unused channels.",
-            more: ("See them", link.page("channels"))
+            !isNearQuota(count),
+            "\(DisplayText.count(count, "channel")) of APNs's \(quota) are in use.",
+            orElse: "\(DisplayText.count(count)) of APNs's \(quota) channels are in use: delete unused channels.",
+            see: link.page("channels")
         )
     }
 }

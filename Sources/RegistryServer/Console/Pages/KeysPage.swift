@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
 import RegistryStore
@@ -9,56 +8,29 @@ extension ConsoleCall {
         let maySeeKeys = Access.keyCalls.allows(principal)
         let keys = maySeeKeys ? try await registry.keys(of: scope.app) : []
         let apps = isRoot ? try await registry.apps() : []
-        let link = ConsoleLink(scope)
+        let settings = scope.app.settings
+        let rules = settings.aliasRules.sorted { $0.key < $1.key }
         return try page(
             "keys",
             status: fault == nil ? .ok : .unprocessableContent,
             [
-                "maySeeKeys": .flag(maySeeKeys), "keys": .list(keys.map { row($0, link) }),
-                "hasKeys": .flag(!keys.isEmpty), "settings": .rows(Self.settings(of: scope.app)),
-                "rules": .list(
-                    scope.app.settings.aliasRules.sorted { $0.key < $1.key }.map {
-                        ["ruleKind": .text($0.key.string), "rule": .text($0.value.sentence)]
-                    }
-                ),
-                "kinds": .list(
-                    scope.app.settings.tokenKinds.map {
-                        ["kindName": .text($0.name), "kindTopic": .text($0.topic(of: scope.app.bundleID))]
-                    }
-                ),
-                "apps": .list(apps.map(Self.row)), "isRoot": .flag(isRoot), "fault": .optional(fault),
+                "maySeeKeys": maySeeKeys, "keys": keys.map(row),
+                "jwtIssuer": settings.jwt.map { $0["issuer"]?.string.map { "tokens of \($0)" } ?? "set" },
+                "rules": rules.map { (kind: $0.key, sentence: $0.value.sentence) },
+                "kinds": settings.tokenKinds.map { (name: $0.name, topic: $0.topic(of: scope.app.bundleID)) },
+                "apps": apps, "fault": fault,
             ]
         )
     }
 
-    private func row(_ key: APIKeyRecord, _ link: ConsoleLink) -> TemplateContext {
-        let isValid = key.isValid(at: now)
-        let isExpiring = key.expiresSoon(at: now)
+    private func row(_ key: APIKeyRecord) -> TemplateContext {
+        let (isValid, isExpiring) = (key.isValid(at: now), key.expiresSoon(at: now))
+        let invalid = key.revokedAt == nil ? "expired" : "revoked"
         return [
-            "keyId": .text(key.id.rawValue), "keyRole": .text(key.id.role.rawValue), "keyName": .optional(key.name),
-            "created": .row(.moment(key.createdAt, now)), "expires": .optional(.moment(key.expiresAt, now)),
-            "lastUsed": .optional(.moment(key.lastUsedAt, now)), "isValid": .flag(isValid),
-            "keyState": .text(
-                key.revokedAt != nil ? "revoked" : !isValid ? "expired" : isExpiring ? "expires soon" : "valid"
-            ),
-            "tone": .text(!isValid ? "over" : isExpiring ? "warn" : "good"),
-            "isOwn": .flag(key.id.rawValue == visit.session?.holder),
-            "revokePath": .text(link.page("keys/\(key.id.rawValue)/revoke")),
+            "key": key, "isValid": isValid, "isOwn": key.id.rawValue == visit.session?.holder,
+            "state": isExpiring ? "expires soon" : isValid ? "valid" : invalid,
+            "tone": isExpiring ? "warn" : isValid ? "good" : "over",
         ]
-    }
-
-    private static func settings(of app: App) -> [TemplateContext] {
-        let settings = app.settings
-        let issuer = settings.jwt.map { jwt in
-            if case .string(let issuer)? = jwt["issuer"] { "tokens of \(issuer)" } else { "set" }
-        }
-        return [
-            ("Bundle id", app.bundleID.rawValue), ("Name", settings.name ?? "none"),
-            ("Lifetime of activities", DisplayText.span(settings.activityLifetime)),
-            ("Retention of ended activities", DisplayText.span(settings.tombstoneRetention)),
-            ("Retention of audit events", DisplayText.span(settings.eventRetention)),
-            ("Signed-in users", issuer ?? "none: no JWT settings"),
-        ].map { ["settingName": .text($0), "settingValue": .text($1)] }
     }
 
     /// The caller must type the key's name.
@@ -72,7 +44,7 @@ extension ConsoleCall {
             try await registry.revokeKey(id, ofApp: scope.app.id, by: principal.who)
         else { throw Problem(.keyNotFound, "The app has no key with this id.") }
         call.access.keys.forget(id)
-        return .seeOther(ConsoleLink(scope).page("keys"))
+        return .seeOther(try requireLink().page("keys"))
     }
 }
 

@@ -9,49 +9,23 @@ extension ConsoleCall {
 
     func showOverview() async throws -> Response {
         let scope = try requireScope()
-        let link = ConsoleLink(scope)
         let chosen = Self.windows.first { $0.0 == parameter("window") } ?? Self.windows[2]
         let window = ISO8601Duration.parse(chosen.0) ?? .seconds(86_400)
         let counted = try await registry.statistics(over: window, in: scope)
         let checks = try await findChecks(of: scope, counted)
-        let charts = ColumnChart.subjects.map { ColumnChart($0, counted).fields }
+        let most = Double(max(1, counted.tokens.map(\.count).max() ?? 0))
         return try page(
             "overview",
             [
-                "checks": .rows(checks.map(\.fields)), "summary": .text(HealthCheck.summary(checks)),
-                "isWell": .flag(checks.allSatisfy(\.isGood)), "kinds": .rows(kinds(counted)),
-                "states": .list(Self.states(counted)), "charts": .rows(charts),
-                "windows": .rows(
-                    Self.windows.map { value, label in
-                        [
-                            "windowText": .text(label), "windowPath": .text(link.page("", [("window", value)])),
-                            "isChosenWindow": .flag(value == chosen.0),
-                        ]
-                    }
-                ),
-                "computed": .row(.moment(counted.computedAt, now)), "isEstimated": .flag(counted.isEstimated),
+                "checks": checks, "summary": HealthCheck.summary(checks), "isWell": checks.allSatisfy(\.isGood),
+                "counted": counted, "charts": ColumnChart.subjects.map { ColumnChart($0, counted) },
+                "kinds": counted.tokens.map {
+                    (tokens: $0, name: $0.kind.sentence, width: String(format: "%.2f", 100 * Double($0.count) / most))
+                },
+                "states": ActivityState.allCases.map { (name: $0, count: counted.activities[$0.rawValue] ?? 0) },
+                "windows": Self.windows.map { (value: $0, label: $1, isChosen: $0 == chosen.0) },
             ]
         )
-    }
-
-    private func kinds(_ statistics: RegistryStatistics) -> [TemplateContext] {
-        let most = max(1, statistics.tokens.map(\.count).max() ?? 0)
-        return statistics.tokens.map { tokens in
-            [
-                "liveKind": .text(tokens.kind.name), "liveName": .text(tokens.kind.sentence),
-                "liveCount": .text(DisplayText.count(tokens.count)),
-                "liveWidth": .text(String(format: "%.2f", 100 * Double(tokens.count) / Double(most))),
-            ]
-        }
-    }
-
-    private static func states(_ statistics: RegistryStatistics) -> [TemplateContext] {
-        ActivityState.allCases.map { state in
-            [
-                "stateName": .text(state.rawValue),
-                "stateCount": .text(DisplayText.count(statistics.activities[state.rawValue] ?? 0)),
-            ]
-        }
     }
 
     private func findChecks(of scope: Scope, _ statistics: RegistryStatistics) async throws -> [HealthCheck] {

@@ -60,8 +60,7 @@ extension Response {
     /// A page that leads on at once. After a form, browsers hold a redirection to the page's `form-action`; on the way from
     /// another site they leave out cookies that are `SameSite=Strict`.
     fileprivate static func onward(to address: String, _ heading: String) -> Response {
-        let heading = TemplateContext.Content.text(heading)
-        var answer = page("onward", ["pageTitle": heading, "heading": heading, "address": .text(address)])
+        var answer = page("onward", ["pageTitle": heading, "heading": heading, "address": address])
         answer.fields[HTTPField.Name("Refresh")!] = "0; url=\(address)"
         return answer
     }

@@ -15,28 +15,17 @@ extension ConsoleCall {
 
     private func purgePage(_ question: StaleQuestion, fault: String? = nil) async throws -> Response {
         let scope = try requireScope()
-        let link = ConsoleLink(scope)
-        let counts = try await registry.countStaleTokens(question.filter, searchTime: .milliseconds(150), in: scope)
+        let counts = try await registry.countStaleTokens(question.filter, searchTime: Self.searchTime, in: scope)
         return try page(
             "purge",
             title: "Purge stale tokens",
             status: fault == nil ? .ok : .unprocessableContent,
             [
-                "asked": .text(question.words), "matched": .text(DisplayText.count(counts.total, "token")),
-                "isCounted": .flag(counts.isComplete), "isAny": .flag(counts.total > 0),
-                "reasons": .list(
-                    counts.entries.map { entry in
-                        [
-                            "kind": .text(entry.kind.name), "reason": .text(entry.reason.rawValue),
-                            "meaning": .text(entry.reason.sentence), "tally": .text(DisplayText.count(entry.count)),
-                        ]
-                    }
-                ),
-                "tokens": .list(counts.sample.map { Self.row($0, link) }), "hidden": .list(question.hidden),
-                "mayPurge": .flag(mayChange && (counts.total > 0 || !counts.isComplete)), "isReader": .flag(!mayChange),
-                "confirmation": .text(Self.confirmation(of: scope)), "fault": .optional(fault),
-                "backPath": .text(link.page("stale", question.parameters)),
-                "purgeAction": .text(link.page("stale/purge")),
+                "asked": question.words, "matched": DisplayText.count(counts.total, "token"), "counts": counts,
+                "isAny": counts.total > 0, "tokens": counts.sample, "hidden": question.hidden,
+                "mayPurge": mayChange && (counts.total > 0 || !counts.isComplete), "isReader": !mayChange,
+                "confirmation": Self.confirmation(of: scope), "fault": fault,
+                "backPath": try requireLink().page("stale", question.parameters),
             ]
         )
     }
@@ -50,14 +39,7 @@ extension ConsoleCall {
         }
         let purged = try await registry.purgeStaleTokens(question.filter, in: scope, by: principal.who)
         console.recent.forget(scope)
-        let link = ConsoleLink(scope)
-        return try page(
-            "purge",
-            title: "Purged",
-            [
-                "done": .text("\(DisplayText.count(purged, "token was", "tokens were")) purged: \(question.words)."),
-                "backPath": .text(link.page("stale")), "trailPath": .text(link.search("event:purged")),
-            ]
-        )
+        let done = "\(DisplayText.count(purged, "token was", "tokens were")) purged: \(question.words)."
+        return try page("purge", title: "Purged", ["done": done, "backPath": try requireLink().page("stale")])
     }
 }

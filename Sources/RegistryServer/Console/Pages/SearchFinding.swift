@@ -17,25 +17,19 @@ extension ConsoleCall {
             results.sentence = "Search for an installation or a fingerprint by its hex digits, two for each byte."
             return results
         }
-        let found = try await registry.findActivities(ways, limit: Self.searchLimit, in: scope)
+        let limit = Self.searchLimit
+        let found = try await registry.findActivities(ways, limit: limit, in: scope)
         results.activities = found.filter { Self.isAsked($0, state) }
         for prefix in Self.prefixes(search) {
-            results.installations += try await registry.findInstallations(
-                beginningWith: prefix,
-                limit: Self.searchLimit,
-                in: scope
-            )
+            let hashes = try await registry.findInstallations(beginningWith: prefix, limit: limit, in: scope)
+            results.installations += hashes
         }
         results.alias = search["alias"].flatMap { try? Alias(pair: $0) }
         if let alias = results.alias {
-            results.installations += try await registry.findInstallations(
-                under: alias,
-                limit: Self.searchLimit,
-                in: scope
-            )
+            results.installations += try await registry.findInstallations(under: alias, limit: limit, in: scope)
         }
-        if found.count >= Self.searchLimit {
-            results.sentence = "The result may be incomplete: a search shows at most \(Self.searchLimit) matches."
+        if found.count >= limit {
+            results.sentence = "The result may be incomplete: a search shows at most \(limit) matches."
         }
         return results
     }
@@ -94,12 +88,8 @@ extension ConsoleCall {
             return results
         }
         let list = ["console-events", parameter("q") ?? ""]
-        let page = try await registry.events(
-            filter,
-            before: try position(of: list)?.number,
-            limit: Self.pageSize,
-            in: scope
-        )
+        let last = try position(of: list)?.number
+        let page = try await registry.events(filter, before: last, limit: Self.pageSize, in: scope)
         results.events = page.items
         results.cursor = page.next.map { Cursor.encode(after: $0, of: list, in: scope) }
         if page.items.isEmpty, page.next != nil {

@@ -1,4 +1,3 @@
-import Foundation
 import RegistryCore
 import RegistryStore
 
@@ -7,7 +6,7 @@ extension ConsoleCall {
         let scope = try requireScope()
         let text = parameter("q") ?? ""
         let search = SearchText(text)
-        let link = ConsoleLink(scope)
+        let link = try requireLink()
         if let masked = search.withoutSecrets { return .seeOther(link.search(masked)) }
         if let elsewhere = elsewhere(search, text, scope) { return .seeOther(elsewhere) }
         if let page = stalePage(search, link) { return .seeOther(page) }
@@ -17,7 +16,15 @@ extension ConsoleCall {
         } else if !search.terms.isEmpty {
             results = try await findRecords(search, in: scope)
         }
-        return try show(results, for: text, in: scope)
+        let isEmpty = results.activities.isEmpty && results.installations.isEmpty && results.events.isEmpty
+        return try page(
+            "search",
+            [
+                "query": text, "isAsked": !text.isEmpty, "results": results,
+                "found": results.sentence ?? (isEmpty ? "Nothing was found." : nil), "rows": results.activities,
+                "eventsFound": results.events,
+            ]
+        )
     }
 
     /// The link to this search in another environment, if the search names one.
@@ -37,48 +44,6 @@ extension ConsoleCall {
         case "quarantined", "unconfirmed": return link.page("stale", [("reason", state)])
         default: return nil
         }
-    }
-
-    private func show(_ results: SearchResults, for text: String, in scope: Scope) throws -> Response {
-        let link = ConsoleLink(scope)
-        let count = results.activities.count + results.installations.count + results.events.count
-        return try page(
-            "search",
-            [
-                "query": .text(text), "isAsked": .flag(!text.isEmpty),
-                "found": .text(results.sentence ?? (count == 0 ? "Nothing was found." : "")),
-                "hasFound": .flag(results.sentence != nil || count == 0),
-                "rows": .list(results.activities.map { .row($0, link, now) }),
-                "installationsFound": .list(
-                    results.installations.map {
-                        ["hash": .text(DisplayText.short($0)), "hashPath": .text(link.installation($0))]
-                    }
-                ),
-                "eventsFound": .list(results.events.map { Self.row($0, link, now) }),
-                "aliasPath": .optional(results.alias.map { link.alias($0) }),
-                "aliasName": .optional(results.alias?.description),
-                "nextPath": .optional(results.cursor.map { link.page("search", [("q", text), ("cursor", $0)]) }),
-                "qualifiers": .rows(SearchText.qualifiers.map { ["example": .text($0), "finds": .text($1)] }),
-            ]
-        )
-    }
-
-    static func row(_ event: AuditEvent, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
-        let words = EventWords(event.type)
-        return [
-            "eventTitle": .text(words.title), "eventTone": .text(words.tone),
-            "at": .row(.moment(event.recordedAt, now)), "eventWho": .text(EventWords.who(event.who)),
-            "activityId": .optional(event.activityID),
-            "activityPath": .optional(event.activityID.map(link.activity)),
-            "installation": .optional(event.installation.map(DisplayText.short)),
-            "installationPath": .optional(event.installation.map(link.installation)),
-            "subject": .optional(event.subject), "fingerprint": .optional(event.fingerprint.map(Hexadecimal.encode)),
-            "eventAliases": .list(
-                DisplayText.aliases(event.aliases).map {
-                    ["aliasText": .text($0.description), "aliasHref": .text(link.alias($0))]
-                }
-            ),
-        ]
     }
 }
 

@@ -11,17 +11,10 @@ struct SearchText: Sendable, Hashable {
 
     let terms: [Term]
 
-    static let qualifiers = [
-        ("alias:order-42", "activities under an alias of any kind; alias:userId:u-7 names the kind"),
-        ("activity:ID", "one activity"), ("installation:HASH", "installations, by the beginning of their hash"),
-        ("fingerprint:1a2b3c4d", "records with this token, now or last"), ("subject:u-7", "actions of a user"),
-        ("state:stale", "tokens that look dead; also active, ended, expired, dismissed and quarantined"),
-        ("event:dropped", "the audit trail by type of event; event:any for all types"),
-        ("since:2h", "with events: the last two hours; also 30min, 7d, or a time"),
-        ("environment:sandbox", "another environment than the current one"),
+    /// `search-guide.mustache` explains them.
+    private static let names: Set<UTF8Text> = [
+        "alias", "activity", "installation", "fingerprint", "subject", "state", "event", "since", "environment",
     ]
-
-    private static let names = Set(qualifiers.map { UTF8Text(String($0.0.prefix { $0 != ":" })) })
 
     /// Splits at spaces. Quotation marks keep a value together.
     init(_ text: String) {

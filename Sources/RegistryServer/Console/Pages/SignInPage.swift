@@ -24,9 +24,9 @@ extension ConsoleCall {
         var response = Response.page(
             "sign-in",
             [
-                "pageTitle": "Sign in", "heading": "Sign in", "formToken": .text(FormToken.make(from: nonce)),
-                "next": .optional(next.flatMap { ConsoleLink.isOwn($0) ? $0 : nil }), "fault": .optional(fault),
-                "provider": .optional(console.provider?.settings.providerName),
+                "pageTitle": "Sign in", "heading": "Sign in", "formToken": FormToken.make(from: nonce),
+                "next": next.flatMap { ConsoleLink.isOwn($0) ? $0 : nil }, "fault": fault,
+                "provider": console.provider?.settings.providerName,
             ],
             status: status
         )

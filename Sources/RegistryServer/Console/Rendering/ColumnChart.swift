@@ -2,7 +2,7 @@ import Foundation
 import RegistryCore
 
 /// Events or token counts over time as an SVG chart, with a summary and a table.
-struct ColumnChart {
+struct ColumnChart: Sendable {
     /// `types` are event types or token kinds, from the bottom of a column to its top.
     struct Subject: Sendable {
         let title: String
@@ -69,16 +69,11 @@ struct ColumnChart {
     private var span: String { DisplayText.span(statistics.window) }
     private var step: String { DisplayText.span(statistics.step) }
 
-    var fields: TemplateContext {
-        let (totals, peak) = (totals, totals.max() ?? 0)
-        return [
-            "chartTitle": .text(subject.title), "chartTotal": .text(DisplayText.count(sum(totals))),
-            "sentence": .text(sentence), "peak": .text(peak == 0 ? "none" : DisplayText.count(peak) + per),
-            "layers": .list(layers(peak: max(1, peak))), "legend": .list(types.count > 1 ? legend : []),
-            "from": .text(time(starts.first)), "until": .text(time(starts.last)),
-            "columns": .list(heads), "figures": .list(figures), "hasFigures": .flag(peak > 0),
-            "columnCount": .text(String(starts.count)),
-        ]
+    var total: Int { sum(totals) }
+
+    var peak: String {
+        let peak = totals.max() ?? 0
+        return peak == 0 ? "none" : DisplayText.count(peak) + per
     }
 
     private func sum(_ columns: [Int]) -> Int { subject.isLevel ? columns.last ?? 0 : columns.reduce(0, +) }
@@ -86,28 +81,28 @@ struct ColumnChart {
     /// The end of a sentence. Empty for levels.
     private var per: String { subject.isLevel ? "" : " in \(step)" }
 
-    private var sentence: String {
+    var sentence: String {
         guard let peak = totals.max(), peak > 0, let index = totals.firstIndex(of: peak) else {
             return "\(subject.title) in the last \(span): none."
         }
-        let total = DisplayText.count(sum(totals)) + (subject.isLevel ? " now" : " in total")
+        let total = DisplayText.count(total) + (subject.isLevel ? " now" : " in total")
         let most = DisplayText.count(peak) + per
         return "\(subject.title) in the last \(span): \(total), most at \(time(starts[index])): \(most)."
     }
 
-    private func layers(peak: Int) -> [TemplateContext] {
+    private var layers: [(number: Int, path: String)] {
         let slot = Self.width / Double(starts.count)
+        let scale = Self.height / Double(max(1, totals.max() ?? 0))
         var below = [Int](repeating: 0, count: starts.count)
         return series.enumerated().compactMap { number, counts in
             var path = ""
             for (index, count) in counts.enumerated() where count > 0 {
                 let (low, high) = (Double(below[index]), Double(below[index] + count))
-                let scale = Self.height / Double(peak)
                 let x = Double(index) * slot
                 path += Self.path(x + slot * 0.1, Self.height - high * scale, slot * 0.8, (high - low) * scale)
                 below[index] += count
             }
-            return path.isEmpty ? nil : ["layer": .text(path), "layerNumber": .text(String(number + 1))]
+            return path.isEmpty ? nil : (number: number + 1, path: path)
         }
     }
 
@@ -115,31 +110,35 @@ struct ColumnChart {
         String(format: "M%.1f %.1fh%.1fv%.1fh-%.1fz", x, y, width, height, width)
     }
 
-    private var legend: [TemplateContext] {
-        zip(types.indices, types).map { index, type in
-            [
-                "legendNumber": .text(String(index + 1)), "legendText": .text(type),
-                "legendTotal": .text(DisplayText.count(sum(series[index]))),
-            ]
+    /// Empty for a single type.
+    var legend: [(number: Int, type: String, total: Int)] {
+        types.count < 2 ? [] : types.indices.map { (number: $0 + 1, type: types[$0], total: sum(series[$0])) }
+    }
+
+    /// The rows of the table: columns with a count, and their counts by type.
+    var figures: [(column: Int, time: String, counts: [Int])] {
+        let totals = totals
+        return starts.indices.filter { totals[$0] > 0 }.map { index in
+            (column: index, time: time(starts[index]), counts: series.map { $0[index] })
         }
     }
 
-    private var heads: [TemplateContext] { types.map { ["head": .text($0)] } }
-
-    private var figures: [TemplateContext] {
-        starts.indices.filter { totals[$0] > 0 }.map { index in
-            [
-                "figureTime": .text(time(starts[index])), "figureIndex": .text(String(index)),
-                "figureCounts": .rows(series.map { ["figure": .text(DisplayText.count($0[index]))] }),
-            ]
-        }
-    }
+    private var from: String { time(starts[0]) }
+    private var until: String { time(starts[starts.count - 1]) }
 
     /// `22:45`, with the day if the window has several.
-    private func time(_ date: Date?) -> String {
-        guard let date else { return "" }
+    private func time(_ date: Date) -> String {
         let text = DisplayText.clock(date)
         return statistics.window >= .seconds(86_400)
             ? String(text.dropFirst(5).prefix(11)) : String(text.suffix(8).prefix(5))
+    }
+}
+
+extension ColumnChart: Presentable {
+    static var computed: Properties {
+        [
+            "title": \.subject.title, "total": \.total, "peak": \.peak, "sentence": \.sentence, "layers": \.layers,
+            "legend": \.legend, "from": \.from, "until": \.until, "figures": \.figures, "columns": \.starts.count,
+        ]
     }
 }

@@ -23,14 +23,6 @@ struct ConsoleLink: Sendable {
         base + (name.isEmpty ? "" : "/" + name) + Self.query(query)
     }
 
-    func activity(_ id: UTF8Text) -> String { "\(base)/activities/\(Self.encoded(id.string))" }
-
-    func alias(_ alias: Alias, _ query: [(String, String?)] = []) -> String {
-        "\(base)/aliases/\(Self.encoded(alias.kind.string))/\(Self.encoded(alias.value.string))" + Self.query(query)
-    }
-
-    func installation(_ hash: InstallationHash) -> String { "\(base)/installations/\(hash)" }
-
     func search(_ text: String) -> String { page("search", [("q", text)]) }
 
     /// `?a=b&c=d`, without nil values.

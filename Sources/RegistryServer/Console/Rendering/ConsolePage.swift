@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Logging
 import RegistryCore
@@ -6,12 +7,17 @@ import WebAssets
 
 extension Response {
     /// An HTML page that can only load the console's files and send forms to the console.
-    static func page(_ template: String, _ fields: TemplateContext, status: HTTPResponse.Status = .ok) -> Response {
-        var all: TemplateContext = ["assets": .text(ConsoleTemplates.assets.address)]
+    static func page(
+        _ template: String,
+        _ fields: TemplateContext,
+        status: HTTPResponse.Status = .ok,
+        now: Date = Date()
+    ) -> Response {
+        var all: TemplateContext = ["assets": ConsoleTemplates.assets.address]
         all.add(fields)
         var response = Response(status: status, fields: [.contentType: "text/html; charset=utf-8"])
         response.contentPolicy = contentPolicy
-        response.body = .bytes(Array(ConsoleTemplates.render(template, all).utf8))
+        response.body = .bytes(Array(ConsoleTemplates.pages.render(template, all, now: now).utf8))
         return response
     }
 
@@ -22,27 +28,22 @@ extension Response {
 
     static func page(of error: any Error, requestID: String, logger: @autoclosure () -> Logger) -> Response {
         let problem = Problem(error, logger: logger())
-        var page = Self.page(of: problem)
+        let status = HTTPResponse.Status(code: problem.code.status)
+        var page = page(
+            "problem",
+            [
+                "pageTitle": problem.code.heading, "status": status.code, "code": problem.code,
+                "sentence": problem.code == .noSuchRoute ? "The console has no such page." : problem.detail,
+                "faults": problem.errors.map { (place: $0.pointer.dropFirst(), detail: $0.detail) },
+            ],
+            status: status
+        )
         // Keeps fields such as `Retry-After`. Without `WWW-Authenticate`, the browser shows no password dialog.
         let own: Set<HTTPField.Name> = [.contentType, .wwwAuthenticate]
         let fields = Response(problem, requestID: requestID).fields
         page.fields.append(contentsOf: fields.filter { !own.contains($0.name) })
         page.addFields(of: error)
         return page
-    }
-
-    static func page(of problem: Problem) -> Response {
-        let status = HTTPResponse.Status(code: problem.code.status)
-        return page(
-            "problem",
-            [
-                "pageTitle": .text(problem.code.heading), "status": .text(String(status.code)),
-                "sentence": .text(problem.code == .noSuchRoute ? "The console has no such page." : problem.detail),
-                "code": .text(problem.code.rawValue),
-                "faults": .list(problem.errors.map { ["fault": .text("\($0.pointer.dropFirst()): \($0.detail)")] }),
-            ],
-            status: status
-        )
     }
 }
 
@@ -75,50 +76,33 @@ extension ConsoleCall {
         status: HTTPResponse.Status = .ok,
         _ fields: TemplateContext
     ) throws -> Response {
-        let scope = try requireScope()
+        let (scope, link) = (try requireScope(), try requireLink())
         let part = Self.parts.first { $0.templates.contains(template) }
         let title = title ?? part?.label ?? ""
         var all = frame
         all.add([
-            "pageTitle": .text("\(title) · \(scope.app.bundleID)"), "heading": .text(title),
-            "scopeName": .text(scope.app.settings.name ?? scope.app.bundleID.rawValue),
-            "bundleId": .text(scope.app.bundleID.rawValue), "environment": .text(scope.environment.rawValue),
-            "searchPath": .text(ConsoleLink(scope).page("search")), "hasScope": true,
-            "environments": .rows(environments(of: scope, part?.path)), "nav": .rows(navigation(of: scope, part?.path)),
+            "pageTitle": "\(title) · \(scope.app.bundleID)", "heading": title, "scope": scope, "base": link.base,
+            "scopeName": scope.app.settings.name ?? scope.app.bundleID.rawValue, "isRoot": isRoot,
+            "environments": APNSEnvironment.allCases.map { environment in
+                let path = ConsoleLink(scope.app.bundleID, environment).page(part?.path ?? "")
+                return (name: environment, path: path, isChosen: environment == scope.environment)
+            },
+            "nav": Self.parts.map { (label: $0.label, path: link.page($0.path), isHere: $0.path == part?.path) },
         ])
         all.add(fields)
-        return .page(template, all, status: status)
+        return .page(template, all, status: status, now: now)
     }
 
     var frame: TemplateContext {
         [
-            "who": .text(principal.who.string), "role": .optional(principal.role?.rawValue),
-            "formToken": .optional(visit.formToken), "isSignedIn": .flag(visit.session != nil),
-            "isPerson": .flag(!visit.grants.isEmpty),
-            "isInsecure": .flag(principal == .insecure),
+            "who": principal.who, "role": principal.role, "formToken": visit.formToken,
+            "isSignedIn": visit.session != nil, "isPerson": !visit.grants.isEmpty,
+            "isInsecure": principal == .insecure,
         ]
-    }
-
-    private func navigation(of scope: Scope, _ path: String?) -> [TemplateContext] {
-        let link = ConsoleLink(scope)
-        return Self.parts.map { part in
-            ["label": .text(part.label), "href": .text(link.page(part.path)), "isHere": .flag(part.path == path)]
-        }
-    }
-
-    private func environments(of scope: Scope, _ path: String?) -> [TemplateContext] {
-        APNSEnvironment.allCases.map { environment in
-            [
-                "environmentName": .text(environment.rawValue),
-                "environmentHref": .text(ConsoleLink(scope.app.bundleID, environment).page(path ?? "")),
-                "isChosen": .flag(environment == scope.environment),
-            ]
-        }
     }
 }
 
 enum ConsoleTemplates {
-    private static let templates = PageTemplates(WebAssets.consoleTemplates)
-    static func render(_ name: String, _ fields: TemplateContext) -> String { templates.render(name, fields) }
+    static let pages = PageTemplates(WebAssets.consoleTemplates)
     static let assets = PageAssets(below: "/console/assets", WebAssets.consoleFiles)
 }

@@ -48,30 +48,4 @@ enum DisplayText {
         let percent = 100 * Double(part) / Double(whole)
         return percent > 0 && percent < 1 ? "under 1 %" : "\(Int(percent.rounded())) %"
     }
-
-    /// Enough digits for people to distinguish installations.
-    static func short(_ hash: InstallationHash) -> String { String(hash.description.prefix(12)) }
-
-    /// `liveactivityId:order-42` for `{"liveactivityId": ["order-42"]}`.
-    static func aliases(_ json: [UInt8]?) -> [Alias] {
-        guard let json, case .object(let kinds)? = try? JSONParser.parse(json) else { return [] }
-        return kinds.flatMap { member -> [Alias] in
-            guard case .array(let values) = member.value else { return [] }
-            return values.compactMap { value in
-                guard case .string(let text) = value else { return nil }
-                return try? Alias(kind: member.key, value: text)
-            }
-        }
-    }
-}
-
-extension TemplateContext {
-    static func moment(_ time: Date, _ now: Date) -> TemplateContext {
-        [
-            "iso": .text(RFC3339.format(time)), "utc": .text(DisplayText.clock(time) + " UTC"),
-            "ago": .text(DisplayText.distance(of: time, from: now)),
-        ]
-    }
-
-    static func moment(_ time: Date?, _ now: Date) -> TemplateContext? { time.map { moment($0, now) } }
 }

@@ -22,14 +22,10 @@ struct ConsoleSession: Sendable, Hashable {
     /// The age of `seenAt` at which the cookie is renewed.
     static let renewalInterval: TimeInterval = 60
 
-    init(of holder: String, at now: Date, nonce: String = makeNonce()) {
-        self.init(holder: holder, signedInAt: now, seenAt: now, nonce: nonce)
-    }
-
-    private init(holder: String, signedInAt: Date, seenAt: Date, nonce: String) {
+    init(of holder: String, at now: Date, signedInAt: Date? = nil, nonce: String = makeNonce()) {
         self.holder = holder
-        self.signedInAt = Date(timeIntervalSince1970: signedInAt.timeIntervalSince1970.rounded(.down))
-        self.seenAt = Date(timeIntervalSince1970: seenAt.timeIntervalSince1970.rounded(.down))
+        seenAt = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
+        self.signedInAt = signedInAt ?? seenAt
         self.nonce = nonce
     }
 
@@ -44,7 +40,7 @@ struct ConsoleSession: Sendable, Hashable {
 
     func renewed(at now: Date) -> ConsoleSession? {
         guard now.timeIntervalSince(seenAt) >= Self.renewalInterval else { return nil }
-        return ConsoleSession(holder: holder, signedInAt: signedInAt, seenAt: now, nonce: nonce)
+        return ConsoleSession(of: holder, at: now, signedInAt: signedInAt, nonce: nonce)
     }
 }
 
@@ -59,7 +55,7 @@ extension ConsoleSession {
             guard parts.count == 6, parts[0] == ConsoleSession.version,
                 let signedInAt = Self.time(parts[2]), let seenAt = Self.time(parts[3]), signedInAt <= seenAt
             else { return nil }
-            session = ConsoleSession(holder: parts[1], signedInAt: signedInAt, seenAt: seenAt, nonce: parts[4])
+            session = ConsoleSession(of: parts[1], at: seenAt, signedInAt: signedInAt, nonce: parts[4])
             code = parts[5]
         }
 
