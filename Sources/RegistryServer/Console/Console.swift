@@ -8,7 +8,6 @@ struct Console: Sendable {
     let configuration: ServerConfiguration
     let startedAt = Date()
     let sweeps: SweepJournal
-    let recent = RecentCounts()
     /// Nil if people sign in with keys only.
     let provider: IdentityProvider?
     let logger: Logger

@@ -38,7 +38,6 @@ extension ConsoleCall {
             return try await purgePage(question, fault: fault)
         }
         let purged = try await registry.purgeStaleTokens(question.filter, in: scope, by: principal.who)
-        console.recent.forget(scope)
         let done = "\(DisplayText.count(purged, "token was", "tokens were")) purged: \(question.words)."
         return try page("purge", title: "Purged", ["done": done, "backPath": try requireLink().page("stale")])
     }
