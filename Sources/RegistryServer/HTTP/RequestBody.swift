@@ -55,31 +55,22 @@ final class RequestBody: Sendable {
 
     /// All buffered bytes, as soon as there are any. Nil at the end.
     func next() async throws -> ByteBuffer? {
-        while true {
-            let (bytes, isEnd) = try takeBytes()
-            if let bytes { return bytes }
-            if isEnd { return nil }
-            await withCheckedContinuation { continuation in
-                let isReady = state.withLock { state in
-                    guard state.bytes.readableBytes == 0, !state.isWhole, !state.isLost else { return true }
-                    state.reader = continuation
-                    return false
-                }
-                if isReady { continuation.resume() }
+        await withCheckedContinuation { continuation in
+            let (isReady, isExpected) = state.withLock { state in
+                let isReady = state.bytes.readableBytes > 0 || state.isWhole || state.isLost
+                if !isReady { state.reader = continuation }
+                defer { state.isExpected = false }
+                return (isReady, state.isExpected && !isReady)
             }
+            if isReady { continuation.resume() }
+            if isExpected { exchange?.proceed() }
         }
-    }
-
-    private func takeBytes() throws -> (bytes: ByteBuffer?, isEnd: Bool) {
-        let (bytes, isEnd, isExpected) = try state.withLock { state in
+        let bytes = try state.withLock { state in
             if state.isLost { throw ConnectionLost() }
-            let bytes = state.bytes.readableBytes > 0 ? state.bytes : nil
-            state.bytes = ByteBuffer()
-            defer { state.isExpected = false }
-            return (bytes, state.isWhole, state.isExpected && !state.isWhole && bytes == nil)
+            defer { state.bytes = ByteBuffer() }
+            return state.bytes
         }
-        if isExpected { exchange?.proceed() }
-        if let bytes, bytes.readableBytes >= Self.capacity { exchange?.readMore() }
-        return (bytes, isEnd)
+        if bytes.readableBytes >= Self.capacity { exchange?.readMore() }
+        return bytes.readableBytes > 0 ? bytes : nil
     }
 }
