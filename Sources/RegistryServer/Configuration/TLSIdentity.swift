@@ -15,25 +15,17 @@ package final class TLSIdentity: Sendable {
         package let description: String
     }
 
-    private struct Identity {
-        let chain: [NIOSSLCertificate]
-        let key: NIOSSLPrivateKey
-
-        var configuration: TLSConfiguration {
-            .makeServerConfiguration(certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-        }
+    private struct State {
+        var versions: [FileVersion]
+        /// With the current certificate chain and private key.
+        var configuration: TLSConfiguration
 
         var override: NIOSSLContextConfigurationOverride {
             var override = NIOSSLContextConfigurationOverride()
-            override.certificateChain = chain.map { .certificate($0) }
-            override.privateKey = .privateKey(key)
+            override.certificateChain = configuration.certificateChain
+            override.privateKey = configuration.privateKey
             return override
         }
-    }
-
-    private struct State {
-        var versions: [FileVersion]
-        var identity: Identity
     }
 
     private struct FileVersion: Equatable {
@@ -55,13 +47,13 @@ package final class TLSIdentity: Sendable {
         self.key = key
         self.logger = logger
         let versions = Self.versions(certificate, key)
-        state = Mutex(State(versions: versions, identity: try Self.read(certificate, key)))
+        state = Mutex(State(versions: versions, configuration: try Self.read(certificate, key)))
         warnIfExpired()
     }
 
     /// TLS 1.2 or later. Each handshake uses the current certificate.
     var configuration: TLSConfiguration {
-        var configuration = state.withLock(\.identity.configuration)
+        var configuration = state.withLock(\.configuration)
         configuration.minimumTLSVersion = .tlsv12
         configuration.cipherSuiteValues = Self.cipherSuites
         configuration.sslContextCallback = { [self] _, promise in choose(promise) }
@@ -84,19 +76,19 @@ package final class TLSIdentity: Sendable {
         let known = state.withLock { state in
             defer { state.versions = versions }
             // The first handshake after a change reloads. Concurrent ones use the current certificate.
-            return state.versions == versions ? state.identity.override : nil
+            return state.versions == versions ? state.override : nil
         }
         if let known { return promise.succeed(known) }
         DispatchQueue.global().async { [self] in
             renew()
-            promise.succeed(state.withLock(\.identity.override))
+            promise.succeed(state.withLock(\.override))
         }
     }
 
     private func renew() {
         do throws(Failure) {
-            let identity = try Self.read(certificate, key)
-            state.withLock { $0.identity = identity }
+            let configuration = try Self.read(certificate, key)
+            state.withLock { $0.configuration = configuration }
             logger.notice("the TLS certificate was reloaded")
             warnIfExpired()
         } catch {
@@ -105,8 +97,9 @@ package final class TLSIdentity: Sendable {
     }
 
     private func warnIfExpired() {
-        let end = state.withLock { $0.identity.chain.first?.notValidAfter } ?? .max
-        guard Date(timeIntervalSince1970: TimeInterval(end)) < Date() else { return }
+        guard case .certificate(let first)? = state.withLock(\.configuration.certificateChain.first),
+            Date(timeIntervalSince1970: TimeInterval(first.notValidAfter)) < Date()
+        else { return }
         logger.warning("the TLS certificate has expired, so clients refuse it")
     }
 
@@ -123,7 +116,7 @@ package final class TLSIdentity: Sendable {
         }
     }
 
-    private static func read(_ certificate: String, _ key: String) throws(Failure) -> Identity {
+    private static func read(_ certificate: String, _ key: String) throws(Failure) -> TLSConfiguration {
         for path in [certificate, key] {
             guard let file = UnreadableFile(path) else { continue }
             throw Failure(description: "\(path) cannot be read: \(file.reason).")
@@ -134,12 +127,15 @@ package final class TLSIdentity: Sendable {
         guard let privateKey = try? NIOSSLPrivateKey(file: key, format: .pem) else {
             throw Failure(description: "\(key) has no private key in PEM without a passphrase.")
         }
-        let identity = Identity(chain: chain, key: privateKey)
+        let configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(privateKey)
+        )
         // BoringSSL compares the key with the certificate here.
-        guard (try? NIOSSLContext(configuration: identity.configuration)) != nil else {
+        guard (try? NIOSSLContext(configuration: configuration)) != nil else {
             throw Failure(description: "The key in \(key) does not match the certificate in \(certificate).")
         }
-        return identity
+        return configuration
     }
 }
 
