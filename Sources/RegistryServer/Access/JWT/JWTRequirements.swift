@@ -74,9 +74,7 @@ struct JWTRequirements: Sendable {
         switch value {
         case .string(let text): return [text]
         case .array(let values):
-            let texts = values.compactMap { value in
-                if case .string(let text) = value { text } else { nil as String? }
-            }
+            let texts = values.compactMap(\.string)
             return texts.count == values.count ? texts : []
         default: return []
         }

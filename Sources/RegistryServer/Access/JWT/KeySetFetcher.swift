@@ -35,14 +35,8 @@ struct KeySetFetcher: Sendable {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         if IPAddress(url.host) == nil { configuration.dnsOverride = [url.host: address.description] }
         configuration.timeout = .init(connect: .seconds(3), read: .seconds(3))
-        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        do {
-            let keys = try await inTime { try await exchange(url, form, client) }
-            try? await client.shutdown()
-            return keys
-        } catch {
-            try? await client.shutdown()
-            throw error
+        return try await HTTPClient.withHTTPClient(configuration: configuration) { client in
+            try await inTime { try await exchange(url, form, client) }
         }
     }
 
@@ -154,13 +148,9 @@ extension addrinfo {
     fileprivate var address: IPAddress? {
         switch ai_family {
         case AF_INET:
-            ai_addr.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { socket in
-                withUnsafeBytes(of: socket.pointee.sin_addr) { IPAddress(bytes: Array($0)) }
-            }
+            ai_addr.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { IPAddress(SocketAddress($0.pointee)) }
         case AF_INET6:
-            ai_addr.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { socket in
-                withUnsafeBytes(of: socket.pointee.sin6_addr) { IPAddress(bytes: Array($0)) }
-            }
+            ai_addr.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { IPAddress(SocketAddress($0.pointee)) }
         default: nil
         }
     }

@@ -13,9 +13,10 @@ struct VerificationKey: Sendable {
     /// Reads a JSON Web Key (RFC 7517). Nil for other kinds and uses of keys, which sets can contain.
     init?(_ json: JSONObject) async {
         guard let algorithm = Self.algorithm(of: json), Self.isForSignatures(json, algorithm) else { return nil }
-        if let id = json["kid"] { guard case .string = id else { return nil } }
-        guard let verifier = try? await Self.verifier(algorithm, json) else { return nil }
         id = json["kid"]?.string
+        guard id != nil || json["kid"] == nil, let verifier = try? await Self.verifier(algorithm, json) else {
+            return nil
+        }
         self.algorithm = algorithm
         self.verifier = verifier
     }
