@@ -16,18 +16,16 @@ struct ActivityStream: ResponseStream {
     static let firstPageSize = 500
     /// Rows per read. A stalled reader keeps up to three times as many lines in memory.
     private static let rangeSize = 500
-    /// Bytes per write. A reader must accept one write before its deadline.
-    private static let chunkSize = 32 * 1024
 
     func write(to writer: Exchange) async throws {
-        var json = JSONWriter(reservingCapacity: Self.chunkSize)
+        var json = JSONWriter(reservingCapacity: 32 * 1024)
         json.object { json in
             json.writeAddress(of: alias, in: scope)
             json.member("channels", first.channels)
         }
         json.newline()
         for activity in first.activities { json.line(activity) }
-        try await Self.send(ByteBuffer(bytes: json.bytes), to: writer)
+        try await writer.write(ByteBuffer(bytes: json.bytes))
         json = JSONWriter()
         var count = first.activities.count
         if let last = first.next {
@@ -41,18 +39,11 @@ struct ActivityStream: ResponseStream {
                 let isWritten = found.undescribed.isEmpty
                 let lines = isWritten ? found : Lines(try await registry.describe(found.undescribed, in: scope))
                 count += lines.count
-                try await Self.send(lines.bytes, to: writer)
+                try await writer.write(lines.bytes)
             }
         }
         json.writeEnd(count: count)
-        try await Self.send(ByteBuffer(bytes: json.bytes), to: writer)
-    }
-
-    private static func send(_ bytes: ByteBuffer, to writer: Exchange) async throws {
-        var rest = bytes
-        while let chunk = rest.readSlice(length: min(chunkSize, rest.readableBytes)), chunk.readableBytes > 0 {
-            try await writer.write(chunk)
-        }
+        try await writer.write(ByteBuffer(bytes: json.bytes))
     }
 
     private struct Lines: Sendable {

@@ -29,12 +29,7 @@ struct Exchange: Sendable {
             run { [number] in $0.write(response, for: number) }
         case .bytes(let bytes):
             await send(response, contentLength: bytes.count) {
-                var rest = ByteBuffer(bytes: bytes)
-                while rest.readableBytes > Self.pieceSize, let piece = rest.readSlice(length: Self.pieceSize) {
-                    try await write(piece)
-                }
-                heavyCall?.finish()
-                try await write(rest)
+                try await write(ByteBuffer(bytes: bytes), beforeLastPiece: { heavyCall?.finish() })
             }
         case .stream(let stream):
             await send(response, contentLength: nil) {
@@ -59,11 +54,15 @@ struct Exchange: Sendable {
         }
     }
 
-    /// Returns when the reader has room for more.
-    func write(_ bytes: ByteBuffer) async throws {
-        guard bytes.readableBytes > 0 else { return }
-        try await withCheckedThrowingContinuation { continuation in
-            run { [number] in $0.write(bytes, for: number, continuation) }
+    /// Writes in pieces, because a reader must accept one piece before its deadline. Returns when the reader has room
+    /// for more.
+    func write(_ bytes: ByteBuffer, beforeLastPiece: () -> Void = {}) async throws {
+        var rest = bytes
+        while rest.readableBytes > 0, let piece = rest.readSlice(length: min(Self.pieceSize, rest.readableBytes)) {
+            if rest.readableBytes == 0 { beforeLastPiece() }
+            try await withCheckedThrowingContinuation { continuation in
+                run { [number] in $0.write(piece, for: number, continuation) }
+            }
         }
     }
 

@@ -54,7 +54,7 @@ final class RequestHandler: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         idleSince = context.eventLoop.now
-        if !isStream { awaitIdleness(for: TimeAmount(limits.idleTimeout)) }
+        if !isStream { awaitIdleness(for: limits.idleTimeout) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { end() }
@@ -212,7 +212,7 @@ extension RequestHandler {
     /// input resets it, and the caller would lose the response.
     private func endConnection() {
         context?.close(mode: .output, promise: nil)
-        startTimer(.end, Duration.seconds(1)) { $0.closeNow() }
+        startTimer(.end, .seconds(1)) { $0.closeNow() }
     }
 
     private func closeNow() { context?.close(promise: nil) }
@@ -291,12 +291,8 @@ extension RequestHandler {
 
 extension RequestHandler {
     private func startTimer(_ timer: Timer, _ time: Duration, _ action: @escaping (RequestHandler) -> Void) {
-        startTimer(timer, TimeAmount(time), action)
-    }
-
-    private func startTimer(_ timer: Timer, _ time: TimeAmount, _ action: @escaping (RequestHandler) -> Void) {
         guard timers[timer] == nil, let context else { return }
-        timers[timer] = context.eventLoop.assumeIsolated().scheduleTask(in: time) { action(self) }
+        timers[timer] = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(time)) { action(self) }
     }
 
     /// A stream closes after its last byte. If the peer's window has no room, a small response stays unsent while the
@@ -312,12 +308,12 @@ extension RequestHandler {
     }
 
     /// Closes the connection after `time` without a request. One timer serves all requests.
-    private func awaitIdleness(for time: TimeAmount) {
+    private func awaitIdleness(for time: Duration) {
         startTimer(.idle, time) { handler in
             handler.timers[.idle] = nil
-            let limit = TimeAmount(handler.limits.idleTimeout)
+            let limit = handler.limits.idleTimeout
             guard !handler.isBusy, let context = handler.context else { return handler.awaitIdleness(for: limit) }
-            let left = handler.idleSince + limit - context.eventLoop.now
+            let left = limit - Duration(context.eventLoop.now - handler.idleSince)
             if left > .zero { handler.awaitIdleness(for: left) } else { handler.closeNow() }
         }
     }
