@@ -49,8 +49,7 @@ extension Authenticator {
         let pool = PostgresPool(databaseURL: "host=127.0.0.1 port=1 user=nobody dbname=nothing", logger: .silent)
         let configuration = ServerConfiguration(insecureNoAuth: insecureNoAuth)
         let registry = Registry(pool: pool, logger: .silent)
-        return AccessState(registry: registry, configuration: configuration, clock: .system, logger: .silent)
-            .authenticator
+        return RegistryResponder(registry: registry, configuration: configuration, logger: .silent).parts.authenticator
     }
 }
 

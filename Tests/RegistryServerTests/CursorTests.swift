@@ -18,20 +18,28 @@ import Testing
         Scope(app: .sample(bundleID), environment: environment)
     }
 
+    private static func text(_ number: Int64, _ alias: Alias, _ scope: Scope) -> String {
+        Cursor(number: number).text(of: alias.list("activities"), in: scope)
+    }
+
+    private static func number(_ text: String, _ alias: Alias, _ scope: Scope) throws(JSONFaultReason) -> Int64 {
+        try Cursor(text, of: alias.list("activities"), in: scope, "this alias").number
+    }
+
     @Test(arguments: [0, 1, 42, 1 << 40, Int64.max]) func `A cursor survives a round trip`(_ number: Int64) throws {
-        let text = Cursor.encode(after: number, of: alias, in: scope)
-        #expect(try Cursor.decode(text, of: alias, in: scope) == number)
+        let text = Self.text(number, alias, scope)
+        #expect(try Self.number(text, alias, scope) == number)
         #expect(text.utf8.allSatisfy { $0.isUnreserved })
     }
 
     @Test func `Every altered character of a cursor is detected`() {
-        let text = Array(Cursor.encode(after: 1234, of: alias, in: scope).utf8)
+        let text = Array(Self.text(1234, alias, scope).utf8)
         for position in text.indices {
             for replacement in "AZaz09-_=+/ ".utf8 where replacement != text[position] {
                 var altered = text
                 altered[position] = replacement
                 let string = String(decoding: altered, as: UTF8.self)
-                #expect(throws: JSONFaultReason.self) { try Cursor.decode(string, of: alias, in: scope) }
+                #expect(throws: JSONFaultReason.self) { try Self.number(string, alias, scope) }
             }
         }
     }
@@ -40,25 +48,25 @@ import Testing
         "", "x", "MTAw", "====", "null", String(repeating: "A", count: 34), String(repeating: "A", count: 4096),
     ])
     func `A text that is not a cursor is detected`(_ text: String) {
-        #expect(throws: JSONFaultReason.self) { try Cursor.decode(text, of: alias, in: scope) }
+        #expect(throws: JSONFaultReason.self) { try Self.number(text, alias, scope) }
     }
 
     @Test func `A cursor of another length is detected`() {
-        let text = Cursor.encode(after: 7, of: alias, in: scope)
+        let text = Self.text(7, alias, scope)
         for other in [text + "=", text + "A", String(text.dropLast()), " " + text] {
-            #expect(throws: JSONFaultReason.self) { try Cursor.decode(other, of: alias, in: scope) }
+            #expect(throws: JSONFaultReason.self) { try Self.number(other, alias, scope) }
         }
     }
 
     @Test func `A cursor is valid only for its alias`() throws {
-        let text = Cursor.encode(after: 7, of: alias, in: scope)
+        let text = Self.text(7, alias, scope)
         let others = [
             (try Alias(kind: "userId", value: "u-8"), scope), (try Alias(kind: "userid", value: "u-7"), scope),
             (alias, Self.scope("com.example.food", .production)),
             (alias, Self.scope("com.example.foo", .sandbox)),
         ]
         for (alias, scope) in others {
-            #expect(throws: JSONFaultReason.self) { try Cursor.decode(text, of: alias, in: scope) }
+            #expect(throws: JSONFaultReason.self) { try Self.number(text, alias, scope) }
         }
     }
 }

@@ -28,7 +28,7 @@ import Testing
         let refusal = #expect(throws: RateLimited.self) { try calls.countCall(principal, Self.caller(1000), in: "a") }
         #expect(refusal?.problem.code == .tooManyRequests)
         #expect(refusal?.problem.retryAfter == .seconds(1))
-        #expect(refusal?.quota.policyField == "\"concurrent\";q=\(limit);w=1")
+        #expect(refusal?.quota.rule.field == "\"concurrent\";q=\(limit);w=1")
         #expect(throws: Never.self) {
             try calls.countCall(Principal(role: .client, who: "x"), Self.caller(1000), in: "a")
         }

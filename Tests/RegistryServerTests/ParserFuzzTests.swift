@@ -49,10 +49,11 @@ import Testing
     private static let alias = Alias.sample("orderId", "42")
     private static let cursor = Parser(
         name: "cursor",
-        seeds: [0, 1, 255, 1 << 40, .max].map { Cursor.encode(after: $0, of: alias, in: scope) }
+        seeds: [0, 1, 255, 1 << 40, .max].map { Cursor(number: $0).text(of: alias.list("activities"), in: scope) }
     ) { bytes in
-        guard let number = try? Cursor.decode(text(bytes), of: alias, in: scope) else { return false }
-        try same(Cursor.encode(after: number, of: alias, in: scope), text(bytes), bytes)
+        let list = alias.list("activities")
+        guard let cursor = try? Cursor(text(bytes), of: list, in: scope, "this alias") else { return false }
+        try same(cursor.text(of: list, in: scope), text(bytes), bytes)
         return true
     }
 

@@ -53,7 +53,7 @@ import Testing
             #expect(throws: Never.self) { try limits.count(Self.key, Caller(network: .of("9.9.8.\(number)"))) }
         }
         let refused = #expect(throws: RateLimited.self) { try limits.count(Self.key, Caller(network: .of("9.9.7.7"))) }
-        #expect(refused?.quota.policyField == "\"key\";q=40;w=2")
+        #expect(refused?.quota.rule.field == "\"key\";q=40;w=2")
     }
 
     /// Half of the requests take the direct path, half the usual path.

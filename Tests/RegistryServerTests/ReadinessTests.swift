@@ -24,7 +24,9 @@ import Testing
 
     @Test func `Concurrent checks share one query`() async throws {
         let (clock, postgres) = (ManualClock(), Postgres())
-        let cache = TimedCache(lifetime: AccessState.readinessLifetime, clock: clock.clock) { try await postgres.ask() }
+        let cache = TimedCache(lifetime: ServiceParts.readinessLifetime, clock: clock.clock) {
+            try await postgres.ask()
+        }
         func refused() async -> Bool {
             do { return try await cache.value().schemaVersion < 0 } catch { return true }
         }

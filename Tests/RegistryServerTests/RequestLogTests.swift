@@ -1,6 +1,7 @@
 import HTTPTypes
 import Logging
 import NIOCore
+import NIOEmbedded
 import RegistryCore
 import RegistryStore
 import Synchronization
@@ -12,25 +13,26 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct RequestLogTests {
     private static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-    private static func answered(_ traceparent: String?) -> RegistryResponder.RequestRecord {
-        var fields: HTTPFields = [:]
-        fields[TraceParent.field] = traceparent
-        return .init(
-            method: .get,
-            fields: fields,
-            located: nil,
-            metrics: nil,
-            refusals: RefusalMetrics(RecordedMetrics()),
-            requestID: "r-1",
-            start: .now()
-        )
+    @discardableResult
+    private static func answer(
+        _ result: Result<Response, any Error>,
+        _ traceparent: String?,
+        _ logger: Logger
+    ) -> Response {
+        var head = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")
+        head.headerFields = [RequestID.field: "r-1"]
+        head.headerFields[TraceParent.field] = traceparent
+        let request = Request(head: head, body: .none, connection: .init(EmbeddedChannel()), start: .now())
+        let registry = Registry.away(within: .seconds(1))
+        return RegistryResponder(registry: registry, configuration: ServerConfiguration(port: 0), logger: logger)
+            .response(result, to: request, nil)
     }
 
     private static let refusal: Result<Response, any Error> = .failure(Problem(.superseded, "A later one is current."))
 
     @Test func `A line names the request and the trace`() {
         let log = RecordedLog()
-        #expect(Self.answered(Self.trace).response(Self.refusal, log.logger).status.code == 409)
+        #expect(Self.answer(Self.refusal, Self.trace, log.logger).status.code == 409)
         for word in ["r-1", "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", #""status": 409"#, "GET"] {
             #expect(log.text.contains(word), "\(word): \(log.text)")
         }
@@ -38,7 +40,7 @@ import Testing
 
     @Test func `A line without a trace names none`() {
         let log = RecordedLog()
-        _ = Self.answered(nil).response(.success(.noContent), log.logger)
+        Self.answer(.success(.noContent), nil, log.logger)
         #expect(log.text.contains("r-1") && !log.text.contains("trace-id"))
     }
 
@@ -47,9 +49,7 @@ import Testing
         var logger = log.logger
         logger.logLevel = .error
         struct Fault: Error {}
-        #expect(
-            Self.answered(Self.trace).response(Result<Response, any Error>.failure(Fault()), logger).status.code == 500
-        )
+        #expect(Self.answer(.failure(Fault()), Self.trace, logger).status.code == 500)
         #expect(log.text.contains("Fault"))
         #expect(log.text.contains("4bf92f3577b34da6a3ce929d0e0e4736"))
     }
@@ -58,7 +58,7 @@ import Testing
     func `A line below the log level is not built`(_ result: Result<Response, any Error>) {
         let touches = Touches()
         let logger = Logger(label: "test") { _ in TouchyHandler(touches: touches) }
-        _ = Self.answered(Self.trace).response(result, logger)
+        Self.answer(result, Self.trace, logger)
         #expect(touches.count == 0)
     }
 

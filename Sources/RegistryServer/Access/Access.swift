@@ -7,15 +7,10 @@ import RegistryCore
 /// | `everyone` | none | `/livez`, `/readyz`, `/openapi.json`, `/docs`, sign-in, sign-out, the console's assets |
 /// | `clientCalls` | client, sender, admin, root | register and end. Senders and admins do it for their users |
 /// | `senderCalls` | sender, admin, root | read tokens, end all activities of an alias. Never clients |
-/// | `adminCalls` | admin, root | release, purge, erase |
-/// | `recordReads` | sender, auditor, admin, root | the record of an installation, without tokens |
-/// | `changeReads` | sender, auditor, admin, root | the change feed, which has no tokens |
-/// | `auditReads` | auditor, admin, root | statistics, stale tokens, audit trail, explanations. Tokens are masked |
-/// | `appReads` | auditor, admin, root | read an app's settings |
-/// | `appChanges` | admin, root | change an app's settings |
-/// | `keyCalls` | admin, root | an app's API keys |
+/// | `adminCalls` | admin, root | release, purge, erase, change an app's settings and API keys |
+/// | `recordReads` | sender, auditor, admin, root | records of installations and the change feed, without tokens |
+/// | `auditReads` | auditor, admin, root | settings, metrics, statistics, audit trail, stale and masked tokens |
 /// | `rootCalls` | root | delete apps. Only root can create them, because other roles belong to one app |
-/// | `operatorReads` | auditor, admin, root | metrics, and the checks behind `/readyz` |
 struct Access: Sendable, Hashable {
     /// Nil for everyone.
     let roles: Set<Role>?
@@ -25,13 +20,8 @@ struct Access: Sendable, Hashable {
     static let senderCalls = Access(roles: [.sender, .admin, .root])
     static let adminCalls = Access(roles: [.admin, .root])
     static let recordReads = Access(roles: [.sender, .auditor, .admin, .root])
-    static let changeReads = Access(roles: [.sender, .auditor, .admin, .root])
     static let auditReads = Access(roles: [.auditor, .admin, .root])
-    static let appReads = Access(roles: [.auditor, .admin, .root])
-    static let appChanges = Access(roles: [.admin, .root])
-    static let keyCalls = Access(roles: [.admin, .root])
     static let rootCalls = Access(roles: [.root])
-    static let operatorReads = Access(roles: [.auditor, .admin, .root])
     func allows(_ principal: Principal) -> Bool { (try? check(principal)) != nil }
 
     func checkCredentials(of principal: Principal) throws(Problem) {

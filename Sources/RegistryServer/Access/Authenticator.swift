@@ -8,7 +8,8 @@ struct Authenticator: Sendable {
     let apps: AppDirectory
     let keys: KeyDirectory
     let tokens: JWTVerifier
-    let failures: FailedCredentials
+    /// Invalid credentials by network. Nil for no limit.
+    let failures: RateLimiter?
 
     /// Identifies the caller. Without credentials, the caller is `Principal.anonymous`. A JWT needs the settings of the
     /// path's app, `bundleID`.
@@ -24,7 +25,7 @@ struct Authenticator: Sendable {
         do throws(Problem) {
             credentials = try Credentials(fields)
         } catch {
-            return try await failures.verify(from: network, isKnown: false) { throw error }
+            return try await limitFailures(from: network) { throw error }
         }
         switch credentials {
         case .none: return insecureNoAuth ? .insecure : .anonymous
@@ -37,13 +38,35 @@ struct Authenticator: Sendable {
         }
     }
 
+    /// Above the limit, unknown credentials are rejected without a lookup.
+    ///
+    /// Credentials that were valid recently are never rejected here, so an attacker does not affect other callers in
+    /// its network. Credentials count during their verification, so that concurrent requests do not bypass the limit.
+    private func limitFailures<Proved>(
+        from network: CallerNetwork?,
+        isKnown: Bool = false,
+        _ prove: () async throws -> Proved
+    ) async throws -> Proved {
+        guard let failures, let network, !isKnown else { return try await prove() }
+        let quota = failures.count(.network(network))
+        guard quota.retryAfter == nil else { throw RateLimited(quota: quota) }
+        do {
+            let proved = try await prove()
+            failures.giveBack(.network(network))
+            return proved
+        } catch {
+            if (error as? Problem)?.code != .unauthenticated { failures.giveBack(.network(network)) }
+            throw error
+        }
+    }
+
     private func validKey(
         _ id: APIKeyID,
         from network: CallerNetwork?,
         where accepts: (StoredKey) -> Bool
     ) async throws -> StoredKey {
         if let key = keys.knownKey(id, where: accepts) { return key }
-        return try await failures.verify(from: network, isKnown: keys.wasValid(id, where: accepts)) {
+        return try await limitFailures(from: network, isKnown: keys.wasValid(id, where: accepts)) {
             guard let key = try await keys.validKey(id, where: accepts) else { throw Problem.invalidCredentials }
             return key
         }
@@ -64,14 +87,14 @@ struct Authenticator: Sendable {
 
     private func user(of text: Secret, for name: String?, from network: CallerNetwork?) async throws -> Principal {
         guard let bundleID = name.flatMap({ try? BundleID($0) }) else {
-            return try await failures.verify(from: network, isKnown: false) {
+            return try await limitFailures(from: network) {
                 _ = try CompactJWT(text)
                 throw Problem.invalidCredentials
             }
         }
         let name = VerifiedTokens.Name(text, of: bundleID)
         if let user = knownUser(of: name, bundleID) { return user }
-        return try await failures.verify(from: network, isKnown: tokens.wasValid(name)) {
+        return try await limitFailures(from: network, isKnown: tokens.wasValid(name)) {
             let token = try CompactJWT(text)
             guard let app = try await apps.app(bundleID, isAuthenticated: false) else {
                 tokens.forgetIssuer(of: bundleID)

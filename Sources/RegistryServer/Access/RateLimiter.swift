@@ -11,8 +11,6 @@ final class RateLimiter: Sendable {
         let retryAfter: Duration?
 
         var policy: String { rule.policy }
-        var limit: RateLimit { rule.limit }
-        var policyField: String { rule.field }
         var field: String { "\"\(rule.policy)\";r=\(remaining);t=\(rule.window)" }
     }
 
@@ -73,13 +71,6 @@ struct RateRule: Sendable, Hashable {
     }
 }
 
-extension TokenBucket {
-    fileprivate mutating func count(at now: Duration) -> (remaining: Int, wait: Duration?) {
-        let isTaken = take(at: now)
-        return (whole, isTaken ? nil : wait(at: now))
-    }
-}
-
 struct TokenBucket: Sendable {
     /// Per second.
     let rate: Double
@@ -100,6 +91,11 @@ struct TokenBucket: Sendable {
         guard level >= 1 else { return false }
         level -= 1
         return true
+    }
+
+    mutating func count(at now: Duration) -> (remaining: Int, wait: Duration?) {
+        let isTaken = take(at: now)
+        return (whole, isTaken ? nil : wait(at: now))
     }
 
     mutating func giveBack() { level = min(capacity, level + 1) }
@@ -140,9 +136,9 @@ struct RateLimited: Error {
 
     private var reason: String {
         if let heavyCaller {
-            return "\(quota.limit.burst) heavy calls of \(heavyCaller) are in progress, which is the maximum."
+            return "\(quota.rule.limit.burst) heavy calls of \(heavyCaller) are in progress, which is the maximum."
         }
-        let rate = "More than \(quota.limit.rate) requests per second"
+        let rate = "More than \(quota.rule.limit.rate) requests per second"
         return switch quota.policy {
         case "address": "\(rate) came from this address."
         case "installation": "\(rate) came for this installation."

@@ -14,24 +14,18 @@ struct RateLimits: Sendable {
     static let wholeKeyFactor = 10
 
     init(_ configuration: ServerConfiguration, clock: ServiceClock) {
-        keys = configuration.keyRate.map { RateLimiter("key", $0, clock: clock) }
-        installations = configuration.keyRate.map { RateLimiter("installation", $0, clock: clock) }
-        wholeKeys = configuration.keyRate.map {
-            RateLimiter("key", $0.multiplied(by: Self.wholeKeyFactor), clock: clock)
+        func limiter(_ policy: String, _ limit: RateLimit?) -> RateLimiter? {
+            limit.map { RateLimiter(policy, $0, clock: clock) }
         }
-        networks = configuration.addressRate.map { RateLimiter("address", $0, clock: clock) }
+        let (rate, factor) = (configuration.keyRate, Self.wholeKeyFactor)
+        keys = limiter("key", rate)
+        installations = limiter("installation", rate)
+        wholeKeys = limiter("key", rate.map { RateLimit(rate: $0.rate * factor, burst: $0.burst * factor) })
+        networks = limiter("address", configuration.addressRate)
     }
 
-    struct Count: Sendable {
-        fileprivate(set) var quota: RateLimiter.QuotaState?
-        fileprivate var wholeKey: (limiter: RateLimiter, key: RateLimiter.BucketKey)?
-
-        /// Undoes the count of a rejected request against the complete publishable key.
-        func giveBack() { if let wholeKey { wholeKey.limiter.giveBack(wholeKey.key) } }
-    }
-
-    func count(_ principal: Principal, _ caller: Caller) throws(RateLimited) -> Count {
-        var count = Count()
+    func count(_ principal: Principal, _ caller: Caller) throws(RateLimited) -> RequestCount {
+        var count = RequestCount()
         if let network = caller.network { try networks?.count(.network(network), into: &count.quota) }
         guard let name = principal.countedName else { return count }
         guard principal.isPublishableKey else {
@@ -48,6 +42,25 @@ struct RateLimits: Sendable {
     }
 }
 
+/// The counters held by a request from its admission to its end.
+struct RequestCount: Sendable {
+    fileprivate(set) var quota: RateLimiter.QuotaState?
+    fileprivate var wholeKey: (limiter: RateLimiter, key: RateLimiter.BucketKey)?
+    var heavyCall: Permit?
+
+    /// Ends the counts of the request. A heavy call ends only when its response is read, because unread responses stay
+    /// in memory.
+    func finish(_ response: Response) -> Response {
+        var response = response
+        if let quota { response.fields.add(quota) }
+        response.heavyCall = heavyCall
+        return response
+    }
+
+    /// Undoes the count of a rejected request against the complete publishable key.
+    func giveBack() { if let wholeKey { wholeKey.limiter.giveBack(wholeKey.key) } }
+}
+
 extension RateLimiter {
     fileprivate func count(_ caller: BucketKey, into tightest: inout QuotaState?) throws(RateLimited) {
         let quota = count(caller)
@@ -55,10 +68,6 @@ extension RateLimiter {
         if let known = tightest, known.remaining <= quota.remaining { return }
         tightest = quota
     }
-}
-
-extension RateLimit {
-    fileprivate func multiplied(by factor: Int) -> RateLimit { RateLimit(rate: rate * factor, burst: burst * factor) }
 }
 
 extension Principal {

@@ -48,9 +48,8 @@ extension ScopedCall {
     }
 
     func readActivity() async throws -> Response {
-        var parameters = ParameterReader(call)
-        let id = parameters.path("activityId", ActivityID.init)
-        guard let record = try await registry.activity(parameters.checked(id), in: scope) else {
+        let id = try read { $0.path("activityId", ActivityID.init) }
+        guard let record = try await registry.activity(id, in: scope) else {
             throw Problem(.activityNotFound, "The activity is unknown in this app and environment.")
         }
         var json = JSONWriter(reservingCapacity: 1024)
@@ -62,10 +61,9 @@ extension ScopedCall {
     func end() async throws -> Response {
         var parameters = ParameterReader(call)
         let candidate = parameters.path("activityId", ActivityID.init)
-        let ending = Ending(&parameters)
-        let installation = readInstallation(&parameters, isInPath: false)
+        let ending = readEnding(&parameters)
         let id = try parameters.checked(candidate)
-        let claimant = try findClaimant(installation)
+        let claimant = try findClaimant(ending.installation)
         try await registry.end(
             id,
             reason: ending.reason,
@@ -80,11 +78,10 @@ extension ScopedCall {
     func endByAlias() async throws -> Response {
         var parameters = ParameterReader(call)
         let value = parameters.requiredQuery("alias", Alias.value)
-        let ending = Ending(&parameters)
-        let installation = readInstallation(&parameters, isInPath: false)
+        let ending = readEnding(&parameters)
         let alias = try parameters.checked(value)
-        let claimant = try findClaimant(installation)
-        let owner = findOwner(installation)
+        let claimant = try findClaimant(ending.installation)
+        let owner = findOwner(ending.installation)
         try await registry.end(
             alias: alias,
             owner: owner,
@@ -110,6 +107,14 @@ extension ScopedCall {
         return registration
     }
 
+    private func readEnding(
+        _ parameters: inout ParameterReader
+    ) -> (reason: EndReason, observedAt: Date?, installation: InstallationHash?) {
+        let reason: EndReason? = parameters.query("reason", ParameterReader.choice)
+        let observedAt = parameters.query("observedAt", ParameterReader.timestamp)
+        return (reason ?? .ended, observedAt, readInstallation(&parameters, isInPath: false))
+    }
+
     /// The store checks the ownership of records.
     private func checkRights(to registration: ActivityRegistration) throws(Problem) -> Claimant {
         let claimant = try findClaimant(registration.installation)
@@ -121,16 +126,6 @@ extension ScopedCall {
     /// rejected before.
     private func findOwner(_ installation: InstallationHash?) -> ActivityOwner {
         ActivityOwner(installation: installation, subject: call.principal.subject)
-    }
-}
-
-private struct Ending {
-    let reason: EndReason
-    let observedAt: Date?
-
-    init(_ parameters: inout ParameterReader) {
-        reason = parameters.query("reason", ParameterReader.choice) ?? .ended
-        observedAt = parameters.query("observedAt", ParameterReader.timestamp)
     }
 }
 

@@ -3,14 +3,25 @@ import RegistryStore
 
 extension ScopedCall {
     func listActivities() async throws -> Response {
-        let (alias, limit, number, includesMetadata) = try readList()
-        let page = try await registry.page(of: alias, after: number, limit: limit, in: scope, on: call.executor)
-        guard includesMetadata else { return response(alias, page) }
-        return response(alias, try await registry.describe(page, in: scope))
+        var parameters = ParameterReader(call)
+        let candidate = readAlias(&parameters)
+        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let includesMetadata = readInclusion(&parameters)
+        let cursor = try readCursor(&parameters, of: candidate?.list("activities"), "this alias")
+        let alias = try parameters.checked(candidate)
+        guard !call.wantsLines else { return try await streamActivities(of: alias, includesMetadata) }
+        let start = cursor?.number ?? 0
+        var page = try await registry.page(of: alias, after: start, limit: limit, in: scope, on: call.executor)
+        if includesMetadata { page = try await registry.describe(page, in: scope) }
+        return .json { json in
+            json.writeAddress(of: alias, in: scope)
+            json.member("activities", page.activities)
+            json.member("channels", page.channels)
+            json.writeNextCursor(page.next.map { Cursor(number: $0) }, of: alias.list("activities"), in: scope)
+        }
     }
 
-    func streamActivities() async throws -> Response {
-        let (alias, _, _, includesMetadata) = try readList()
+    private func streamActivities(of alias: Alias, _ includesMetadata: Bool) async throws -> Response {
         let limit = ActivityStream.firstPageSize
         var first = try await registry.page(of: alias, after: 0, limit: limit, in: scope)
         if includesMetadata { first = try await registry.describe(first, in: scope) }
@@ -25,32 +36,16 @@ extension ScopedCall {
         )
     }
 
-    private func readList() throws -> (alias: Alias, limit: Int, after: Int64, includesMetadata: Bool) {
-        var parameters = ParameterReader(call)
-        let candidate = readAlias(&parameters)
-        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
-        let includesMetadata = readInclusion(&parameters) ?? false
-        var number: Int64?
-        if let candidate {
-            number = try readCursor(&parameters) { text throws(JSONFaultReason) in
-                try Cursor.decode(text, of: candidate, in: scope)
-            }
-        }
-        return (try parameters.checked(candidate), limit, number ?? 0, includesMetadata)
-    }
-
     private enum Inclusion: String, CaseIterable { case metadata }
 
     /// Whether the caller asks for metadata.
-    func readInclusion(_ parameters: inout ParameterReader) -> Bool? {
+    func readInclusion(_ parameters: inout ParameterReader) -> Bool {
         let inclusion: Inclusion? = parameters.query("include", ParameterReader.choice)
         return inclusion != nil
     }
 
     func endAll() async throws -> Response {
-        var parameters = ParameterReader(call)
-        let alias = readAlias(&parameters)
-        let ended = try await registry.endAll(under: parameters.checked(alias), in: scope, by: who)
+        let ended = try await registry.endAll(under: read(readAlias), in: scope, by: who)
         return .json { $0.member("ended", ended) }
     }
 
@@ -114,6 +109,10 @@ extension JSONWriter {
         }
     }
 
+    mutating func writeNextCursor(_ cursor: Cursor?, of list: @autoclosure () -> [String], in scope: Scope) {
+        if let cursor { member("nextCursor", cursor.text(of: list(), in: scope)) }
+    }
+
     private mutating func writeProblem(_ problem: Problem) { object { $0.member("problem", problem) } }
 }
 
@@ -125,25 +124,29 @@ extension ScopedCall {
         return Alias(checkedKind: kind, value: value)
     }
 
-    func readCursor<Position>(
+    /// - Parameters:
+    ///   - list: Nil after a fault in the list's parameters. The cursor is then not read.
+    ///   - title: Names the list in a fault.
+    func readCursor(
         _ parameters: inout ParameterReader,
-        _ decode: (String) throws(JSONFaultReason) -> Position
-    ) throws(Problem) -> Position? {
+        of list: @autoclosure () -> [String]?,
+        _ title: String
+    ) throws(Problem) -> Cursor? {
+        guard !call.query["cursor"].isEmpty, let list = list() else { return nil }
         let isFirstFault = parameters.faults.isEmpty
-        let position = parameters.query("cursor", decode)
-        guard isFirstFault, !parameters.faults.isEmpty else { return position }
-        var problem = Problem(.invalidCursor, "The cursor does not belong to this list. Start without a cursor.")
-        problem.errors = parameters.faults
-        throw problem
-    }
-
-    private func response(_ alias: Alias, _ page: AliasPage) -> Response {
-        .json { json in
-            json.writeAddress(of: alias, in: scope)
-            json.member("activities", page.activities)
-            json.member("channels", page.channels)
-            json.member("nextCursor", ifPresent: page.next.map { Cursor.encode(after: $0, of: alias, in: scope) })
+        let cursor = parameters.query("cursor") { text throws(JSONFaultReason) in
+            try Cursor(text, of: list, in: scope, title)
         }
+        guard isFirstFault, !parameters.faults.isEmpty else { return cursor }
+        throw .invalidCursor(of: "list", parameters.faults)
+    }
+}
+
+extension Problem {
+    static func invalidCursor(of list: String, _ faults: [JSONFault]) -> Problem {
+        var problem = Problem(.invalidCursor, "The cursor does not belong to this \(list). Start without a cursor.")
+        problem.errors = faults
+        return problem
     }
 }
 

@@ -22,7 +22,7 @@ extension Call {
         if bodyFaults.isEmpty { parameters.add(await faults(ofJWT: changes.jwt)) }
         let bundleID = try parameters.checked(candidate)
         try await checkKeySetURL(changes.jwt, of: bundleID)
-        defer { apps.forget(bundleID) }
+        defer { parts.apps.forget(bundleID) }
         guard principal.role == .root else {
             // A key of a deleted app can still be cached and must not create the app again.
             let app = try await registry.change(changes, of: bundleID, by: principal.who)
@@ -46,7 +46,7 @@ extension Call {
 
     func deleteApp() async throws -> Response {
         guard let bundleID = try? BundleID(parameter("bundleId")) else { throw Problem.unknownApp }
-        defer { apps.forget(bundleID) }
+        defer { parts.apps.forget(bundleID) }
         guard try await registry.deleteApp(bundleID, by: principal.who) else { throw Problem.unknownApp }
         return .noContent
     }
@@ -57,7 +57,7 @@ extension Call {
         switch (settings?["jwksUrl"], settings?["jwks"]) {
         case (.string(let text)?, _):
             do throws(JSONFaultReason) {
-                _ = try KeySetURL(text, allowsInternal: access.allowsInternalKeySets)
+                _ = try KeySetURL(text, allowsInternal: parts.allowsInternalKeySets)
                 return []
             } catch {
                 return [JSONFault(pointer: "/jwt/jwksUrl", detail: error.detail)]
@@ -132,12 +132,12 @@ extension QuarantineGuard: JSONEncodable {
 extension Call {
     /// Only this response contains the complete key.
     func createKey(of app: App) async throws -> Response {
-        let now = access.clock.date()
+        let now = parts.clock.date()
         let request = try readChecked { APIKeyRequest.read(&$0, now: now) }
         let key = APIKey(random: request.role)
         let digest = key.secretDigest
         let record = try await registry.createKey(key.id, digest: digest, request, of: app, by: principal.who)
-        access.keys.forget(key.id)
+        parts.keys.forget(key.id)
         var body = JSONWriter()
         record.encode(to: &body, revealing: key)
         return Response(status: .created, fields: [.contentType: MediaType.json], body: .bytes(body.bytes))
@@ -153,7 +153,7 @@ extension Call {
         guard let id = try? APIKeyID(parameter("keyId")),
             try await registry.revokeKey(id, ofApp: app.id, by: principal.who)
         else { throw Problem(.keyNotFound, "The app has no key with this id.") }
-        access.keys.forget(id)
+        parts.keys.forget(id)
         return .noContent
     }
 }

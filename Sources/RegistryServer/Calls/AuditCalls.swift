@@ -10,12 +10,12 @@ extension ScopedCall {
         let filter = readEventFilter(&parameters)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
         let list = self.list("events", ["activityId", "installationId", "subject", "alias", "type", "since", "until"])
-        let position = try readPosition(&parameters, of: list)
+        let cursor = try readCursor(&parameters, of: list, Self.filteredList)
         try parameters.checked()
-        let page = try await registry.events(filter, before: position?.number, limit: limit, in: scope)
+        let page = try await registry.events(filter, before: cursor?.number, limit: limit, in: scope)
         return .json { json in
             json.member("events", page.items)
-            json.member("nextCursor", ifPresent: page.next.map { Cursor.encode(after: $0, of: list, in: scope) })
+            json.writeNextCursor(page.next.map { Cursor(number: $0) }, of: list, in: scope)
         }
     }
 
@@ -38,10 +38,10 @@ extension ScopedCall {
         let value = parameters.requiredQuery("value", Alias.value)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
         let list = self.list("explain", ["kind", "value"])
-        let given = try readPosition(&parameters, of: list)
+        let cursor = try readCursor(&parameters, of: list, Self.filteredList)
         let (checkedKind, checkedValue) = try parameters.checked(kind, value)
         let alias = Alias(checkedKind: checkedKind, value: checkedValue)
-        let position = given.map { ExplainPosition(isClosed: $0.part > 0, key: $0.number) }
+        let position = cursor.map { ExplainPosition(isClosed: $0.part > 0, key: $0.number) }
         // One extra row shows whether another page exists.
         let found = try await registry.explain(alias, after: position ?? .start, limit: limit + 1, in: scope)
         return .json { json in
@@ -52,22 +52,16 @@ extension ScopedCall {
             json.member("leases", found.leases)
             guard found.activities.count > limit else { return }
             let last = found.activities[limit - 1]
-            let cursor = Cursor.encode(after: last.key, part: last.isClosed ? 1 : 0, of: list, in: scope)
-            json.member("nextCursor", cursor)
+            json.writeNextCursor(Cursor(part: last.isClosed ? 1 : 0, number: last.key), of: list, in: scope)
         }
     }
 }
 
 extension ScopedCall {
+    private static let filteredList = "this list with these filters"
+
     func list(_ name: String, _ filters: [String]) -> [String] {
         [name] + filters.flatMap { filter in call.query[filter].map { "\(filter)=\($0)" } }
-    }
-
-    func readPosition(
-        _ parameters: inout ParameterReader,
-        of list: [String]
-    ) throws(Problem) -> (part: Int, number: Int64)? {
-        try readCursor(&parameters) { text throws(JSONFaultReason) in try Cursor.decode(text, of: list, in: scope) }
     }
 }
 
@@ -97,14 +91,13 @@ extension ScopedCall {
         filter.unconfirmedFor = parameters.query("unconfirmedFor", StaleFilter.duration)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
         let list = self.list("stale", ["kind", "attributesType", "reason", "unconfirmedFor"])
-        let given = try readPosition(&parameters, of: list)
+        let cursor = try readCursor(&parameters, of: list, Self.filteredList)
         try parameters.checked()
-        let position = given.map { StalePosition(part: $0.part, number: $0.number) }
+        let position = cursor.map { StalePosition(part: $0.part, number: $0.number) }
         let page = try await registry.staleTokens(filter, after: position ?? .start, limit: limit, in: scope)
         return .json { json in
             json.member("tokens", page.items)
-            let cursor = page.next.map { Cursor.encode(after: $0.number, part: $0.part, of: list, in: scope) }
-            json.member("nextCursor", ifPresent: cursor)
+            json.writeNextCursor(page.next.map { Cursor(part: $0.part, number: $0.number) }, of: list, in: scope)
         }
     }
 

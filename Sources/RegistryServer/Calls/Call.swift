@@ -6,40 +6,27 @@ import Synchronization
 
 /// A permitted request. A class because it is large and passed on often.
 final class Call: Sendable {
-    private let parts: ServiceParts
+    let parts: ServiceParts
     private let admission: Admission
     /// Nil without a body and after reading.
     private let body: Mutex<ReceivedBody?>
-    /// An NDJSON body. The call itself reads it.
-    let lines: BodyLines?
-    let executor: any TaskExecutor
 
-    init(
-        _ admission: Admission,
-        _ parts: ServiceParts,
-        body: ReceivedBody? = nil,
-        lines: BodyLines? = nil,
-        on executor: any TaskExecutor
-    ) {
+    init(_ admission: Admission, _ parts: ServiceParts, body: ReceivedBody? = nil) {
         self.admission = admission
         self.parts = parts
         self.body = Mutex(body)
-        self.lines = lines
-        self.executor = executor
     }
 
     var principal: Principal { admission.principal }
-    var query: Query { admission.located.target.query }
-    var fields: HTTPFields { admission.fields }
-    var network: CallerNetwork? { admission.network }
+    var query: Query { admission.located.query }
+    var fields: HTTPFields { admission.located.fields }
+    var network: CallerNetwork? { admission.located.network }
+    var executor: any TaskExecutor { admission.located.connection.executor }
+    /// An NDJSON body.
+    var lines: BodyLines? { body.withLock { $0?.lines } }
     var wantsLines: Bool { admission.located.wantsLines }
     var registry: Registry { parts.registry }
-    var access: AccessState { parts.access }
-    var apps: AppDirectory { access.apps }
-    var feedback: FeedbackRecorder { parts.feedback }
     var metrics: ServiceMetrics { parts.metrics }
-    var shutdownNotice: ShutdownNotice { parts.shutdownNotice }
-    var changeFeed: ChangeFeed { parts.changeFeed }
 
     /// Reads the body once and frees it, so that only its parsed form stays in memory during the wait for Postgres.
     func readBody<Value>(_ read: (inout JSONReader) throws -> Value) rethrows -> Value {
@@ -61,15 +48,6 @@ final class Call: Sendable {
     func parameter(_ name: String) -> String { admission.located.match.parameters[name] ?? "" }
 }
 
-struct ServiceParts: Sendable {
-    let registry: Registry
-    let access: AccessState
-    let feedback: FeedbackRecorder
-    let metrics: ServiceMetrics
-    let shutdownNotice: ShutdownNotice
-    let changeFeed: ChangeFeed
-}
-
 struct ScopedCall: Sendable {
     let call: Call
     let scope: Scope
@@ -80,6 +58,13 @@ struct ScopedCall: Sendable {
 }
 
 extension ScopedCall {
+    /// Reads the only parameter of a call.
+    func read<Value>(_ read: (inout ParameterReader) -> Value?) throws(Problem) -> Value {
+        var parameters = ParameterReader(call)
+        let value = read(&parameters)
+        return try parameters.checked(value)
+    }
+
     func checkAliases(_ aliases: AliasSet?) throws(Problem) {
         guard let aliases else { return }
         try AliasPolicy(scope.app).check(aliases.aliases, by: call.principal)

@@ -18,7 +18,7 @@ extension ScopedCall {
         let follower = try call.metrics.followers.countFollower()
         let stream = ChangeStream(
             registry: registry,
-            feed: call.changeFeed,
+            feed: call.parts.changeFeed,
             scope: scope,
             filter: filter,
             format: format,
@@ -49,14 +49,14 @@ extension ScopedCall {
         }
         let deadline = ContinuousClock.now + wait
         while found.isEmpty, !reader.hasMore, ContinuousClock.now < deadline {
-            var batches = call.changeFeed.follow(scope, until: deadline).makeAsyncIterator()
+            var batches = call.parts.changeFeed.follow(scope, until: deadline).makeAsyncIterator()
             _ = try? await batches.next()
             found = try await reader.next()
             while found.isEmpty, !reader.hasMore, let batch = try? await batches.next() {
                 if !batch.changes(filter).isEmpty { found = try await reader.next() }
             }
             // The wait is over, or the service stops.
-            if call.shutdownNotice.isGiven { break }
+            if call.parts.shutdownNotice.isGiven { break }
         }
         if found.isEmpty, !reader.hasMore { found = try await reader.next() }
         return Self.response(found, reader.position, hasMore: reader.hasMore)

@@ -13,9 +13,7 @@ extension ScopedCall {
     }
 
     func readChannel() async throws -> Response {
-        var parameters = ParameterReader(call)
-        let candidate = readAlias(&parameters)
-        let alias = try parameters.checked(candidate)
+        let alias = try read(readAlias)
         guard let channel = try await registry.channel(of: alias, in: scope) else {
             throw Problem(.channelNotFound, "The alias has no channel in this app and environment.")
         }
@@ -24,9 +22,7 @@ extension ScopedCall {
 
     /// Succeeds without a channel, too.
     func deleteChannel() async throws -> Response {
-        var parameters = ParameterReader(call)
-        let alias = readAlias(&parameters)
-        try await registry.deleteChannel(of: parameters.checked(alias), in: scope, by: who)
+        try await registry.deleteChannel(of: read(readAlias), in: scope, by: who)
         return .noContent
     }
 }

@@ -4,7 +4,7 @@ import RegistryStore
 
 extension ScopedCall {
     func takeFeedback() async throws -> Response {
-        if let lines = call.lines { return .stream(try await FeedbackStream.start(lines, apply)) }
+        if let lines = call.lines { return .stream(try await FeedbackStream(of: lines, apply)) }
         let body = try call.readChecked { FeedbackBody.read(&$0) }
         var results = try await apply(body.reports)[...]
         return .json { json in
@@ -18,7 +18,7 @@ extension ScopedCall {
     func takeGorushPost() async throws -> Response {
         switch try call.readChecked({ GorushPost.read(&$0) }) {
         case .ignored(let reason):
-            call.feedback.ignore(reason)
+            call.parts.feedback.ignore(reason)
             return .json { json in
                 json.member("action", "ignored")
                 json.member("detail", reason.detail)
@@ -33,14 +33,13 @@ extension ScopedCall {
         let reports = lines.compactMap { try? $0.get() }
         guard !reports.isEmpty else { return [] }
         let outcome = try await registry.apply(reports, in: scope, by: who)
-        call.feedback.record(outcome, of: reports, in: scope)
+        call.parts.feedback.record(outcome, of: reports, in: scope)
         return outcome.results
     }
 
     func releaseActivity() async throws -> Response {
-        var parameters = ParameterReader(call)
-        let id = parameters.path("activityId", ActivityID.init)
-        let isReleased = try await registry.release(parameters.checked(id), in: scope, by: who)
+        let id = try read { $0.path("activityId", ActivityID.init) }
+        let isReleased = try await registry.release(id, in: scope, by: who)
         return .json { $0.member("released", isReleased ? 1 : 0) }
     }
 

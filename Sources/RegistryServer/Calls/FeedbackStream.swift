@@ -7,57 +7,48 @@ import RegistryCore
 /// between batches. After an error, the last line and the final chunk are missing. Reports without a result can be sent
 /// again.
 struct FeedbackStream: ResponseStream {
-    let apply: @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
-    let lines: BodyLines
-    /// Lines that arrived with the first batch and are not yet applied.
-    let waiting: [BodyLine]
+    private typealias Batch = (lines: [FeedbackLine], results: [FeedbackResult])
+
+    private let apply: @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
+    private let lines: BodyLines
     /// Applied before the head is sent, so that a failure of Postgres is a 503.
-    let first: (batch: [FeedbackLine], results: [FeedbackResult])
-    static let batchSize = FeedbackBody.maximumReports
+    private let first: Batch?
 
     /// - Throws: Errors that reject all reports, and `ConnectionLost`.
-    static func start(
-        _ lines: BodyLines,
+    init(
+        of lines: BodyLines,
         _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
-    ) async throws -> FeedbackStream {
-        let read = try await lines.next() ?? []
-        let batch = read.prefix(batchSize).map(FeedbackLine.read)
-        let results = try await apply(batch)
-        return FeedbackStream(
-            apply: apply,
-            lines: lines,
-            waiting: Array(read.dropFirst(batchSize)),
-            first: (batch, results)
-        )
+    ) async throws {
+        (self.lines, self.apply) = (lines, apply)
+        first = try await Self.next(of: lines, apply)
+    }
+
+    private static func next(
+        of lines: BodyLines,
+        _ apply: ([FeedbackLine]) async throws -> [FeedbackResult]
+    ) async throws -> Batch? {
+        guard let read = try await lines.next(upTo: FeedbackBody.maximumReports) else { return nil }
+        let batch = read.map(FeedbackLine.read)
+        return (batch, try await apply(batch))
     }
 
     func write(to writer: Exchange) async throws {
         lines.beginReading()
-        if !first.batch.isEmpty { try await writer.write(Self.lines(of: first.batch, first.results)) }
-        var (waiting, count) = (waiting[...], first.batch.count)
-        while true {
-            if waiting.isEmpty {
-                guard let read = try await lines.next() else { break }
-                waiting = read[...]
+        var (next, count) = (first, 0)
+        while let batch = next {
+            var json = JSONWriter(reservingCapacity: batch.lines.count * 128)
+            var results = batch.results[...]
+            for line in batch.lines {
+                json.writeResult(of: line, from: &results)
+                json.newline()
             }
-            let batch = waiting.prefix(Self.batchSize).map(FeedbackLine.read)
-            waiting = waiting.dropFirst(Self.batchSize)
-            try await writer.write(Self.lines(of: batch, try await apply(batch)))
-            count += batch.count
+            try await writer.write(ByteBuffer(bytes: json.bytes))
+            count += batch.lines.count
+            next = try await Self.next(of: lines, apply)
         }
         var json = JSONWriter(reservingCapacity: 64)
         json.writeEnd(count: count)
         try await writer.write(ByteBuffer(bytes: json.bytes))
-    }
-
-    private static func lines(of batch: [FeedbackLine], _ results: [FeedbackResult]) -> ByteBuffer {
-        var json = JSONWriter(reservingCapacity: batch.count * 128)
-        var results = results[...]
-        for line in batch {
-            json.writeResult(of: line, from: &results)
-            json.newline()
-        }
-        return ByteBuffer(bytes: json.bytes)
     }
 }
 

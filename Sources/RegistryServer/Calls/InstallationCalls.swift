@@ -33,9 +33,8 @@ extension ScopedCall {
 
     /// Without complete tokens.
     func readInstallationRecord() async throws -> Response {
-        var parameters = ParameterReader(call)
-        let installation = readInstallation(&parameters)
-        guard let record = try await registry.installation(parameters.checked(installation), in: scope) else {
+        let installation = try read { readInstallation(&$0) }
+        guard let record = try await registry.installation(installation, in: scope) else {
             throw Problem(.installationNotFound, "The installation is unknown in this app and environment.")
         }
         return .json(.ok, record)

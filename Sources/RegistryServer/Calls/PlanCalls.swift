@@ -16,26 +16,27 @@ extension ScopedCall {
             json.array("installations") { json in
                 for entry in page.entries { entry.encode(to: &json, in: scope.app.bundleID) }
             }
-            json.member("nextCursor", ifPresent: page.next.map { Cursor.encode(after: $0, of: request, in: scope) })
+            json.writeNextCursor(page.next?.cursor, of: Self.list(of: request), in: scope)
         }
     }
 
     /// For a sender that did not use its lease.
     func releaseLease() async throws -> Response {
-        var parameters = ParameterReader(call)
-        let id = parameters.path("leaseId", LeaseID.init)
-        try await registry.release(parameters.checked(id), in: scope, by: who)
+        try await registry.release(read { $0.path("leaseId", LeaseID.init) }, in: scope, by: who)
         return .noContent
+    }
+
+    private static func list(of request: PlanRequest) -> [String] {
+        ([request.alias] + request.to).flatMap { $0.list("plan") }
     }
 
     private func readPosition(of request: PlanRequest) throws(Problem) -> PlanPosition {
         guard let text = request.cursor else { return .start }
         do throws(JSONFaultReason) {
-            return try Cursor.decode(text, of: request, in: scope)
+            let title = "a plan for this alias and these recipients"
+            return PlanPosition(try Cursor(text, of: Self.list(of: request), in: scope, title))
         } catch {
-            var problem = Problem(.invalidCursor, "The cursor does not belong to this plan. Start without a cursor.")
-            problem.errors = [JSONFault(pointer: "/cursor", detail: error.detail)]
-            throw problem
+            throw .invalidCursor(of: "plan", [JSONFault(pointer: "/cursor", detail: error.detail)])
         }
     }
 }

@@ -29,10 +29,10 @@ extension Call {
     /// - Throws: `unavailable` if Postgres rejects writes, and during a shutdown.
     func readiness(isOpen: Bool = false) async throws -> Response {
         if isVerbose, !isOpen {
-            try Access.operatorReads.check(await access.authenticator.principal(for: fields, from: network))
+            try Access.auditReads.check(await parts.authenticator.principal(for: fields, from: network))
         }
-        guard !shutdownNotice.isGiven else { throw Problem(.unavailable, "The service is stopping.") }
-        let readiness = try await access.readiness.value()
+        guard !parts.shutdownNotice.isGiven else { throw Problem(.unavailable, "The service is stopping.") }
+        let readiness = try await parts.readiness.value()
         return .json { json in
             json.member("status", "ok")
             if isVerbose { json.object("checks", readiness.writeChecks) }

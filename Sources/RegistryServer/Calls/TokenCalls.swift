@@ -4,7 +4,7 @@ import RegistryStore
 
 extension ScopedCall {
     /// - Parameter kind: Nil if the path names it.
-    func registerToken(of kind: TokenKind? = nil) async throws -> Response {
+    func registerToken(of kind: TokenKind?) async throws -> Response {
         var parameters = ParameterReader(call)
         let (installation, slot, registration) = parameters.body { json, parameters in
             (readInstallation(&json, &parameters), readSlot(of: kind, &parameters), TokenRegistration.read(&json))
@@ -18,7 +18,7 @@ extension ScopedCall {
     }
 
     /// Tokens observed later stay.
-    func deleteToken(of kind: TokenKind? = nil) async throws -> Response {
+    func deleteToken(of kind: TokenKind?) async throws -> Response {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
         let slot = readSlot(of: kind, &parameters)
@@ -36,7 +36,7 @@ extension ScopedCall {
         return .noContent
     }
 
-    func releaseToken(of kind: TokenKind? = nil) async throws -> Response {
+    func releaseToken(of kind: TokenKind?) async throws -> Response {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
         let slot = readSlot(of: kind, &parameters)
@@ -62,7 +62,7 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    func listTokens(of kind: TokenKind? = nil) async throws -> Response {
+    func listTokens(of kind: TokenKind?) async throws -> Response {
         var parameters = ParameterReader(call)
         let named = kind ?? readKind(&parameters)
         let candidate = readAlias(&parameters)
@@ -70,31 +70,26 @@ extension ScopedCall {
         let includesMetadata = readInclusion(&parameters)
         let isStart = named?.holder == .attributesType
         let attributesType = isStart ? parameters.query("attributesType", AttributesType.init) : nil
-        var position: TokenPosition?
-        if let named, let candidate {
-            position = try readCursor(&parameters) { text throws(JSONFaultReason) in
-                try Cursor.decode(text, of: named, under: candidate, in: scope)
-            }
-        }
+        let list = candidate.flatMap { alias in named.map { alias.list("tokens") + [$0.name] } }
+        let cursor = try readCursor(&parameters, of: list, "this alias")
         let (kind, alias) = try parameters.checked(named, candidate)
         // One more than requested shows whether there is another page.
         var found = try await registry.tokens(
             under: alias,
             kind,
             attributesType: attributesType,
-            after: position ?? .start,
+            after: cursor.flatMap(TokenPosition.init) ?? .start,
             limit: limit + 1,
             in: scope
         )
         let last = found.count > limit ? found[limit - 1] : nil
-        if includesMetadata == true { found = try await registry.describe(found, in: scope) }
+        if includesMetadata { found = try await registry.describe(found, in: scope) }
         return .json { json in
             json.writeAddress(of: alias, for: kind, in: scope)
             json.array("tokens") { json in
                 for token in found.prefix(limit) { token.encode(to: &json, in: scope.app.bundleID) }
             }
-            let cursor = last.map { Cursor.encode(after: $0.position, of: kind, under: alias, in: scope) }
-            json.member("nextCursor", ifPresent: cursor)
+            json.writeNextCursor(last?.position.cursor, of: list ?? [], in: scope)
         }
     }
 }

@@ -44,7 +44,7 @@ struct ConsoleCall: Sendable {
 
     var registry: Registry { call.registry }
     var principal: Principal { call.principal }
-    var now: Date { call.access.clock.date() }
+    var now: Date { call.parts.clock.date() }
 
     func requireScope() throws(Problem) -> Scope {
         guard let scope else { throw Problem.unknownApp }

@@ -10,6 +10,8 @@ final class BodyLines: @unchecked Sendable {
     private let deadline: TimeAmount
     private let reservation: BodyReservation?
     private var splitter = LineSplitter()
+    /// Complete lines that arrived and were not returned yet.
+    private var waiting: ArraySlice<BodyLine> = []
 
     /// For the part that arrived, its lines with their overhead, and an incomplete line.
     static let mostBytes = 5 * LineSplitter.maximumLine
@@ -23,10 +25,16 @@ final class BodyLines: @unchecked Sendable {
     /// Replaces the connection's deadline with this type's.
     func beginReading() { body.exchange?.endBodyDeadline() }
 
-    /// Waits for a complete line, and returns it with others that arrived. Nil at the end.
+    /// Up to `most` lines, as soon as one is complete. Nil at the end.
     ///
     /// - Throws: `ConnectionLost`, also if no line came in time.
-    func next() async throws -> [BodyLine]? {
+    func next(upTo most: Int) async throws -> ArraySlice<BodyLine>? {
+        if waiting.isEmpty { waiting = try await readLines() }
+        defer { waiting = waiting.dropFirst(most) }
+        return waiting.isEmpty ? nil : waiting.prefix(most)
+    }
+
+    private func readLines() async throws -> ArraySlice<BodyLine> {
         let timer = body.exchange.map { exchange in
             exchange.eventLoop.scheduleTask(in: deadline) { exchange.close() }
         }
@@ -34,9 +42,9 @@ final class BodyLines: @unchecked Sendable {
         while let part = try await body.next() {
             if Task.isCancelled { throw ConnectionLost() }
             let lines = splitter.add(part)
-            if !lines.isEmpty { return lines }
+            if !lines.isEmpty { return lines[...] }
         }
-        return splitter.finish().map { [$0] }
+        return splitter.finish().map { [$0] } ?? []
     }
 }
 

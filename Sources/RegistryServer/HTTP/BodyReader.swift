@@ -4,9 +4,11 @@ import RegistryCore
 import Synchronization
 
 struct ReceivedBody: Sendable {
-    let json: JSONValue
+    var json = JSONValue.null
     /// Nil if the body arrived in one read.
-    let reservation: BodyReservation?
+    var reservation: BodyReservation?
+    /// NDJSON that the call itself reads.
+    var lines: BodyLines?
 }
 
 struct BodyReader: Sendable {
@@ -21,14 +23,25 @@ struct BodyReader: Sendable {
         batches = BodyBudget(limits.bodiesUnderWay)
     }
 
-    /// Nil if the route expects no body.
+    /// Nil if the route expects no JSON.
     ///
     /// - Throws: `BodyBudgetIsSpent` before reading without room, `ConnectionLost` for an incomplete body, and the
     ///   errors of `parse`.
-    func read(_ request: Request, as body: Route.Body, of network: CallerNetwork?) async throws -> ReceivedBody? {
-        guard let limit = limit(of: body), !Self.isLines(request, body) else { return nil }
-        let (bytes, reservation) = try await collect(request, upTo: limit, of: network)
-        return ReceivedBody(json: try parse(bytes, request.fields), reservation: reservation)
+    func read(_ located: RoutedRequest) async throws -> ReceivedBody? {
+        let limit: Int
+        switch located.route.body {
+        case .none, .form: return nil
+        case .single: limit = limits.singleBody
+        case .batchOrLines where located.fields[.contentType].map { MediaType($0).isLines } == true:
+            // For the lines read ahead.
+            let reservation = try batches.reserve(BodyLines.mostBytes, for: located.network)
+            try Self.checkEncoding(located.fields)
+            let lines = BodyLines(located.body, deadline: limits.requestDeadline, holding: reservation)
+            return ReceivedBody(lines: lines)
+        case .batch, .batchOrLines: limit = limits.batchBody
+        }
+        let (bytes, reservation) = try await collect(located, upTo: limit)
+        return ReceivedBody(json: try parse(bytes, located.fields), reservation: reservation)
     }
 
     /// - Throws: `unsupported-media-type`, `JSONSyntaxError`, `invalid-request` for too many values.
@@ -43,42 +56,18 @@ struct BodyReader: Sendable {
         }
     }
 
-    /// Nil unless the route accepts lines and the request has them. Reserves room for the lines read ahead.
-    func lines(of request: Request, as body: Route.Body, for network: CallerNetwork?) throws -> BodyLines? {
-        guard Self.isLines(request, body) else { return nil }
-        let reservation = try batches.reserve(BodyLines.mostBytes, for: network)
-        try Self.checkEncoding(request.fields)
-        return BodyLines(request.body, deadline: limits.requestDeadline, holding: reservation)
-    }
-
-    private static func isLines(_ request: Request, _ body: Route.Body) -> Bool {
-        body == .batchOrLines && request.fields[.contentType].map { MediaType($0).isLines } == true
-    }
-
-    private func limit(of body: Route.Body) -> Int? {
-        switch body {
-        case .none, .form: nil
-        case .single: limits.singleBody
-        case .batch, .batchOrLines: limits.batchBody
-        }
-    }
-
     /// A body that takes more than one read first reserves room.
-    func collect(
-        _ request: Request,
-        upTo limit: Int,
-        of network: CallerNetwork?
-    ) async throws -> (ByteBuffer, BodyReservation?) {
-        if let bytes = request.body.wholeBytes {
+    private func collect(_ located: RoutedRequest, upTo limit: Int) async throws -> (ByteBuffer, BodyReservation?) {
+        if let bytes = located.body.wholeBytes {
             guard bytes.readableBytes <= limit else { throw Self.tooLarge(limit) }
             return (bytes, nil)
         }
-        let announced = request.fields[.contentLength].flatMap(Int.init)
+        let announced = located.fields[.contentLength].flatMap(Int.init)
         if let announced, announced > limit { throw Self.tooLarge(limit) }
         let budget = limit <= limits.singleBody ? singles : batches
-        let reservation = try budget.reserve(max(0, announced ?? 0), for: network)
+        let reservation = try budget.reserve(max(0, announced ?? 0), for: located.network)
         var bytes = ByteBuffer()
-        while var part = try await request.body.next() {
+        while var part = try await located.body.next() {
             let size = bytes.readableBytes + part.readableBytes
             guard size <= limit else { throw Self.tooLarge(limit) }
             if announced == nil { try reservation.grow(by: part.readableBytes) }
@@ -196,12 +185,12 @@ struct BodyBudgetIsSpent: Error {
 
 extension BodyReader {
     /// `application/x-www-form-urlencoded`.
-    func form(_ request: Request, of network: CallerNetwork?) async throws -> Query {
-        let type = MediaType(request.fields[.contentType] ?? "")
+    func form(_ located: RoutedRequest) async throws -> Query {
+        let type = MediaType(located.fields[.contentType] ?? "")
         guard type.name == "application/x-www-form-urlencoded" else {
             throw Problem(.unsupportedMediaType, "Expected a submitted form.")
         }
-        let (bytes, reservation) = try await collect(request, upTo: limits.singleBody, of: network)
+        let (bytes, reservation) = try await collect(located, upTo: limits.singleBody)
         defer { withExtendedLifetime(reservation) {} }
         // A plus is a space in forms.
         let text = String(buffer: bytes).replacing("+", with: "%20")

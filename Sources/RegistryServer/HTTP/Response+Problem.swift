@@ -70,7 +70,7 @@ extension Problem {
 
 extension HTTPFields {
     mutating func add(_ quota: RateLimiter.QuotaState) {
-        self[.rateLimitPolicy] = quota.policyField
+        self[.rateLimitPolicy] = quota.rule.field
         self[.rateLimit] = quota.field
     }
 }

@@ -7,101 +7,66 @@ import RegistryStore
 ///
 /// Base64url of a version byte, eight bytes of a hash over the scope and the names of the list, the position, and a
 /// checksum. Detects altered cursors and cursors of other lists. Not secret.
-enum Cursor {
+struct Cursor: Sendable {
+    /// A part of the list, such as a kind of token, up to 255.
+    var part = 0
+    var number: Int64 = 0
+    /// The rest of a position that is not only a number.
+    var rest: [UInt8] = []
+
     private static let version: UInt8 = 1
 
-    static func encode(after number: Int64, of alias: Alias, in scope: Scope) -> String {
-        encode(bytes(of: number), names(of: alias), scope)
-    }
-
-    static func decode(_ text: String, of alias: Alias, in scope: Scope) throws(JSONFaultReason) -> Int64 {
-        try decode(text, names(of: alias), scope, "this alias") { bytes in
-            bytes.count == 8 && bytes[0] < 0x80 ? number(bytes) : nil
-        }
-    }
-
-    static func encode(after position: TokenPosition, of kind: TokenKind, under alias: Alias, in scope: Scope) -> String
-    {
-        encode(position.installation + Array(position.type.string.utf8), names(of: alias) + [kind.name], scope)
-    }
-
-    static func decode(
-        _ text: String,
-        of kind: TokenKind,
-        under alias: Alias,
-        in scope: Scope
-    ) throws(JSONFaultReason) -> TokenPosition {
-        try decode(text, names(of: alias) + [kind.name], scope, "this alias") { bytes in
-            // 32 bytes of hash, optionally followed by an attributes type.
-            guard bytes.count >= 32, let type = String(validating: bytes[32...], as: UTF8.self) else { return nil }
-            return TokenPosition(installation: Array(bytes[..<32]), type: UTF8Text(type))
-        }
-    }
-
-    /// - Parameters:
-    ///   - part: A part of the list, such as a kind of token, up to 255.
-    ///   - list: Identifies the list, including its filters.
-    static func encode(after number: Int64, part: Int = 0, of list: [String], in scope: Scope) -> String {
-        encode([UInt8(part)] + bytes(of: number), ["audit"] + list, scope)
-    }
-
-    static func decode(
-        _ text: String,
-        of list: [String],
-        in scope: Scope
-    ) throws(JSONFaultReason) -> (part: Int, number: Int64) {
-        try decode(text, ["audit"] + list, scope, "this list with these filters") { bytes in
-            bytes.count == 9 ? (Int(bytes[0]), number(bytes[1...])) : nil
-        }
-    }
-
-    static func encode(after position: PlanPosition, of request: PlanRequest, in scope: Scope) -> String {
-        switch position {
-        case .activity(let number): encode([0] + bytes(of: number), names(of: request), scope)
-        case .installation(let hash, let number): encode([1] + bytes(of: number) + hash, names(of: request), scope)
-        }
-    }
-
-    static func decode(_ text: String, of request: PlanRequest, in scope: Scope) throws(JSONFaultReason) -> PlanPosition
-    {
-        try decode(text, names(of: request), scope, "a plan for this alias and these recipients") { bytes in
-            switch (bytes[0], bytes.count) {
-            case (0, 9): .activity(number(bytes[1...]))
-            case (1, 41): .installation(Array(bytes[9...]), afterActivity: number(bytes[1..<9]))
-            default: nil
-            }
-        }
-    }
-
-    private static func names(of alias: Alias) -> [String] { [alias.kind.string, alias.value.string] }
-
-    private static func names(of request: PlanRequest) -> [String] {
-        ["audit", "plan"] + ([request.alias] + request.to).flatMap(names)
-    }
-
-    private static func bytes(of number: Int64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
-
-    private static func number(_ bytes: some Sequence<UInt8>) -> Int64 { bytes.reduce(0) { $0 << 8 | Int64($1) } }
-
-    private static func encode(_ position: [UInt8], _ list: [String], _ scope: Scope) -> String {
+    /// - Parameter list: Identifies the list, including its filters.
+    func text(of list: [String], in scope: Scope) -> String {
         let names = [scope.app.bundleID.rawValue, scope.environment.rawValue] + list
-        var bytes = [version] + SHA256.hash(data: Data(names.joined(separator: "\0").utf8)).prefix(8) + position
+        var bytes = [Self.version] + SHA256.hash(data: Data(names.joined(separator: "\0").utf8)).prefix(8)
+        bytes += [UInt8(part)] + withUnsafeBytes(of: number.bigEndian) { Array($0) } + rest
         bytes += SHA256.hash(data: bytes).prefix(8)
         return Base64URL.encode(bytes)
     }
+}
 
-    private static func decode<Position>(
-        _ text: String,
-        _ list: [String],
-        _ scope: Scope,
-        _ name: String,
-        _ read: ([UInt8]) -> Position?
-    ) throws(JSONFaultReason) -> Position {
+extension Cursor {
+    /// - Parameter title: Names the list in the fault.
+    init(_ text: String, of list: [String], in scope: Scope, _ title: String) throws(JSONFaultReason) {
+        let position = (Base64URL.decode(text) ?? Data()).dropFirst(9).dropLast(8)
+        part = position.first.map(Int.init) ?? 0
+        number = position.dropFirst().prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+        rest = Array(position.dropFirst(9))
         // Encoding again checks the version, the list, the checksum and canonical base64.
-        guard let bytes = Base64URL.decode(text), bytes.count > 17,
-            case let position = Array(bytes.dropFirst(9).dropLast(8)), encode(position, list, scope) == text,
-            let position = read(position)
-        else { throw JSONFaultReason("is not a cursor of \(name)") }
-        return position
+        guard number >= 0, self.text(of: list, in: scope) == text else {
+            throw JSONFaultReason("is not a cursor of \(title)")
+        }
+    }
+}
+
+extension Alias {
+    func list(_ name: String) -> [String] { [name, kind.string, value.string] }
+}
+
+extension TokenPosition {
+    var cursor: Cursor { Cursor(rest: installation + Array(type.string.utf8)) }
+
+    /// Nil unless the cursor has 32 bytes of hash, optionally followed by an attributes type.
+    init?(_ cursor: Cursor) {
+        guard cursor.rest.count >= 32, let type = String(validating: cursor.rest[32...], as: UTF8.self) else {
+            return nil
+        }
+        self.init(installation: Array(cursor.rest[..<32]), type: UTF8Text(type))
+    }
+}
+
+extension PlanPosition {
+    var cursor: Cursor {
+        switch self {
+        case .activity(let number): Cursor(number: number)
+        case .installation(let hash, let number): Cursor(number: number, rest: hash)
+        }
+    }
+
+    init(_ cursor: Cursor) {
+        self =
+            cursor.rest.isEmpty
+            ? .activity(cursor.number) : .installation(cursor.rest, afterActivity: cursor.number)
     }
 }

@@ -5,22 +5,20 @@ import RegistryStore
 
 extension RegistryResponder {
     /// Has the stages of the API, with a cookie in place of credentials.
-    func servePage(_ page: Route.Page, _ located: RoutedRequest, _ request: Request) async throws -> Response {
+    func servePage(_ page: Route.Page, _ located: RoutedRequest, _ head: HTTPRequest) async throws -> Response {
         let start = ContinuousClock.now
-        let network = network(of: request)
-        let visit = try await findVisit(request, located, network)
-        if located.match.route.access != .everyone, visit.principal.role == nil { return .signIn(toward: request.head) }
-        let admission = try await admission(of: visit.principal, to: located, request.fields, from: network)
+        let visit = try await findVisit(located)
+        if located.route.access != .everyone, visit.principal.role == nil { return .signIn(toward: head) }
+        let admission = try await admission(of: visit.principal, to: located)
         var count = try count(admission)
         let lookups = ContinuousClock.now - start
         do {
-            let form = try await readForm(request, of: admission.route, visit, network)
+            let form = try await readForm(located, head, visit)
             try beginHeavyCall(admission, &count)
-            let call = Call(admission, parts, on: request.connection.executor)
-            let scope = admission.place.scope
+            let (call, scope) = (Call(admission, parts), admission.scope)
             let consoleCall = ConsoleCall(call: call, console: console, visit: visit, scope: scope, form: form)
             let response = try await registry.spending(lookups) { try await page(consoleCall) }
-            return count.finish(response).renewing(visit, at: access.clock.date())
+            return count.finish(response).renewing(visit, at: parts.clock.date())
         } catch {
             count.giveBack()
             throw error
@@ -28,41 +26,36 @@ extension RegistryResponder {
     }
 
     private func readForm(
-        _ request: Request,
-        of route: Route,
-        _ visit: ConsoleVisit,
-        _ network: CallerNetwork?
+        _ located: RoutedRequest,
+        _ head: HTTPRequest,
+        _ visit: ConsoleVisit
     ) async throws -> Query {
-        guard route.body == .form else { return try Query("") }
+        guard located.route.body == .form else { return try Query("") }
         let refusal = "Another site's page sent this form. Open the console itself and repeat it there."
-        try RequestOrigin.check(request.head, believesNull: true, refusal)
-        let form = try await bodies.form(request, of: network)
-        if route.access != .everyone { try visit.check(form) }
+        try RequestOrigin.check(head, believesNull: true, refusal)
+        let form = try await bodies.form(located)
+        if located.route.access != .everyone { try visit.check(form) }
         return form
     }
 
     /// Identifies the caller by the cookie. A person may have a role in several apps; the role in the path's app counts.
-    private func findVisit(
-        _ request: Request,
-        _ located: RoutedRequest,
-        _ network: CallerNetwork?
-    ) async throws -> ConsoleVisit {
-        let isSecure = console.isSecure(request.fields, from: request.peer)
-        guard !access.authenticator.insecureNoAuth else {
+    private func findVisit(_ located: RoutedRequest) async throws -> ConsoleVisit {
+        let isSecure = console.isSecure(located.fields, from: located.connection.peer)
+        guard !parts.authenticator.insecureNoAuth else {
             let token = FormToken.make(from: console.insecureNonce)
             return ConsoleVisit(principal: .insecure, isSecure: isSecure, formToken: token)
         }
-        let text = ConsoleCookie(purpose: .session, isSecure: isSecure).value(in: request.fields)
+        let text = ConsoleCookie(purpose: .session, isSecure: isSecure).value(in: located.fields)
         let anonymous = ConsoleVisit(isSecure: isSecure, formToken: nil)
-        guard let claim = text.flatMap(ConsoleSession.Claim.init), claim.session.isValid(at: access.clock.date())
+        guard let claim = text.flatMap(ConsoleSession.Claim.init), claim.session.isValid(at: parts.clock.date())
         else { return anonymous }
         let session = claim.session
         var visit = ConsoleVisit(session: session, isSecure: isSecure, formToken: session.formToken)
-        if let key = try await findKey(of: claim, from: network) {
+        if let key = try await findKey(of: claim, from: located.network) {
             (visit.principal, visit.digest) = (Principal(key.record), key.digest)
         } else if let settings = console.provider?.settings, claim.isProved(by: settings.sealingKey) {
             let (name, grants) = settings.person(of: session.holder)
-            let grant = grants.first { $0.app.rawValue == located.match.parameters["bundleId"] } ?? grants[0]
+            let grant = grants.first { $0.app.rawValue == located.bundleID } ?? grants[0]
             (visit.grants, visit.digest) = (grants, settings.sealingKey)
             visit.principal = Principal(role: grant.role, who: name, app: grant.app)
         } else {
@@ -73,7 +66,7 @@ extension RegistryResponder {
 
     private func findKey(of claim: ConsoleSession.Claim, from network: CallerNetwork?) async throws -> StoredKey? {
         guard let id = try? APIKeyID(claim.session.holder) else { return nil }
-        return try await access.authenticator.findKey(id, from: network) { claim.isProved(by: $0.digest) }
+        return try await parts.authenticator.findKey(id, from: network) { claim.isProved(by: $0.digest) }
     }
 }
 

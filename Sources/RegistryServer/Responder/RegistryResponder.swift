@@ -16,11 +16,10 @@ struct RegistryResponder: Sendable {
     let bodies: BodyReader
     let console: Console
     let routes: RouteTable
-    private let logger: Logger
+    let logger: Logger
     private let failedCredentialDelay: Duration
 
     var registry: Registry { parts.registry }
-    var access: AccessState { parts.access }
     var metrics: ServiceMetrics { parts.metrics }
 
     init(
@@ -33,14 +32,12 @@ struct RegistryResponder: Sendable {
         routes: [Route] = Route.all + Route.console + Route.docs
     ) {
         let metrics = metrics ?? ServiceMetrics(registry: registry, configuration: configuration, clock: clock)
-        let shutdownNotice = configuration.shutdownNotice
         parts = ServiceParts(
             registry: registry,
-            access: AccessState(registry: registry, configuration: configuration, clock: clock, logger: logger),
-            feedback: FeedbackRecorder(clock: clock, logger: logger, metrics: metrics.recorded),
-            metrics: metrics,
-            shutdownNotice: shutdownNotice,
-            changeFeed: ChangeFeed(registry: registry, shutdownNotice: shutdownNotice, logger: logger)
+            configuration: configuration,
+            clock: clock,
+            logger: logger,
+            metrics: metrics
         )
         self.routes = RouteTable(routes.map { $0.measured(by: metrics) })
         rateLimits = RateLimits(configuration, clock: clock)
@@ -56,17 +53,17 @@ struct RegistryResponder: Sendable {
     func respond(to request: Request) async -> Response? {
         let located: RoutedRequest
         do {
-            located = try locate(request.head)
+            located = try locate(request)
         } catch {
             return response(.failure(error), to: request, nil)
         }
-        guard !isBrief(located, request.fields) else { return await respond(to: request, located) }
+        guard !isBrief(located) else { return await respond(to: request, located) }
         return await withTaskExecutorPreference(globalConcurrentExecutor) { await respond(to: request, located) }
     }
 
     private func respond(to request: Request, _ located: RoutedRequest) async -> Response? {
         do {
-            return response(.success(try await perform(request, located)), to: request, located)
+            return response(.success(try await perform(located, request.head)), to: request, located)
         } catch is ConnectionLost {
             return nil
         } catch {
@@ -74,22 +71,19 @@ struct RegistryResponder: Sendable {
         }
     }
 
-    private func perform(_ request: Request, _ located: RoutedRequest) async throws -> Response {
-        if case .page(let page) = located.match.route.action { return try await servePage(page, located, request) }
-        let network = network(of: request)
-        if let admission = try knownAdmission(request, to: located, from: network) {
-            return try await perform(request, admission)
-        }
+    private func perform(_ located: RoutedRequest, _ head: HTTPRequest) async throws -> Response {
+        if case .page(let page) = located.route.action { return try await servePage(page, located, head) }
+        if let admission = try knownAdmission(to: located) { return try await perform(admission) }
         let start = ContinuousClock.now
-        let principal = try await findPrincipal(for: located.match, request.fields, from: network)
-        let admission = try await admission(of: principal, to: located, request.fields, from: network)
-        return try await registry.spending(ContinuousClock.now - start) { try await perform(request, admission) }
+        let principal = try await findPrincipal(of: located)
+        let admission = try await admission(of: principal, to: located)
+        return try await registry.spending(ContinuousClock.now - start) { try await perform(admission) }
     }
 
-    private func perform(_ request: Request, _ admission: Admission) async throws -> Response {
+    private func perform(_ admission: Admission) async throws -> Response {
         var count = try count(admission)
         do {
-            let call = try await receive(admission, request)
+            let call = try await receive(admission)
             try beginHeavyCall(admission, &count)
             return count.finish(try await execute(call, admission))
         } catch {
@@ -98,113 +92,89 @@ struct RegistryResponder: Sendable {
         }
     }
 
-    private func response(
-        _ result: Result<Response, any Error>,
-        to request: Request,
-        _ located: RoutedRequest?
-    ) -> Response {
-        RequestRecord(
-            method: request.method,
-            fields: request.fields,
-            located: located,
-            isPage: located == nil && request.head.path.map(ConsoleLink.isOfConsole) == true
-                || located?.match.route.isPage == true,
-            metrics: located?.match.route.metrics ?? metrics.unmatched,
-            refusals: metrics.refusals,
-            requestID: RequestID.choose(request.fields[RequestID.field]),
-            start: request.start
-        ).response(result, logger)
-    }
-
-    struct RoutedRequest {
-        let target: RequestTarget
-        let match: RouteTable.Match
-        let wantsLines: Bool
-
-        var isHeavy: Bool { match.route.isHeavy(asLines: wantsLines) }
-    }
-
-    func locate(_ head: HTTPRequest) throws -> RoutedRequest {
-        try access.authenticator.checkHost(of: head)
+    func locate(_ request: Request) throws -> RoutedRequest {
+        let head = request.head
+        try parts.authenticator.checkHost(of: head)
         let target = try RequestTarget(head.path ?? "")
         let match = try routes.match(head.method, target.parts)
         // Pages check the origin themselves, even with credentials.
-        if !match.route.isPage { try access.authenticator.checkOrigin(of: head) }
-        return RoutedRequest(target: target, match: match, wantsLines: AcceptField.prefersLines(head.headerFields))
+        if !match.route.isPage { try parts.authenticator.checkOrigin(of: head) }
+        return RoutedRequest(
+            fields: head.headerFields,
+            body: request.body,
+            connection: request.connection,
+            query: target.query,
+            match: match,
+            wantsLines: AcceptField.prefersLines(head.headerFields),
+            network: CallerNetwork(addresses.findAddress(request.peer, head.headerFields))
+        )
     }
 
     /// Whether the request is fast enough for the connection's event loop, which it blocks: a public response from
     /// memory, or a call about one record or page with a small body. Large batches, console pages and the
     /// administration of apps can take many milliseconds.
-    func isBrief(_ located: RoutedRequest, _ fields: HTTPFields) -> Bool {
-        let route = located.match.route
+    func isBrief(_ located: RoutedRequest) -> Bool {
+        let route = located.route
         guard case .scoped = route.action else { return !route.isPage && route.access == .everyone }
         guard !located.isHeavy || route.cost == .heavyUnlessSmall else { return false }
         guard route.body != .none else { return true }
         // HTTP/2 requests can have no length.
-        guard let length = fields[.contentLength].flatMap(Int.init) else { return route.body == .single }
+        guard let length = located.fields[.contentLength].flatMap(Int.init) else { return route.body == .single }
         return length <= bodies.limits.singleBody
     }
 
-    private func receive(_ admission: Admission, _ request: Request) async throws -> Call {
-        let kind = admission.route.body
-        let executor = request.connection.executor
-        guard kind != .none else { return Call(admission, parts, on: executor) }
-        let body = try await bodies.read(request, as: kind, of: admission.network)
-        let lines = try bodies.lines(of: request, as: kind, for: admission.network)
-        return Call(admission, parts, body: body, lines: lines, on: executor)
+    private func receive(_ admission: Admission) async throws -> Call {
+        guard admission.route.body != .none else { return Call(admission, parts) }
+        return Call(admission, parts, body: try await bodies.read(admission.located))
     }
 
     private func execute(_ call: Call, _ admission: Admission) async throws -> Response {
-        switch (admission.route.action, admission.place) {
+        switch (admission.route.action, admission.app) {
         case (.plain(let action), _): return try await action(call)
-        case (.app(let action), .app(let app)): return try await action(call, app)
-        case (.scoped(_, asLines: let action?), .scope(let scope)) where call.wantsLines:
-            return try await action(ScopedCall(call: call, scope: scope))
-        case (.scoped(let action, asLines: _), .scope(let scope)):
-            return try await action(ScopedCall(call: call, scope: scope))
-        case (.app, _), (.scoped, _), (.page, _): throw Problem.unknownApp
+        case (.app(let action), let app?): return try await action(call, app)
+        case (.scoped(let action), _):
+            if let scope = admission.scope { return try await action(ScopedCall(call: call, scope: scope)) }
+        case (.app, nil), (.page, _): break
         }
+        throw Problem.unknownApp
     }
 
     /// Admission from the caches alone. Nil if it needs Postgres.
     ///
     /// Public calls ignore credentials, even invalid ones, because `/livez` must not wait for Postgres.
-    private func knownAdmission(
-        _ request: Request,
-        to located: RoutedRequest,
-        from network: CallerNetwork?
-    ) throws(Problem) -> Admission? {
-        let principal =
-            located.match.route.access == .everyone
-            ? .anonymous
-            : request.connection.lastKey.withLock { last in
-                access.authenticator.knownPrincipal(
-                    for: request.fields,
-                    of: located.match.parameters["bundleId"],
-                    after: &last
-                )
-            }
+    private func knownAdmission(to located: RoutedRequest) throws(Problem) -> Admission? {
+        guard located.route.access != .everyone else { return try admit(.anonymous, to: located) }
+        let principal = located.connection.lastKey.withLock { last in
+            parts.authenticator.knownPrincipal(for: located.fields, of: located.bundleID, after: &last)
+        }
         guard let principal else { return nil }
-        return try admit(principal, to: located, request.fields, from: network)
+        return try admit(principal, to: located)
     }
 
-    private func findPrincipal(
-        for match: RouteTable.Match,
-        _ fields: HTTPFields,
-        from network: CallerNetwork?
-    ) async throws -> Principal {
-        let (bundleID, start) = (match.parameters["bundleId"], access.clock.uptime())
+    private func findPrincipal(of located: RoutedRequest) async throws -> Principal {
+        let (bundleID, start) = (located.bundleID, parts.clock.uptime())
         do {
-            return try await access.authenticator.principal(for: fields, of: bundleID, from: network)
+            let authenticator = parts.authenticator
+            return try await authenticator.principal(for: located.fields, of: bundleID, from: located.network)
         } catch let problem as Problem where problem.code == .unauthenticated && bundleID != nil {
             // A fixed delay hides whether the app exists.
-            await access.clock.sleep(until: start + failedCredentialDelay)
+            await parts.clock.sleep(until: start + failedCredentialDelay)
             throw problem
         }
     }
+}
 
-    func network(of request: Request) -> CallerNetwork? {
-        CallerNetwork(addresses.findAddress(request.peer, request.fields))
-    }
+/// A request and its route, without the head, which only pages need.
+struct RoutedRequest: Sendable {
+    let fields: HTTPFields
+    let body: RequestBody
+    let connection: Request.Connection
+    let query: Query
+    let match: RouteTable.Match
+    let wantsLines: Bool
+    let network: CallerNetwork?
+
+    var route: Route { match.route }
+    var bundleID: String? { match.parameters["bundleId"] }
+    var isHeavy: Bool { route.isHeavy(asLines: wantsLines) }
 }

@@ -20,59 +20,48 @@ extension Route {
     private static let installation = "…/installations/{installationId}"
 
     private static var installations: [Route] {
-        let startToken = installation + "/start-tokens/{attributesType}"
-        return [
+        [
             .scoped(.put, installation, for: .clientCalls, body: .single) { try await $0.putInstallation() },
             .scoped(.get, installation, for: .recordReads) { try await $0.readInstallationRecord() },
             .scoped(.delete, installation, for: .clientCalls) { try await $0.logOut() }.heavy,
             .scoped(.put, installation + "/activities", for: .clientCalls, body: .batch) {
                 try await $0.applyFullState()
             }.heavy,
-            .scoped(.put, startToken, for: .clientCalls, body: .single) { try await $0.registerToken(of: .start) },
-            .scoped(.delete, startToken, for: .clientCalls) { try await $0.deleteToken(of: .start) },
-            .scoped(.post, startToken + "/release", for: .adminCalls) { try await $0.releaseToken(of: .start) },
         ]
     }
 
-    /// Calls for kinds with one token per installation. The device token has an additional path.
     private static var installationTokens: [Route] {
-        let (ofKind, device) = (installation + "/tokens/{tokenKind}", installation + "/device-token")
-        return [
-            .scoped(.put, ofKind, for: .clientCalls, body: .single) { try await $0.registerToken() },
-            .scoped(.delete, ofKind, for: .clientCalls) { try await $0.deleteToken() },
-            .scoped(.post, ofKind + "/release", for: .adminCalls) { try await $0.releaseToken() },
-            .scoped(.get, "…/aliases/{kind}/{value}/tokens/{tokenKind}", for: .senderCalls) {
-                try await $0.listTokens()
-            },
-            .scoped(.put, device, for: .clientCalls, body: .single) { try await $0.registerToken(of: .device) },
-            .scoped(.delete, device, for: .clientCalls) { try await $0.deleteToken(of: .device) },
-            .scoped(.post, device + "/release", for: .adminCalls) { try await $0.releaseToken(of: .device) },
-            .scoped(.get, "…/aliases/{kind}/{value}/device-tokens", for: .senderCalls) {
-                try await $0.listTokens(of: .device)
-            },
+        // Kinds with one token per installation are in the path. The device token has an additional path.
+        let kinds: [(TokenKind?, path: String, list: String)] = [
+            (.start, "/start-tokens/{attributesType}", "start-tokens"), (.device, "/device-token", "device-tokens"),
+            (nil, "/tokens/{tokenKind}", "tokens/{tokenKind}"),
         ]
+        return kinds.flatMap { kind, path, list in
+            let token = installation + path
+            return [
+                .scoped(.put, token, for: .clientCalls, body: .single) { try await $0.registerToken(of: kind) },
+                .scoped(.delete, token, for: .clientCalls) { try await $0.deleteToken(of: kind) },
+                .scoped(.post, token + "/release", for: .adminCalls) { try await $0.releaseToken(of: kind) },
+                .scoped(.get, "…/aliases/{kind}/{value}/" + list, for: .senderCalls) {
+                    try await $0.listTokens(of: kind)
+                },
+            ] as [Route]
+        }
     }
 
     private static var aliases: [Route] {
         let channel = "…/aliases/{kind}/{value}/channel"
         return [
-            .scoped(
-                .get,
-                "…/aliases/{kind}/{value}/activities",
-                for: .senderCalls,
-                asLines: { try await $0.streamActivities() },
-                { try await $0.listActivities() }
-            ).costing(.heavyAsLines),
+            .scoped(.get, "…/aliases/{kind}/{value}/activities", for: .senderCalls) {
+                try await $0.listActivities()
+            }.costing(.heavyAsLines),
             .scoped(.delete, "…/aliases/{kind}/{value}/activities", for: .senderCalls) { try await $0.endAll() }.heavy,
-            .scoped(.get, "…/aliases/{kind}/{value}/start-tokens", for: .senderCalls) {
-                try await $0.listTokens(of: .start)
-            },
             .scoped(.put, channel, for: .senderCalls, body: .single) { try await $0.putChannel() },
             .scoped(.get, channel, for: .senderCalls) { try await $0.readChannel() },
             .scoped(.delete, channel, for: .senderCalls) { try await $0.deleteChannel() },
             .scoped(.post, "…/resolve", for: .senderCalls, body: .batch) { try await $0.resolve() }
                 .costing(.heavyUnlessSmall),
-            .scoped(.get, "…/changes", for: .changeReads) { try await $0.followChanges() },
+            .scoped(.get, "…/changes", for: .recordReads) { try await $0.followChanges() },
             .scoped(.post, "…/feedback", for: .senderCalls, body: .batchOrLines) { try await $0.takeFeedback() }.heavy,
             .scoped(.post, "…/feedback/gorush", for: .senderCalls, body: .single) { try await $0.takeGorushPost() },
             .scoped(.post, "…/activities/{activityId}/release", for: .adminCalls) { try await $0.releaseActivity() },
@@ -102,16 +91,16 @@ extension Route {
 
     private static var others: [Route] {
         [
-            .plain(.get, "/v1/apps", for: .appReads) { try await $0.listApps() },
-            .plain(.put, "/v1/apps/{bundleId}", for: .appChanges, body: .single) { try await $0.putApp() },
-            .plain(.get, "/v1/apps/{bundleId}", for: .appReads) { try await $0.readApp() },
+            .plain(.get, "/v1/apps", for: .auditReads) { try await $0.listApps() },
+            .plain(.put, "/v1/apps/{bundleId}", for: .adminCalls, body: .single) { try await $0.putApp() },
+            .plain(.get, "/v1/apps/{bundleId}", for: .auditReads) { try await $0.readApp() },
             .plain(.delete, "/v1/apps/{bundleId}", for: .rootCalls) { try await $0.deleteApp() }.heavy,
-            .app(.post, "/v1/apps/{bundleId}/keys", for: .keyCalls, body: .single) { try await $0.createKey(of: $1) },
-            .app(.get, "/v1/apps/{bundleId}/keys", for: .keyCalls) { try await $0.listKeys(of: $1) },
-            .app(.delete, "/v1/apps/{bundleId}/keys/{keyId}", for: .keyCalls) { try await $0.revokeKey(of: $1) },
+            .app(.post, "/v1/apps/{bundleId}/keys", for: .adminCalls, body: .single) { try await $0.createKey(of: $1) },
+            .app(.get, "/v1/apps/{bundleId}/keys", for: .adminCalls) { try await $0.listKeys(of: $1) },
+            .app(.delete, "/v1/apps/{bundleId}/keys/{keyId}", for: .adminCalls) { try await $0.revokeKey(of: $1) },
             .plain(.get, "/livez", for: .everyone) { $0.liveness },
             .plain(.get, "/readyz", for: .everyone) { try await $0.readiness() },
-            .plain(.get, "/metrics", for: .operatorReads) { await $0.metrics.response() },
+            .plain(.get, "/metrics", for: .auditReads) { await $0.metrics.response() },
             .plain(.get, "/openapi.json", for: .everyone) { _ in .openAPI },
         ]
     }

@@ -6,7 +6,7 @@ extension Route {
 
     private static var entrance: [Route] {
         [
-            .page(.get, ConsoleLink.home, for: .appReads) { try await $0.showApps() },
+            .page(.get, ConsoleLink.home, for: .auditReads) { try await $0.showApps() },
             .page(.get, ConsoleLink.signIn, for: .everyone) { $0.showSignIn() },
             .page(.post, ConsoleLink.signIn, for: .everyone, body: .form) { try await $0.signIn() },
             .page(.post, ConsoleLink.provider, for: .everyone, body: .form) { try await $0.beginSignIn() },
@@ -24,7 +24,7 @@ extension Route {
             .page(.get, scope + "/search", for: .auditReads) { try await $0.showSearch() }.heavy,
             .page(.get, scope + "/activities/{activityId}", for: .auditReads) { try await $0.showActivity() }.heavy,
             .page(.get, scope + "/aliases/{kind}/{value}", for: .auditReads) { try await $0.showAlias() }.heavy,
-            .page(.get, scope + "/system", for: .operatorReads) { try await $0.showSystem() },
+            .page(.get, scope + "/system", for: .auditReads) { try await $0.showSystem() },
         ]
     }
 
@@ -35,7 +35,7 @@ extension Route {
             .page(.get, scope + "/installations", for: .auditReads) { try await $0.showInstallations() }.heavy,
             .page(.get, scope + "/installations/{hash}", for: .auditReads) { try await $0.showInstallation() }.heavy,
             .page(.get, scope + "/channels", for: .auditReads) { try await $0.showChannels() },
-            .page(.get, scope + "/keys", for: .appReads) { try await $0.showKeys() },
+            .page(.get, scope + "/keys", for: .auditReads) { try await $0.showKeys() },
         ]
     }
 
@@ -45,7 +45,7 @@ extension Route {
             .page(.post, scope + "/activities/{activityId}/release", for: .adminCalls, body: .form) {
                 try await $0.releaseActivity()
             },
-            .page(.post, scope + "/keys/{keyId}/revoke", for: .keyCalls, body: .form) { try await $0.revokeKey() },
+            .page(.post, scope + "/keys/{keyId}/revoke", for: .adminCalls, body: .form) { try await $0.revokeKey() },
         ]
     }
 }

@@ -32,11 +32,8 @@ struct Route: Sendable {
         case plain(@Sendable (Call) async throws -> Response)
         /// Requires the path's app to exist.
         case app(@Sendable (Call, App) async throws -> Response)
-        /// Requires the path's app to exist. `asLines` replaces the call for NDJSON.
-        case scoped(
-            @Sendable (ScopedCall) async throws -> Response,
-            asLines: (@Sendable (ScopedCall) async throws -> Response)?
-        )
+        /// Requires the path's app to exist.
+        case scoped(@Sendable (ScopedCall) async throws -> Response)
         case page(Page)
     }
 
@@ -52,6 +49,11 @@ struct Route: Sendable {
     var isPage: Bool {
         guard case .page = action else { return false }
         return true
+    }
+
+    var needsApp: Bool {
+        guard case .plain = action else { return true }
+        return false
     }
 
     var heavy: Route { costing(.heavy) }
@@ -96,11 +98,10 @@ struct Route: Sendable {
         _ template: String,
         for access: Access,
         body: Body = .none,
-        asLines: (@Sendable (ScopedCall) async throws -> Response)? = nil,
         _ action: @escaping @Sendable (ScopedCall) async throws -> Response
     ) -> Route {
-        let action = Action.scoped(action, asLines: asLines)
-        return Route(method: method, template: scope(template), access: access, body: body, action: action)
+        let template = "/v1/apps/{bundleId}/{environment}" + template.dropFirst()
+        return Route(method: method, template: template, access: access, body: body, action: .scoped(action))
     }
 
     static func page(
@@ -117,9 +118,5 @@ struct Route: Sendable {
         var route = self
         route.metrics = RouteMetrics(method: method.rawValue, template: template, metrics.recorded)
         return route
-    }
-
-    private static func scope(_ template: String) -> String {
-        "/v1/apps/{bundleId}/{environment}" + template.dropFirst()
     }
 }

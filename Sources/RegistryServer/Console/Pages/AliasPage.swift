@@ -24,7 +24,7 @@ extension ConsoleCall {
                 "summary": Self.summary(handedOut.count, others.count, isWhole: start == .start && next == nil),
                 "handedOut": Self.rows(handedOut), "others": Self.rows(others),
                 "topic": TokenKind.update.topic(of: scope.app.bundleID),
-                "cursor": next.map { Cursor.encode(after: $0.key, part: $0.isClosed ? 1 : 0, of: list, in: scope) },
+                "cursor": next.map { Cursor(part: $0.isClosed ? 1 : 0, number: $0.key).text(of: list, in: scope) },
                 "eventSearch": "event:any " + SearchText.quoted("alias:\(alias)"),
             ]
         )
@@ -69,11 +69,11 @@ extension BroadcastChannel: Presentable {
 }
 
 extension ConsoleCall {
-    func position(of list: [String]) throws(Problem) -> (part: Int, number: Int64)? {
+    func position(of list: [String]) throws(Problem) -> Cursor? {
         guard let text = parameter("cursor") else { return nil }
         let scope = try requireScope()
         do throws(JSONFaultReason) {
-            return try Cursor.decode(text, of: list, in: scope)
+            return try Cursor(text, of: list, in: scope, "this list")
         } catch {
             throw Problem(.invalidCursor, "The list cannot continue from this position. Open it again.")
         }

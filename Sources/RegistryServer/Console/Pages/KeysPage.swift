@@ -5,7 +5,7 @@ import RegistryStore
 extension ConsoleCall {
     func showKeys(fault: String? = nil) async throws -> Response {
         let scope = try requireScope()
-        let maySeeKeys = Access.keyCalls.allows(principal)
+        let maySeeKeys = Access.adminCalls.allows(principal)
         let keys = maySeeKeys ? try await registry.keys(of: scope.app) : []
         let apps = isRoot ? try await registry.apps() : []
         let settings = scope.app.settings
@@ -43,7 +43,7 @@ extension ConsoleCall {
         guard let id = try? APIKeyID(name),
             try await registry.revokeKey(id, ofApp: scope.app.id, by: principal.who)
         else { throw Problem(.keyNotFound, "The app has no key with this id.") }
-        call.access.keys.forget(id)
+        call.parts.keys.forget(id)
         return .seeOther(try requireLink().page("keys"))
     }
 }

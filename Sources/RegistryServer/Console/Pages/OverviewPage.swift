@@ -42,7 +42,7 @@ extension ConsoleCall {
         let app = scope.app.bundleID
         let failure = console.configuration.issuers.failure(of: app)
         checks += failure.map { [HealthCheck(Finding(issuerOf: app, failure: $0))] } ?? []
-        guard Access.keyCalls.allows(principal) else { return checks }
+        guard Access.adminCalls.allows(principal) else { return checks }
         let expiring = try await registry.keys(of: scope.app).compactMap { Finding($0, now: now) }
         let keys = ("See the keys", link.page("keys"))
         let sentence = "No key expires within two weeks."

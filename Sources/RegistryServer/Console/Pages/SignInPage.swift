@@ -42,7 +42,7 @@ extension ConsoleCall {
             return signInPage(next: next, fault: fault, status: .unauthorized)
         }
         let digest = key.secretDigest
-        let found = try await call.access.authenticator.findKey(key.id, from: call.network) { stored in
+        let found = try await call.parts.authenticator.findKey(key.id, from: call.network) { stored in
             ConstantTime.areEqual(stored.digest, digest)
         }
         guard let record = found?.record else {

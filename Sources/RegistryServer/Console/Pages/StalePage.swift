@@ -50,7 +50,7 @@ extension ConsoleCall {
             in: scope
         )
         let tokens = try await registry.counts(in: scope).tokens
-        let next = page.next.map { Cursor.encode(after: $0.number, part: $0.part, of: list, in: scope) }
+        let next = page.next.map { Cursor(part: $0.part, number: $0.number).text(of: list, in: scope) }
         var fields: TemplateContext = [
             "counts": try await registry.countStaleTokens(searchTime: .milliseconds(200), in: scope), "heat": tokens,
             "ages": Self.ages(of: tokens), "tokens": page.items, "asked": question.words,
