@@ -6,8 +6,6 @@ struct DigitReader {
 
     var isAtEnd: Bool { position == bytes.count }
 
-    var isAtDigit: Bool { position < bytes.count && UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[position] }
-
     mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
         position += 1
@@ -19,18 +17,6 @@ struct DigitReader {
         for _ in 0..<width {
             guard let digit = digit() else { return nil }
             value = value * 10 + digit
-        }
-        return value
-    }
-
-    /// Reads at least one digit. Nil without a digit or beyond `Int64`.
-    mutating func number() -> Int64? {
-        guard var value = digit().map(Int64.init) else { return nil }
-        while let digit = digit() {
-            let (tens, isTooLarge) = value.multipliedReportingOverflow(by: 10)
-            let (sum, isTooLargeStill) = tens.addingReportingOverflow(Int64(digit))
-            guard !isTooLarge, !isTooLargeStill else { return nil }
-            value = sum
         }
         return value
     }
@@ -49,7 +35,7 @@ struct DigitReader {
     }
 
     private mutating func digit() -> Int? {
-        guard isAtDigit else { return nil }
+        guard position < bytes.count, ASCII.isDigit(bytes[position]) else { return nil }
         position += 1
         return Int(bytes[position - 1] - UInt8(ascii: "0"))
     }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// ISO 8601 durations without years and months, because their length depends on the calendar.
 package enum ISO8601Duration {
     /// Reads weeks, days, hours, minutes and seconds, each at most once and in this order, such as `P7D` or `PT1H30M`.
@@ -5,11 +7,24 @@ package enum ISO8601Duration {
     /// A day has 24 hours. Only seconds may have a fraction: 1 to 9 digits after a point or a comma. Nil for years,
     /// months, signs, durations without parts, and values beyond `Int64` seconds.
     package static func parse(_ text: String) -> Duration? {
-        var text = text
-        return text.withUTF8 { utf8 in
-            var reader = ISO8601DurationReader(digits: DigitReader(bytes: utf8))
-            return reader.duration()
+        let form =
+            /P(?:([0-9]+)W)?(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:[.,]([0-9]{1,9}))?S)?)?/
+            .matchingSemantics(.unicodeScalar)
+        guard let parts = text.wholeMatch(of: form), !text.hasSuffix("P"), !text.hasSuffix("T") else { return nil }
+        let counts =
+            [
+                (parts.1, 604_800), (parts.2, 86_400), (parts.3, 3600), (parts.4, 60), (parts.5, 1),
+            ] as [(digits: Substring?, length: Int64)]
+        var seconds: Int64 = 0
+        for case (let digits?, let length) in counts {
+            guard let count = Int64(digits) else { return nil }
+            let (product, isTooLarge) = count.multipliedReportingOverflow(by: length)
+            let (sum, isTooLargeStill) = seconds.addingReportingOverflow(product)
+            guard !isTooLarge, !isTooLargeStill else { return nil }
+            seconds = sum
         }
+        let nanoseconds = (parts.6 ?? "").padding(toLength: 9, withPad: "0", startingAt: 0)
+        return .seconds(seconds) + .nanoseconds(Int64(nanoseconds) ?? 0)
     }
 
     /// Omits parts that are zero: `PT8H`, `P7D`, `P1DT0.5S`, `PT0S`.
@@ -38,50 +53,5 @@ package enum ISO8601Duration {
         digits.append(addingCapacity: 10) { $0.append(UInt8(ascii: "."), decimal: Int(nanoseconds), width: 9) }
         while digits.last == UInt8(ascii: "0") { digits.removeLast() }
         return String(decoding: digits, as: UTF8.self)
-    }
-}
-
-private struct ISO8601DurationReader {
-    var digits: DigitReader
-    private var seconds: Int64 = 0
-    private var nanoseconds = 0
-
-    init(digits: DigitReader) { self.digits = digits }
-
-    mutating func duration() -> Duration? {
-        guard digits.take("P"), !digits.isAtEnd else { return nil }
-        if !digits.take("T") {
-            guard parts([("W", 604_800), ("D", 86_400)]) else { return nil }
-            guard digits.take("T") else { return digits.isAtEnd ? total : nil }
-        }
-        guard !digits.isAtEnd, parts([("H", 3600), ("M", 60), ("S", 1)]), digits.isAtEnd else { return nil }
-        return total
-    }
-
-    private var total: Duration { .seconds(seconds) + .nanoseconds(nanoseconds) }
-
-    /// False if a part is malformed, out of order or too large.
-    private mutating func parts(_ designators: [(letter: Unicode.Scalar, seconds: Int64)]) -> Bool {
-        var rest = designators[...]
-        while digits.isAtDigit {
-            guard let count = digits.number() else { return false }
-            let hasFraction = digits.take(".") || digits.take(",")
-            if hasFraction {
-                guard let fraction = digits.fraction() else { return false }
-                nanoseconds = fraction
-            }
-            guard let index = rest.firstIndex(where: { digits.take($0.letter) }) else { return false }
-            let part = rest[index]
-            guard !hasFraction || part.letter == "S", add(count, times: part.seconds) else { return false }
-            rest = rest[(index + 1)...]
-        }
-        return true
-    }
-
-    private mutating func add(_ count: Int64, times length: Int64) -> Bool {
-        let (product, isTooLarge) = count.multipliedReportingOverflow(by: length)
-        let (sum, isTooLargeStill) = seconds.addingReportingOverflow(product)
-        seconds = sum
-        return !isTooLarge && !isTooLargeStill
     }
 }
