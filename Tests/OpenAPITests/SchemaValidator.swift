@@ -39,27 +39,17 @@ struct SchemaValidator: Sendable {
         }
     }
 
+    /// As in JSON Schema, a keyword ignores values of other types.
     private func faults(
         of value: JSONValue,
         keyword: JSONObject.Member,
         among keywords: JSONObject,
         at pointer: String
     ) -> [JSONFault] {
-        switch keyword.key {
-        case "description", "examples", "example", "default", "x-enum-varnames", "x-swift-identifiable": []
-        case "$ref", "allOf", "oneOf", "not": combinationFaults(of: value, keyword, at: pointer)
-        case "properties", "required", "additionalProperties", "propertyNames":
-            objectFaults(of: value, keyword, among: keywords, at: pointer)
-        case "items", "minItems", "maxItems": arrayFaults(of: value, keyword, at: pointer)
-        default: scalarFaults(of: value, keyword, at: pointer)
-        }
-    }
-}
-
-extension SchemaValidator {
-    private func combinationFaults(of value: JSONValue, _ keyword: JSONObject.Member, at pointer: String) -> [JSONFault]
-    {
         switch (keyword.key, keyword.value) {
+        case ("description", _), ("examples", _), ("example", _), ("default", _), ("x-enum-varnames", _),
+            ("x-swift-identifiable", _):
+            return []
         case ("$ref", .string(let reference)):
             return branchFaults(of: value, against: resolve(reference), at: pointer)
         case ("allOf", .array(let schemas)):
@@ -67,8 +57,29 @@ extension SchemaValidator {
         case ("oneOf", .array(let schemas)): return alternativeFaults(of: value, schemas, at: pointer)
         case ("not", .object), ("not", .bool):
             let isExcluded = branchFaults(of: value, against: keyword.value, at: pointer).isEmpty
-            return isExcluded ? [JSONFault(pointer: pointer, detail: "must not match \(keyword.value)")] : []
-        default: return [unsupported(keyword, at: pointer)]
+            return check(!isExcluded, "must not match \(keyword.value)", at: pointer)
+        case ("properties", .object(let properties)):
+            return memberFaults(of: value.members.filter { properties[$0.key] != nil }, at: pointer) { properties[$0] }
+        case ("additionalProperties", let schema):
+            let others = value.members.filter { keywords["properties"]?[$0.key] == nil }
+            return memberFaults(of: others, at: pointer) { _ in schema }
+        case ("propertyNames", let schema):
+            return value.members.keys.flatMap { faults(of: .string($0), against: schema, at: "\(pointer)/\($0)") }
+        case ("items", let schema):
+            return value.elements.enumerated().flatMap { faults(of: $1, against: schema, at: "\(pointer)/\($0)") }
+        default: return simpleFaults(of: value, keyword, at: pointer)
+        }
+    }
+}
+
+extension SchemaValidator {
+    private func memberFaults(
+        of members: [JSONObject.Member],
+        at pointer: String,
+        _ schema: (String) -> JSONValue?
+    ) -> [JSONFault] {
+        members.flatMap { member in
+            faults(of: member.value, against: schema(member.key) ?? true, at: "\(pointer)/\(member.key)")
         }
     }
 
@@ -80,7 +91,55 @@ extension SchemaValidator {
         return [count] + (matches == 0 ? all.min { $0.count < $1.count } ?? [] : [])
     }
 
-    func unsupported(_ keyword: JSONObject.Member, at pointer: String) -> JSONFault {
+    private func simpleFaults(of value: JSONValue, _ keyword: JSONObject.Member, at pointer: String) -> [JSONFault] {
+        switch (keyword.key, keyword.value) {
+        case ("type", .string(let name)): check(value.isOf(type: name), "must be of type \(name)", at: pointer)
+        case ("type", .array(let names)):
+            check(names.contains { $0.text.map(value.isOf) ?? false }, "must be one of \(names)", at: pointer)
+        case ("enum", .array(let values)): check(values.contains(value), "must be one of \(values)", at: pointer)
+        case ("const", let constant): check(value == constant, "must be \(constant)", at: pointer)
+        case ("required", .array(let names)): missingFaults(of: value, names, at: pointer)
+        case ("minimum", _), ("maximum", _): boundFaults(of: value.double, keyword, at: pointer)
+        case ("minItems", _), ("maxItems", _): boundFaults(of: value.elementCount, keyword, at: pointer)
+        case ("minLength", _), ("maxLength", _): boundFaults(of: value.length, keyword, at: pointer)
+        case ("pattern", .string(let pattern)): patternFaults(of: value, pattern, keyword, at: pointer)
+        case ("format", "date-time"):
+            check(value.text.map { RFC3339.parse($0) != nil } ?? true, "must be an RFC 3339 time", at: pointer)
+        default: [unsupported(keyword, at: pointer)]
+        }
+    }
+
+    private func missingFaults(of value: JSONValue, _ names: [JSONValue], at pointer: String) -> [JSONFault] {
+        guard case .object(let object) = value else { return [] }
+        return names.filter { $0.text.map { object[$0] == nil } ?? true }
+            .map { JSONFault(pointer: pointer, detail: "lacks \($0)") }
+    }
+
+    private func boundFaults(of size: Double?, _ keyword: JSONObject.Member, at pointer: String) -> [JSONFault] {
+        guard let limit = keyword.value.double else { return [unsupported(keyword, at: pointer)] }
+        guard let size else { return [] }
+        let isValid = keyword.key.hasPrefix("min") ? size >= limit : size <= limit
+        return check(isValid, "is beyond the \(keyword.key) \(keyword.value)", at: pointer)
+    }
+
+    private func patternFaults(
+        of value: JSONValue,
+        _ pattern: String,
+        _ keyword: JSONObject.Member,
+        at pointer: String
+    ) -> [JSONFault] {
+        guard let text = value.text else { return [] }
+        guard let regex = try? Regex(pattern).matchingSemantics(.unicodeScalar) else {
+            return [unsupported(keyword, at: pointer)]
+        }
+        return check(text.firstMatch(of: regex) != nil, "must match \(pattern)", at: pointer)
+    }
+
+    private func check(_ isValid: Bool, _ detail: String, at pointer: String) -> [JSONFault] {
+        isValid ? [] : [JSONFault(pointer: pointer, detail: detail)]
+    }
+
+    private func unsupported(_ keyword: JSONObject.Member, at pointer: String) -> JSONFault {
         JSONFault(pointer: pointer, detail: "meets the unsupported keyword \(keyword.key): \(keyword.value)")
     }
 }

@@ -75,6 +75,10 @@ extension Probe {
     private static let path = "…/installations/"
     private static let (start, device, widget) = (Slot.all[0], Slot.all[1], Slot.all[2])
 
+    private static func token(_ slot: String, _ number: Int, _ minutes: Double? = nil) -> Message {
+        .put(path + slot, Sample.registration(number, minutesAgo: minutes))
+    }
+
     private static func activity(_ id: String, _ slot: Slot, _ token: Int) -> Message {
         .put("…/activities/" + id, Sample.registration(slot.first + token, minutesAgo: 1))
     }
@@ -89,34 +93,18 @@ extension Probe {
         Probe("putTokenOfKind", "that another has", widget.put("13", 14, 2))
             .after(widget.put("14", 14, 1))
             .fails(.superseded, ["reason": "taken-over", "kind": "widget"]),
-        Probe(
-            "putStartToken",
-            "a device token",
-            .put(path + "s-4/start-tokens/Match", Sample.registration(535, minutesAgo: 1))
-        )
-        .after(device.put("15", 15, 2))
-        .fails(.tokenKindConflict, ["reason": "kind-conflict"]),
-        Probe(
-            "putDeviceToken",
-            "a widget's, later",
-            .put(path + "w-14/device-token", Sample.registration(555, minutesAgo: 2))
-        )
-        .after(widget.put("15", 15, 1))
-        .fails(.tokenKindConflict, ["reason": "kind-conflict", "kind": "device"]),
-        Probe(
-            "putTokenOfKind",
-            "a device's, later",
-            .put(path + "w-15/tokens/widget", Sample.registration(590, minutesAgo: 3))
-        )
-        .after(.put(path + "w-15/device-token", Sample.registration(590, minutesAgo: 2)))
-        .fails(.tokenKindConflict, ["reason": "kind-conflict", "kind": "widget"]),
-        Probe(
-            "putTokenOfKind",
-            "the device token again",
-            .put(path + "device-16/tokens/device", Sample.registration(536))
-        )
-        .after(device.put("16", 16))
-        .gives(200, ["outcome": "refreshed", "kind": "device"]),
+        Probe("putStartToken", "a device token", token("s-4/start-tokens/Match", 535, 1))
+            .after(device.put("15", 15, 2))
+            .fails(.tokenKindConflict, ["reason": "kind-conflict"]),
+        Probe("putDeviceToken", "a widget's, later", token("w-14/device-token", 555, 2))
+            .after(widget.put("15", 15, 1))
+            .fails(.tokenKindConflict, ["reason": "kind-conflict", "kind": "device"]),
+        Probe("putTokenOfKind", "a device's, later", token("w-15/tokens/widget", 590, 3))
+            .after(token("w-15/device-token", 590, 2))
+            .fails(.tokenKindConflict, ["reason": "kind-conflict", "kind": "widget"]),
+        Probe("putTokenOfKind", "the device token again", token("device-16/tokens/device", 536))
+            .after(device.put("16", 16))
+            .gives(200, ["outcome": "refreshed", "kind": "device"]),
         Probe(
             "putStartToken",
             "with every fault",
@@ -124,7 +112,7 @@ extension Probe {
                 .from("s-7")
         )
         .fails(.invalidRequest).at("/installationId", "/attributesType", "/token", "/observedAt"),
-        Probe("putTokenOfKind", "of no kind", .put(path + "w-6/tokens/update", Sample.registration(537)))
+        Probe("putTokenOfKind", "of no kind", token("w-6/tokens/update", 537))
             .fails(.invalidRequest, ["/errors/0/detail": "(in the path) must be one of device, widget, voip"])
             .at("/tokenKind"),
         Probe("deleteTokenOfKind", "of no kind", .delete(path + "w-8/tokens/start")).fails(.invalidRequest),
