@@ -4,20 +4,6 @@ import Testing
 
 /// R8: the holders of a value, at minute 60.
 struct HolderTests {
-    private func slot(_ kind: String, claimedAt minute: Int) -> InstallationToken {
-        var slot = InstallationToken(
-            id: InstallationToken.ID(installation: .phone, kind: kind, attributesType: "Match"),
-            hasOneOwner: false
-        )
-        slot.token = TokenClaim(
-            digest: TokenDigest(1),
-            token: PushToken(bytes: [1]),
-            observedAt: Story.minute(minute),
-            claimedAt: Story.minute(minute)
-        )
-        return slot
-    }
-
     @Test func `Of several holders the latest claim counts, and the greatest kind is named`() throws {
         var first = Story()
         try first.register(token: 1, at: 40)
@@ -25,7 +11,7 @@ struct HolderTests {
             var story = Story(
                 activities: first.rows.activities.values.map(\.value),
                 values: first.rows.values.values.map(\.value),
-                installations: InstallationRows(slots: slots.map { slot($0, claimedAt: 10) })
+                installations: InstallationRows(slots: slots.map { .start(1, claimedAt: 10, kind: $0) })
             )
             let decision = story.decide(TokenReport(1, 410, at: 20))
             #expect(decision.action == .keptNewer)
@@ -71,24 +57,18 @@ struct HolderTests {
         #expect(story.rows.activities["a"]?.isWritten == false)
     }
 
-    @Test func `A repeated quarantine writes its value again, and a report without effect does not`() throws {
-        var first = Story()
-        try first.register(token: 1, at: 10)
-        first.report(400, "BadDeviceToken")
-        var (again, kept) = (first.later(61), first.later(61))
-        #expect(again.report(400, "BadDeviceToken") == .quarantined)
-        #expect(again.rows.values[TokenDigest(1)]?.isWritten == true)
-        #expect(kept.report(500) == .kept)
-        #expect(kept.rows.values[TokenDigest(1)]?.isWritten == false)
-    }
-
-    @Test func `A quarantine holds a claim of its time`() throws {
-        var story = Story()
-        try story.register(token: 1, at: 10)
-        #expect(story.report(400, "BadDeviceToken", at: 10) == .quarantined)
-        #expect(story.report(400, "DeviceTokenNotForTopic", at: 30) == .quarantined)
-        #expect(story.activity()?.withheld == .quarantined)
-        #expect(story.value()?.quarantine?.at == Story.minute(10))
+    @Test func `A repeated death or quarantine writes its value again, and a report without effect does not`() throws {
+        let reports: [(Int, String, FeedbackAction)] = [
+            (410, "Unregistered", .dropped), (400, "BadDeviceToken", .quarantined), (500, "", .kept),
+        ]
+        for (status, reason, action) in reports {
+            var first = Story()
+            try first.register(token: 1, at: 10)
+            first.report(status, reason, at: 20)
+            var story = first.later(61)
+            #expect(story.report(status, reason, at: 20) == action)
+            #expect(story.rows.values[TokenDigest(1)]?.isWritten == (action != .kept))
+        }
     }
 
     @Test func `The first reason that applies withholds a token`() {
@@ -105,20 +85,12 @@ struct HolderTests {
 
 /// R8: the burst guard, for values in quarantine and other kinds.
 struct GuardedTests {
-    private func story() throws -> Story {
-        var story = Story()
-        for number in 1...5 as ClosedRange<UInt8> {
-            try story.register(ActivityID(stored: "a\(number)"), token: number, at: 10)
-        }
-        return story
-    }
-
     private func report(_ token: UInt8, at minute: Int? = nil) -> TokenReport {
         TokenReport(token, 400, "BadDeviceToken", at: minute)
     }
 
     @Test func `While the guard is on a quarantine stays, and a newer claim is guarded`() throws {
-        var story = try story()
+        var story = try Story.activities(5)
         story.report(400, "BadDeviceToken", of: 1)
         story = story.later(61)
         var guards = Story.guards()
@@ -128,7 +100,7 @@ struct GuardedTests {
     }
 
     @Test func `A burst releases the quarantines of its kind and window, in the order of the values`() throws {
-        var first = try story()
+        var first = try Story.activities(5)
         first.report(400, "BadDeviceToken", of: 5)
         first = first.later(61)
         for token in [2, 1] as [UInt8] { first.report(400, "BadDeviceToken", of: token) }
@@ -150,7 +122,7 @@ struct GuardedTests {
     }
 
     @Test func `Each action has a sentence of its own`() throws {
-        var story = try story()
+        var story = try Story.activities(5)
         try story.register("a1", token: 9, at: 20)
         var guards = Story.guards()
         (guards[0].trippedAt, guards[0].reportedAt) = (Story.minute(60), Story.minute(60))

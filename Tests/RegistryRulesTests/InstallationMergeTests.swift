@@ -165,13 +165,6 @@ struct SlotTimesTests {
         #expect(try story.register("device", 2, at: 30) == .reactivated)
         #expect(story.events.suffix(2) == [.deleted, .reactivated])
     }
-
-    @Test func `An installation has start tokens of 128 types, not counting other kinds`() throws {
-        var story = Story()
-        try story.register("device", 2, at: 10)
-        for number in 1...128 { try story.register("start", 1, at: 10, type: UTF8Text("\(number)")) }
-        #expect(throws: Rejection.noRoom) { try story.register("start", 1, at: 10, type: "new") }
-    }
 }
 
 /// R7 for the tokens of installations: claims on values, and their events.
@@ -232,14 +225,5 @@ struct SlotClaimTests {
         #expect(story.events == [.registered, .registered])
         try story.register("widget", 1, at: 10)
         #expect(story.events.suffix(2) == [.registered, .takenOver])
-    }
-
-    @Test func `A purged token writes an event when it becomes current`() throws {
-        var purged = TokenValue(digest: TokenDigest(1))
-        (purged.deadAt, purged.purgedAt) = (Story.minute(20), Story.minute(20))
-        var story = Story(values: [purged])
-        try story.register("device", 1, at: 10)
-        #expect(story.slot()?.withheld == .purged)
-        #expect(story.events == [.registered, .dropped])
     }
 }

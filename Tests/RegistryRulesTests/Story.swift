@@ -86,8 +86,13 @@ struct Story {
     }
 
     @discardableResult
-    mutating func end(_ id: ActivityID = "a", reason: EndReason = .ended, at minute: Int) throws(Rejection) -> Bool {
-        try rows.end(id, reason: reason, observedAt: Self.minute(minute), claimant: .any, actor: "tester")
+    mutating func end(
+        _ id: ActivityID = "a",
+        reason: EndReason = .ended,
+        at observedAt: Int? = nil,
+        by claimant: Claimant = .any
+    ) throws(Rejection) -> Bool {
+        try rows.end(id, reason: reason, observedAt: observedAt.map(Self.minute), claimant: claimant, actor: "tester")
     }
 
     func rejection(
