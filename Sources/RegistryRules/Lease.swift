@@ -18,6 +18,16 @@ package struct Lease: Sendable, Hashable {
     package var releasedAt: Timestamp?
     package var handle: RowHandle?
 
+    /// The raw values are part of the API.
+    package enum State: String, Sendable, Hashable, CaseIterable {
+        case live
+        case registered
+        case failed
+        case released
+        /// The lease ended without a report.
+        case expired
+    }
+
     package struct Failure: Sendable, Hashable {
         package let at: Timestamp
         package let reason: UTF8Text
@@ -127,7 +137,7 @@ package struct Lease: Sendable, Hashable {
     /// - Parameters:
     ///   - registeredAt: the last registration of an activity with the alias on the installation.
     ///   - newestAt: when the newest of these activities became known.
-    package func state(registeredAt: Timestamp?, newestAt: Timestamp?, at now: Timestamp) -> ExplainedLease.State {
+    package func state(registeredAt: Timestamp?, newestAt: Timestamp?, at now: Timestamp) -> State {
         if isAnswered(by: registeredAt, newestAt: newestAt) { return .registered }
         if releasedAt != nil { return .released }
         if failure != nil { return .failed }

@@ -13,7 +13,7 @@ import Testing
         )
         let body = try #require(FullStateBody.read(&json))
         let results = body.readable.items.map {
-            FullStateResults.ItemResult(activityID: $0.activityID, result: .failure($0.problem ?? Problem(faults: [])))
+            Result<RegistrationOutcome, Problem>.failure($0.problem ?? Problem(faults: []))
         }
         let faults = body.results(FullStateResults(results: results, ended: [])).map { result in
             if case .failure(let problem) = result.result { problem.errors.count } else { 0 }
@@ -30,8 +30,7 @@ import Testing
         var json = JSONReader(try JSONParser.parse(Array(text.utf8)))
         let body = try #require(FullStateBody.read(&json))
         let (first, second) = (try ActivityID("a-1"), try ActivityID("a-2"))
-        let given = FullStateResults.ItemResult(activityID: first, result: .success(.registered))
-        let results = body.results(FullStateResults(results: [given], ended: []))
+        let results = body.results(FullStateResults(results: [.success(.registered)], ended: []))
         #expect(results.map(\.activityID) == [first, nil, second])
         #expect(results.first?.result == .success(.registered))
         #expect(results.last?.result == .failure(.lostResult))

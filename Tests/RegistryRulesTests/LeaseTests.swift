@@ -57,7 +57,7 @@ struct LeaseTests {
     }
 
     @Test func `The audit shows the outcome of a lease`() {
-        func state(_ lease: Lease, _ registeredAt: Timestamp?, at now: Timestamp) -> ExplainedLease.State {
+        func state(_ lease: Lease, _ registeredAt: Timestamp?, at now: Timestamp) -> Lease.State {
             lease.state(registeredAt: registeredAt, newestAt: nil, at: now)
         }
         let now = Story.minute(60)

@@ -99,7 +99,7 @@ import Testing
         )
         let answer = FullStateResults(
             results: body.readable.items.map { item in
-                .init(activityID: item.activityID, result: item.problem.map { .failure($0) } ?? .success(.registered))
+                item.problem.map { .failure($0) } ?? .success(.registered)
             },
             ended: []
         )

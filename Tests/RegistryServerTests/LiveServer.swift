@@ -227,11 +227,13 @@ extension App {
         aliasRules: [UTF8Text: AliasRule] = [:],
         updatedAt: Date = .distantPast
     ) -> App {
-        App(
+        var settings = AppSettings()
+        (settings.aliasRules, settings.jwt) = (aliasRules, jwt)
+        return App(
             id: 1,
             scopeIDs: ScopeIDs(sandbox: 1, production: 2),
             bundleID: try! BundleID(bundleID),
-            settings: AppSettings(aliasRules: aliasRules, jwt: jwt),
+            settings: settings,
             createdAt: .distantPast,
             updatedAt: updatedAt
         )

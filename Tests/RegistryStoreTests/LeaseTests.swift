@@ -206,7 +206,7 @@ import Testing
 
     @Test func `The audit shows the outcome of a lease`() async throws {
         let plan = try await TestPlan.make()
-        func states() async throws -> [ExplainedLease.State] {
+        func states() async throws -> [Lease.State] {
             let ofAlias = try await plan.explain(plan.order).leases
             let ofPhone = try await plan.registry.leases(of: plan.phone.hash, in: plan.scope)
             #expect(ofAlias == ofPhone)
@@ -215,11 +215,11 @@ import Testing
         #expect(try await states() == [])
         let first = try await plan.start("plan-1")
         let explained = try #require(try await plan.registry.leases(of: plan.phone.hash, in: plan.scope).first)
-        #expect(explained.id == first.id)
-        #expect(explained.planID == "plan-1")
-        #expect(explained.attempt == 1)
-        #expect(explained.alias == plan.order)
-        #expect(explained.leasedUntil == first.leasedUntil)
+        #expect(explained.lease.id == first.id)
+        #expect(explained.lease.planID == "plan-1")
+        #expect(explained.lease.attempt == 1)
+        #expect(explained.lease.alias == plan.order)
+        #expect(explained.lease.leasedUntil.date == first.leasedUntil)
         #expect(try await states() == [.live])
         try await plan.registry.release(first.id, in: plan.scope, by: "sender")
         #expect(try await states() == [.released])
@@ -229,9 +229,8 @@ import Testing
         try await plan.report(410, try await plan.start(), reason: "Unregistered", token: 9)
         #expect(try await states() == [.failed])
         let failed = try #require(try await plan.registry.leases(of: plan.phone.hash, in: plan.scope).first)
-        #expect(failed.failure == "410 Unregistered")
-        #expect(failed.retryAt != nil)
-        #expect(failed.attempt == 2)
+        #expect(failed.lease.failure?.reason == "410 Unregistered")
+        #expect(failed.lease.attempt == 2)
         try await plan.pass(5)
         _ = try await plan.start()
         try await plan.register()

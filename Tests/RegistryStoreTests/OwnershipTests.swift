@@ -54,8 +54,8 @@ import Testing
         try await former.register(3, at: Self.t0, claimant: .subject("u-2", Self.phone))
         let items = [own, foreign, former].map { FullState.Item(activityID: $0.id, registration: .sample(token: nil)) }
         let answer = try await own.tellFullState(of: Self.phone, items, at: Self.after(5), claimant: user)
-        let codes = answer.results.map { item -> Problem.Code? in
-            guard case .failure(let problem) = item.result else { return nil }
+        let codes = answer.results.map { result -> Problem.Code? in
+            guard case .failure(let problem) = result else { return nil }
             return problem.code
         }
         #expect(codes == [nil, .notYours, .notYours])

@@ -12,6 +12,15 @@ extension JSONEncodable {
     }
 }
 
+/// A value that is written as a JSON object.
+package protocol JSONObjectEncodable: JSONEncodable {
+    func writeMembers(to json: inout JSONWriter)
+}
+
+extension JSONObjectEncodable {
+    package func encode(to json: inout JSONWriter) { json.object(writeMembers) }
+}
+
 extension JSONWriter {
     package mutating func value(_ value: some JSONEncodable) { value.encode(to: &self) }
 
@@ -24,25 +33,30 @@ extension JSONWriter {
         if let value { member(name, value) }
     }
 
-    package mutating func object<Failure>(
-        _ name: String,
-        _ members: (inout JSONWriter) throws(Failure) -> Void
-    ) throws(Failure) {
+    package mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
         key(name)
-        try object(members)
+        object(members)
     }
 
-    package mutating func array<Failure>(
-        _ name: String,
-        _ elements: (inout JSONWriter) throws(Failure) -> Void
-    ) throws(Failure) {
+    package mutating func array(_ name: String, _ elements: (inout JSONWriter) -> Void) {
         key(name)
-        try array(elements)
+        array(elements)
     }
 
     package mutating func hex(_ name: String, _ value: some Collection<UInt8>) {
         key(name)
         hex(value)
+    }
+
+    package mutating func hex(_ name: String, ifPresent value: (some Collection<UInt8>)?) {
+        if let value { hex(name, value) }
+    }
+
+    /// Writes JSON text unchanged. It must be one complete value.
+    package mutating func raw(_ name: String, ifPresent json: [UInt8]?) {
+        guard let json else { return }
+        key(name)
+        raw(json)
     }
 }
 

@@ -9,12 +9,10 @@ package struct JSONFault: Sendable, Hashable {
     }
 }
 
-extension JSONFault: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("pointer", pointer)
-            json.member("detail", detail)
-        }
+extension JSONFault: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("pointer", pointer)
+        json.member("detail", detail)
     }
 }
 

@@ -83,10 +83,8 @@ extension JSONObject: Hashable {
     }
 }
 
-extension JSONObject: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            for member in self { json.member(member.key, member.value) }
-        }
+extension JSONObject: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        for member in self { json.member(member.key, member.value) }
     }
 }

@@ -21,34 +21,26 @@ extension JSONReader {
             .compactMap { descend(into: $0.value, at: $0.pointer, body) }
     }
 
-    /// - Parameters:
-    ///   - maximumCount: A longer array is one fault, and no element is read.
-    ///   - each: Reads an element. Its error is a fault of the element, and reading continues.
-    /// - Returns: The readable elements; nil if the member is absent or not an array.
-    package mutating func array<T>(
-        _ key: String,
-        maximumCount: Int = .max,
-        each: (JSONValue) throws(JSONFaultReason) -> T
-    ) -> [T]? {
-        demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { attempt($0, each) } }
-    }
-
     /// Reads a required array as one reader per element. Faults stay in these readers, so an element of a batch fails
     /// alone. A longer array than `maximumCount` is one fault.
     package mutating func elements(_ key: String, maximumCount: Int) -> [JSONReader]? {
         demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.map { JSONReader($0.value, at: $0.pointer) } }
     }
 
-    /// Reads a required member that is one value or an array of values, such as a kind in `aliases`. Returns the
-    /// readable values, or nil without the member.
+    /// Reads a required member that is one value or an array of values, such as a kind in `aliases`.
+    ///
+    /// - Parameters:
+    ///   - maximumCount: A longer array is one fault, and no element is read.
+    ///   - each: Reads a value. Its error is a fault of the value, and reading continues.
+    /// - Returns: The readable values; nil if the member is absent or too long.
     package mutating func oneOrMore<T>(
         _ key: String,
         maximumCount: Int = .max,
         each: (JSONValue) throws(JSONFaultReason) -> T
     ) -> [T]? {
         guard let value = demand(key) else { return nil }
-        if case .array = value { return array(key, maximumCount: maximumCount, each: each) }
-        return required(key, each).map { [$0] } ?? []
+        guard case .array = value else { return required(key, each).map { [$0] } ?? [] }
+        return elements(of: value, at: key, maximumCount)?.compactMap { attempt($0, each) }
     }
 }
 

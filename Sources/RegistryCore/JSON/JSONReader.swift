@@ -3,7 +3,7 @@
 /// ```swift
 /// var json = JSONReader(value)
 /// let token = json.string("token", PushToken.init(hexadecimal:))
-/// let observedAt = json.optionalTimestamp("observedAt")
+/// let observedAt = json.optional("observedAt", Date.read)
 /// try json.check()
 /// ```
 /// A call that fails records a fault and returns nil, so that the next calls still run. A `null` member counts as

@@ -16,15 +16,15 @@ package struct JSONWriter: Sendable {
     private var needsComma = false
     package init(reservingCapacity capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
-    package mutating func object<Failure>(_ members: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
+    package mutating func object(_ members: (inout JSONWriter) -> Void) {
         open(UInt8(ascii: "{"))
-        try members(&self)
+        members(&self)
         close(UInt8(ascii: "}"))
     }
 
-    package mutating func array<Failure>(_ elements: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
+    package mutating func array(_ elements: (inout JSONWriter) -> Void) {
         open(UInt8(ascii: "["))
-        try elements(&self)
+        elements(&self)
         close(UInt8(ascii: "]"))
     }
 

@@ -8,10 +8,8 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let value: UTF8Text
 
     package init(kind: String, value: String) throws(JSONFaultReason) {
-        try Self.checkKind(kind)
-        try Self.checkValue(value)
-        self.kind = UTF8Text(kind)
-        self.value = UTF8Text(value)
+        self.kind = try Self.kind(kind)
+        self.value = try Self.value(value)
     }
 
     /// Does not check the parts again.
@@ -28,15 +26,18 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
         try self.init(kind: String(text[..<colon]), value: String(text[text.utf8.index(after: colon)...]))
     }
 
-    package static func checkKind(_ kind: String) throws(JSONFaultReason) {
-        let bytes = Array(kind.utf8)
+    package static func kind(_ text: String) throws(JSONFaultReason) -> UTF8Text {
+        let bytes = text.utf8
         let beginsWithLetter = bytes.first.map(ASCII.isLetter) ?? false
         guard beginsWithLetter, bytes.count <= 64, bytes.allSatisfy(isOfKind) else {
             throw JSONFaultReason("an alias kind must match [A-Za-z][A-Za-z0-9_.-]{0,63}")
         }
+        return UTF8Text(text)
     }
 
-    static func checkValue(_ value: String) throws(JSONFaultReason) { try ActivityID.check(value, maximumBytes: 256) }
+    package static func value(_ text: String) throws(JSONFaultReason) -> UTF8Text {
+        try UTF8Text(name: text, maximumBytes: 256)
+    }
 
     /// The alias kind that `POST …/activities` accepts.
     package static let liveActivityKind: UTF8Text = "liveactivityId"
@@ -50,5 +51,19 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
 
     private static func isOfKind(_ byte: UInt8) -> Bool {
         ASCII.isLetter(byte) || ASCII.isDigit(byte) || "_.-".utf8.contains(byte)
+    }
+}
+
+extension Alias: JSONObjectEncodable {
+    package static func read(_ json: inout JSONReader) -> Alias? {
+        let kind = json.string("kind", Alias.kind)
+        let value = json.string("value", Alias.value)
+        guard let kind, let value else { return nil }
+        return Alias(checkedKind: kind, value: value)
+    }
+
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("kind", kind)
+        json.member("value", value)
     }
 }

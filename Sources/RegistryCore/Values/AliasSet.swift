@@ -34,3 +34,28 @@ package struct AliasSet: Sendable, Hashable {
         return json.bytes
     }
 }
+
+extension AliasSet {
+    package static func read(_ json: inout JSONReader) -> AliasSet? {
+        let kinds = json.object.filter { !$0.value.isNull }.map(\.key)
+        let aliases = kinds.flatMap { read(kind: $0, &json) }
+        do throws(JSONFaultReason) {
+            return try AliasSet(aliases)
+        } catch {
+            json.fault(nil, error.detail)
+            return nil
+        }
+    }
+
+    private static func read(kind name: String, _ json: inout JSONReader) -> [Alias] {
+        do throws(JSONFaultReason) {
+            let kind = try Alias.kind(name)
+            return json.oneOrMore(name) { value throws(JSONFaultReason) in
+                try Alias(checkedKind: kind, value: Alias.value(String.read(value)))
+            } ?? []
+        } catch {
+            json.fault(name, error.detail)
+            return []
+        }
+    }
+}

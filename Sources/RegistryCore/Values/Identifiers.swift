@@ -23,8 +23,7 @@ package struct ActivityID: Sendable, Hashable, Comparable, CustomStringConvertib
     package static let maximumBytes = 128
 
     package init(_ rawValue: String) throws(JSONFaultReason) {
-        try Self.check(rawValue, maximumBytes: Self.maximumBytes)
-        self.rawValue = UTF8Text(rawValue)
+        self.rawValue = try UTF8Text(name: rawValue, maximumBytes: Self.maximumBytes)
     }
 
     package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
@@ -40,8 +39,7 @@ package struct InstallationID: Sendable, Hashable, CustomStringConvertible {
     package static let maximumBytes = 128
 
     package init(_ rawValue: String) throws(JSONFaultReason) {
-        try ActivityID.check(rawValue, maximumBytes: Self.maximumBytes)
-        self.rawValue = UTF8Text(rawValue)
+        self.rawValue = try UTF8Text(name: rawValue, maximumBytes: Self.maximumBytes)
     }
 
     /// Constant, so that no log contains an id.
@@ -63,35 +61,33 @@ package struct AttributesType: Sendable, Hashable, CustomStringConvertible {
     package static let maximumBytes = 128
 
     package init(_ rawValue: String) throws(JSONFaultReason) {
-        try ActivityID.check(rawValue, maximumBytes: Self.maximumBytes)
-        self.rawValue = UTF8Text(rawValue)
+        self.rawValue = try UTF8Text(name: rawValue, maximumBytes: Self.maximumBytes)
     }
 
     package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
     package var description: String { rawValue.string }
 }
 
-extension ActivityID {
+extension UTF8Text {
     /// The common rule of ids and alias values: 1 to `maximumBytes` bytes of UTF-8, no control character, and not `.`
     /// or `..`, because proxies and clients fold those away in paths.
-    static func check(_ text: String, maximumBytes: Int) throws(JSONFaultReason) {
+    init(name text: String, maximumBytes: Int) throws(JSONFaultReason) {
         guard !text.isEmpty else { throw JSONFaultReason("must not be empty") }
         guard text.utf8.count <= maximumBytes else {
             throw JSONFaultReason("must be at most \(maximumBytes) bytes of UTF-8")
         }
         guard text != ".", text != ".." else { throw JSONFaultReason("must not be '.' or '..'") }
-        try checkCharacters(text)
+        try Self.checkCharacters(text)
+        self.init(text)
     }
 
     /// Rejects Unicode's general category Cc (C0, DEL and C1), which never changes.
-    fileprivate static func checkCharacters(_ text: String) throws(JSONFaultReason) {
+    private static func checkCharacters(_ text: String) throws(JSONFaultReason) {
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) else {
             throw JSONFaultReason("must not contain control characters")
         }
     }
-}
 
-extension UTF8Text {
     private static let maximumSubjectBytes = 128
 
     /// Reads the `sub` of a JWT: 1 to 128 bytes of UTF-8 without control characters. `.` and `..` are allowed because
@@ -100,7 +96,7 @@ extension UTF8Text {
         guard (1...maximumSubjectBytes).contains(text.utf8.count) else {
             throw JSONFaultReason("must be 1 to \(maximumSubjectBytes) bytes of UTF-8")
         }
-        try ActivityID.checkCharacters(text)
+        try checkCharacters(text)
         return UTF8Text(text)
     }
 }

@@ -19,12 +19,6 @@ package struct Metadata: Sendable, Hashable {
     package init(stored value: JSONValue) { canonicalJSON = value.canonicalBytes }
 }
 
-extension JSONWriter {
-    mutating func member(_ name: String, ifPresent metadata: Metadata?) {
-        raw(name, ifPresent: metadata?.canonicalJSON)
-    }
-}
-
 extension JSONValue {
     var containsNulCharacter: Bool {
         switch self {

@@ -86,22 +86,16 @@ package struct TokenSlot: Sendable, Hashable {
     package let kind: TokenKind
     package let attributesType: AttributesType?
 
-    private init(kind: TokenKind, attributesType: AttributesType?) {
-        self.kind = kind
-        self.attributesType = attributesType
-    }
-
-    package static func start(_ attributesType: AttributesType) -> TokenSlot {
-        TokenSlot(kind: .start, attributesType: attributesType)
-    }
-
     /// - Parameter attributesType: nil for kinds with one token per installation.
     package init(of kind: TokenKind, _ attributesType: AttributesType?) {
-        self.init(kind: kind, attributesType: kind.holder == .attributesType ? attributesType : nil)
+        self.kind = kind
+        self.attributesType = kind.holder == .attributesType ? attributesType : nil
     }
+
+    package static func start(_ attributesType: AttributesType) -> TokenSlot { TokenSlot(of: .start, attributesType) }
 
     package static func only(_ kind: TokenKind) -> TokenSlot {
         precondition(kind.holder == .installation, "an installation has more than one token of this kind")
-        return TokenSlot(kind: kind, attributesType: nil)
+        return TokenSlot(of: kind, nil)
     }
 }

@@ -15,9 +15,9 @@ package struct ActivityFacts: Sendable, Hashable {
     package init(from json: inout JSONReader, wereChecked: Bool = false) {
         attributesType =
             wereChecked
-            ? json.optionalString("attributesType").map { AttributesType(stored: UTF8Text($0)) }
+            ? json.optional("attributesType", String.read).map { AttributesType(stored: UTF8Text($0)) }
             : json.optionalString("attributesType", AttributesType.init)
-        frequentPushesEnabled = json.optionalBool("frequentPushesEnabled")
+        frequentPushesEnabled = json.optional("frequentPushesEnabled", Bool.read)
         pushType = json.optionalString("pushType", ActivityPushType.init)
     }
 

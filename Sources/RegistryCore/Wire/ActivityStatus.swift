@@ -24,13 +24,3 @@ package struct ActivityStatus: Sendable, Hashable {
         self.revision = revision
     }
 }
-
-package struct RegistrationResult: Sendable, Hashable {
-    package let outcome: RegistrationOutcome
-    package let activity: ActivityStatus
-
-    package init(outcome: RegistrationOutcome, activity: ActivityStatus) {
-        self.outcome = outcome
-        self.activity = activity
-    }
-}

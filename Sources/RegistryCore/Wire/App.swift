@@ -48,11 +48,11 @@ package struct AppSettings: Sendable, Hashable {
     /// A display name, 1 to 256 bytes of UTF-8.
     package var name: String?
     /// How long a token is deliverable, from `startedAt`. iOS ends an activity after 8 hours.
-    package var activityLifetime: Duration
-    package var tombstoneRetention: Duration
-    package var eventRetention: Duration
+    package var activityLifetime = Duration.seconds(8 * 3600)
+    package var tombstoneRetention = Duration.seconds(7 * 86_400)
+    package var eventRetention = Duration.seconds(90 * 86_400)
     /// The callers that may set an alias, by its kind. Other kinds have the default rules.
-    package var aliasRules: [UTF8Text: AliasRule]
+    package var aliasRules: [UTF8Text: AliasRule] = [:]
     /// The app's own kinds of tokens, in addition to the built-in kinds.
     package var tokenKinds: [TokenKind] = []
     package var jwt: JSONObject?
@@ -60,39 +60,6 @@ package struct AppSettings: Sendable, Hashable {
     /// The built-in kinds of tokens and the app's own.
     package var allTokenKinds: [TokenKind] { TokenKind.all + tokenKinds }
 
-    /// The defaults of a new app.
-    package init(
-        name: String? = nil,
-        activityLifetime: Duration = .seconds(8 * 3600),
-        tombstoneRetention: Duration = .seconds(7 * 86_400),
-        eventRetention: Duration = .seconds(90 * 86_400),
-        aliasRules: [UTF8Text: AliasRule] = [:],
-        tokenKinds: [TokenKind] = [],
-        jwt: JSONObject? = nil
-    ) {
-        self.name = name
-        self.activityLifetime = activityLifetime
-        self.tombstoneRetention = tombstoneRetention
-        self.eventRetention = eventRetention
-        self.aliasRules = aliasRules
-        self.tokenKinds = tokenKinds
-        self.jwt = jwt
-    }
-}
-
-package struct AppChanges: Sendable, Hashable {
-    package var name: String?
-    /// For activities first received from now on: a second to 7 days.
-    package var activityLifetime: Duration?
-    /// At least the current lifetime and an hour.
-    package var tombstoneRetention: Duration?
-    package var eventRetention: Duration?
-    /// Replaces the rules of all kinds. Kinds that are absent get the default rules.
-    package var aliasRules: [UTF8Text: AliasRule]?
-    /// Replaces the app's own kinds of tokens. A kind that has tokens must stay, with its holder.
-    package var tokenKinds: [TokenKind]?
-    /// Replaces how JWTs are checked; an empty object turns them off.
-    package var jwt: JSONObject?
     package init() {}
 }
 
@@ -102,4 +69,24 @@ package enum AliasRule: String, Sendable, Hashable, CaseIterable {
     /// A client with a JWT that has the alias's value as its `sub`.
     case subject
     case backend
+}
+
+extension App: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("bundleId", bundleID.rawValue)
+        json.member("name", ifPresent: settings.name)
+        json.member("activityLifetime", settings.activityLifetime)
+        json.member("tombstoneRetention", settings.tombstoneRetention)
+        json.member("eventRetention", settings.eventRetention)
+        json.object("aliasRules") { json in
+            for (kind, rule) in settings.aliasRules.sorted(by: { $0.key < $1.key }) {
+                json.member(kind.string, rule.rawValue)
+            }
+        }
+        json.key("tokenKinds")
+        json.value(settings.tokenKinds)
+        if let jwt = settings.jwt, !jwt.isEmpty { json.member("jwt", jwt) }
+        json.member("createdAt", createdAt)
+        json.member("updatedAt", updatedAt)
+    }
 }

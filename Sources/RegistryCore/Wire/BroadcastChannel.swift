@@ -49,18 +49,14 @@ package struct BroadcastChannel: Sendable, Hashable {
     }
 
     private static func policy(_ value: JSONValue) throws(JSONFaultReason) -> StoragePolicy {
-        guard let number = try? JSONReader.integer(value), let policy = StoragePolicy(rawValue: number) else {
+        guard let number = try? Int.read(value), let policy = StoragePolicy(rawValue: number) else {
             throw JSONFaultReason("must be 0 (stores no message) or 1 (stores the most recent message)")
         }
         return policy
     }
 }
 
-extension BroadcastChannel: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { writeMembers(to: &$0) }
-    }
-
+extension BroadcastChannel: JSONObjectEncodable {
     package func writeMembers(to json: inout JSONWriter) {
         json.member("channelId", id)
         json.member("messageStoragePolicy", storagePolicy.rawValue)

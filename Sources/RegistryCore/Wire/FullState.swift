@@ -14,26 +14,19 @@ package struct FullState: Sendable, Hashable {
     /// A listed activity. It counts as present even if its registration is faulty.
     package struct Item: Sendable, Hashable {
         package let activityID: ActivityID
-        package let registration: ActivityRegistration?
-        package let problem: Problem?
+        /// Nil for an activity that only counts as present, because of its problem.
+        package private(set) var registration: ActivityRegistration?
+        package private(set) var problem: Problem?
         package var pointer = ""
 
         package init(activityID: ActivityID, registration: ActivityRegistration) {
             self.activityID = activityID
             self.registration = registration
-            self.problem = nil
-        }
-
-        /// An activity that only counts as present.
-        package init(activityID: ActivityID, problem: Problem) {
-            self.activityID = activityID
-            self.registration = nil
-            self.problem = problem
         }
 
         package func refused(for problem: Problem) -> Item {
-            var item = Item(activityID: activityID, problem: self.problem ?? problem)
-            item.pointer = pointer
+            var item = self
+            (item.registration, item.problem) = (nil, self.problem ?? problem)
             return item
         }
     }
@@ -62,22 +55,13 @@ extension FullState.Item {
 }
 
 package struct FullStateResults: Sendable, Hashable {
-    package let results: [ItemResult]
+    /// One per item of the full state.
+    package let results: [Result<RegistrationOutcome, Problem>]
     /// The activities that the state dismissed, in the order of their ids.
     package let ended: [ActivityID]
 
-    package init(results: [ItemResult], ended: [ActivityID]) {
+    package init(results: [Result<RegistrationOutcome, Problem>], ended: [ActivityID]) {
         self.results = results
         self.ended = ended
-    }
-
-    package struct ItemResult: Sendable, Hashable {
-        package let activityID: ActivityID
-        package let result: Result<RegistrationOutcome, Problem>
-
-        package init(activityID: ActivityID, result: Result<RegistrationOutcome, Problem>) {
-            self.activityID = activityID
-            self.result = result
-        }
     }
 }

@@ -27,9 +27,9 @@ package enum GorushPost: Sendable, Hashable {
     /// Reads `{notif_id, type, platform, token, message, error}`. gorush passes on no time, so the token is dead as of
     /// the receipt.
     package static func read(_ json: inout JSONReader) -> GorushPost? {
-        let type = json.string("type")
-        let platform = json.string("platform")
-        let masked = json.optionalString("token")
+        let type = json.required("type", String.read)
+        let platform = json.required("platform", String.read)
+        let masked = json.optional("token", String.read)
         let error = json.optionalString("error", text)
         guard let type, let platform, json.faults.isEmpty else { return nil }
         guard platform == "ios" else { return .ignored(.platform) }

@@ -60,66 +60,46 @@ package struct Problem: Error, Sendable, Hashable {
 }
 
 extension Problem.Code {
-    package var status: Int {
-        switch self {
-        case .malformedRequest, .malformedPath, .malformedJSON: 400
-        case .unauthenticated: 401
-        case .forbidden, .installationRequired, .aliasNotAllowed, .notYours: 403
-        case .noSuchRoute, .unknownApp, .activityNotFound, .tokenNotFound, .channelNotFound, .installationNotFound,
-            .keyNotFound:
-            404
-        case .methodNotAllowed: 405
-        case .requestTimeout: 408
-        case .superseded, .tokenKindConflict, .tokenUnregistered, .channelQuota: 409
-        case .activityEnded, .activityExpired, .feedExpired, .feedReset: 410
-        case .bodyTooLarge: 413
-        case .unsupportedMediaType: 415
-        case .misdirectedRequest: 421
-        case .invalidRequest, .invalidCursor, .clockSkew: 422
-        case .tooManyRequests: 429
-        case .headersTooLarge: 431
-        case .internalError: 500
-        case .unavailable: 503
-        }
-    }
+    package var status: Int { row.status }
+    package var title: String { row.title }
 
-    package var title: String {
+    private var row: (status: Int, title: String) {
         switch self {
-        case .malformedRequest: "The request is not HTTP"
-        case .malformedPath: "The path is malformed"
-        case .malformedJSON: "The body is not JSON"
-        case .unauthenticated: "Credentials are missing or wrong"
-        case .forbidden: "The credentials do not allow this call"
-        case .installationRequired: "An installation id is required"
-        case .aliasNotAllowed: "The alias is not allowed"
-        case .notYours: "The record belongs to someone else"
-        case .noSuchRoute: "The path is unknown"
-        case .unknownApp: "The app or environment is unknown"
-        case .activityNotFound: "The activity is unknown"
-        case .tokenNotFound: "The token is unknown"
-        case .channelNotFound: "The alias has no channel"
-        case .keyNotFound: "The key is unknown"
-        case .installationNotFound: "The installation is unknown"
-        case .methodNotAllowed: "The method is not allowed here"
-        case .requestTimeout: "The request took too long"
-        case .superseded: "A later registration is current"
-        case .tokenKindConflict: "The token is of another kind"
-        case .tokenUnregistered: "The token is dead"
-        case .channelQuota: "The app has too many channels"
-        case .activityEnded: "The activity has ended"
-        case .activityExpired: "The activity has expired"
-        case .feedExpired: "The position is too old"
-        case .feedReset: "The position belongs to another database"
-        case .bodyTooLarge: "The body is too large"
-        case .unsupportedMediaType: "The media type is not supported"
-        case .misdirectedRequest: "The request is for another host"
-        case .invalidRequest: "The request is not valid"
-        case .invalidCursor: "The cursor is not valid"
-        case .clockSkew: "A time is implausible"
-        case .tooManyRequests: "Too many requests"
-        case .headersTooLarge: "The headers are too large"
-        case .internalError: "The service failed"
-        case .unavailable: "The service is unavailable"
+        case .malformedRequest: (400, "The request is not HTTP")
+        case .malformedPath: (400, "The path is malformed")
+        case .malformedJSON: (400, "The body is not JSON")
+        case .unauthenticated: (401, "Credentials are missing or wrong")
+        case .forbidden: (403, "The credentials do not allow this call")
+        case .installationRequired: (403, "An installation id is required")
+        case .aliasNotAllowed: (403, "The alias is not allowed")
+        case .notYours: (403, "The record belongs to someone else")
+        case .noSuchRoute: (404, "The path is unknown")
+        case .unknownApp: (404, "The app or environment is unknown")
+        case .activityNotFound: (404, "The activity is unknown")
+        case .tokenNotFound: (404, "The token is unknown")
+        case .channelNotFound: (404, "The alias has no channel")
+        case .keyNotFound: (404, "The key is unknown")
+        case .installationNotFound: (404, "The installation is unknown")
+        case .methodNotAllowed: (405, "The method is not allowed here")
+        case .requestTimeout: (408, "The request took too long")
+        case .superseded: (409, "A later registration is current")
+        case .tokenKindConflict: (409, "The token is of another kind")
+        case .tokenUnregistered: (409, "The token is dead")
+        case .channelQuota: (409, "The app has too many channels")
+        case .activityEnded: (410, "The activity has ended")
+        case .activityExpired: (410, "The activity has expired")
+        case .feedExpired: (410, "The position is too old")
+        case .feedReset: (410, "The position belongs to another database")
+        case .bodyTooLarge: (413, "The body is too large")
+        case .unsupportedMediaType: (415, "The media type is not supported")
+        case .misdirectedRequest: (421, "The request is for another host")
+        case .invalidRequest: (422, "The request is not valid")
+        case .invalidCursor: (422, "The cursor is not valid")
+        case .clockSkew: (422, "A time is implausible")
+        case .tooManyRequests: (429, "Too many requests")
+        case .headersTooLarge: (431, "The headers are too large")
+        case .internalError: (500, "The service failed")
+        case .unavailable: (503, "The service is unavailable")
         }
     }
 }
@@ -127,4 +107,40 @@ extension Problem.Code {
 extension Problem {
     /// For an item of a batch without a result from the store.
     package static let lostResult = Problem(.internalError, "The registry has no result for this item.")
+
+    package init(faults: [JSONFault]) {
+        let number = faults.count == 1 ? "one fault" : "\(faults.count) faults"
+        let more = faults.count >= JSONReader.maximumFaults ? " or more" : ""
+        self.init(.invalidRequest, "The request has \(number)\(more); errors lists them.")
+        errors = faults
+    }
+}
+
+extension Problem: JSONObjectEncodable {
+    /// For a complete request, in the format of RFC 9457.
+    package func encode(to json: inout JSONWriter, requestID: String) {
+        json.object { json in
+            json.member("type", "urn:push-token-registry:problem:\(code.rawValue)")
+            json.member("title", code.title)
+            writeMembers(to: &json)
+            json.member("requestId", requestID)
+        }
+    }
+
+    /// For one item of a batch: `{code, status, detail, errors}` and the facts about its activity.
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("code", code.rawValue)
+        json.member("status", code.status)
+        json.member("detail", detail)
+        if !errors.isEmpty { json.member("errors", errors) }
+        if let activity {
+            json.member("activityId", activity.activityID.rawValue)
+            json.member("state", activity.state.rawValue)
+            json.member("reason", ifPresent: activity.reason)
+            json.member("observedAt", ifPresent: activity.observedAt)
+            json.member("endedAt", ifPresent: activity.endedAt)
+        }
+        token?.writeMembers(to: &json)
+        json.member("serverTime", ifPresent: serverTime)
+    }
 }

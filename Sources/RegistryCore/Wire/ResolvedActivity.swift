@@ -44,3 +44,20 @@ package struct ResolvedActivity: Sendable, Hashable {
         self.revision = revision
     }
 }
+
+extension ResolvedActivity: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("activityId", activityID.rawValue)
+        json.hex("token", token.bytes)
+        json.hex("installation", ifPresent: installation?.bytes)
+        facts.writeMembers(to: &json)
+        json.member("startedAt", startedAt)
+        json.member("startsAt", ifPresent: startsAt)
+        json.member("observedAt", observedAt)
+        json.member("confirmedAt", confirmedAt)
+        json.member("expiresAt", expiresAt)
+        json.member("revision", revision)
+        json.raw("metadata", ifPresent: metadata?.canonicalJSON)
+        json.raw("installationMetadata", ifPresent: installationMetadata?.canonicalJSON)
+    }
+}

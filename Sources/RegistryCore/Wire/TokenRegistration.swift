@@ -12,7 +12,7 @@ package struct TokenRegistration: Sendable, Hashable {
 
     package static func read(_ json: inout JSONReader) -> TokenRegistration? {
         let token = json.string("token", PushToken.init(hexadecimal:))
-        let observedAt = json.optionalTimestamp("observedAt")
+        let observedAt = json.optional("observedAt", Date.read)
         return token.map { TokenRegistration(token: $0, observedAt: observedAt) }
     }
 }
@@ -40,26 +40,5 @@ package struct TokenStatus: Sendable, Hashable {
         json.member("attributesType", ifPresent: slot.attributesType?.rawValue)
         json.member("reason", ifPresent: reason)
         json.member("observedAt", ifPresent: observedAt)
-    }
-}
-
-package struct TokenRegistrationResult: Sendable, Hashable {
-    /// `reactivated` if a deletion or a log-out had emptied the slot.
-    package let outcome: RegistrationOutcome
-    package let status: TokenStatus
-
-    package init(outcome: RegistrationOutcome, status: TokenStatus) {
-        self.outcome = outcome
-        self.status = status
-    }
-}
-
-extension TokenRegistrationResult: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            status.writeMembers(to: &json)
-            json.member("outcome", outcome.rawValue)
-            json.member("confirmedAt", ifPresent: status.confirmedAt)
-        }
     }
 }

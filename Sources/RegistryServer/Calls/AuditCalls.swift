@@ -104,7 +104,7 @@ extension ScopedCall {
     func purgeStaleTokens() async throws -> Response {
         let (filter, isDryRun) = try call.readBody { json in
             let filter = StaleFilter(from: &json, in: scope.app)
-            let isDryRun = json.optionalBool("dryRun") ?? true
+            let isDryRun = json.optional("dryRun", Bool.read) ?? true
             try json.check()
             return (filter, isDryRun)
         }

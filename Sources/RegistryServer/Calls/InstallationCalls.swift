@@ -12,7 +12,7 @@ extension ScopedCall {
         let permitted = state.readable.permitted(by: self)
         let claimant = try findClaimant(hash)
         let result = try await registry.apply(permitted, of: hash, in: scope, by: who, claimant: claimant)
-        for item in result.results { registrations.count(item.result, of: .update) }
+        for item in result.results { registrations.count(item, of: .update) }
         return .json { json in
             json.member("results", state.results(result))
             json.member("ended", result.ended.map(\.rawValue))

@@ -110,20 +110,19 @@ extension App {
 
 extension App: DecodableRow {
     package init(row: NamedRow) throws {
-        let jwt: JSONB? = try row["jwt"]
+        var settings = AppSettings()
+        settings.name = try row["name"]
+        settings.activityLifetime = try row["activity_lifetime"]
+        settings.tombstoneRetention = try row["tombstone_retention"]
+        settings.eventRetention = try row["event_retention"]
+        settings.aliasRules = try AliasRule.rules(try row["alias_rules"])
+        settings.tokenKinds = TokenKind.settings(stored: .object(try JSONObject(jsonb: try row["token_kinds"])))
+        settings.jwt = try (row["jwt"] as JSONB?).map(JSONObject.init(jsonb:))
         self.init(
             id: try row["app_id"],
             scopeIDs: ScopeIDs(sandbox: try row["sandbox"], production: try row["production"]),
             bundleID: BundleID(stored: try row["bundle_id"]),
-            settings: AppSettings(
-                name: try row["name"],
-                activityLifetime: try row["activity_lifetime"],
-                tombstoneRetention: try row["tombstone_retention"],
-                eventRetention: try row["event_retention"],
-                aliasRules: try AliasRule.rules(try row["alias_rules"]),
-                tokenKinds: TokenKind.settings(stored: .object(try JSONObject(jsonb: try row["token_kinds"]))),
-                jwt: try jwt.map(JSONObject.init(jsonb:))
-            ),
+            settings: settings,
             createdAt: try row["created_at"],
             updatedAt: try row["updated_at"]
         )

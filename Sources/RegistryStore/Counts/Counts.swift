@@ -76,10 +76,10 @@ extension Counts {
     static func ages(stored json: JSONB) throws -> [Group: [Int]] {
         guard let value = JSONValue(stored: json.bytes) else { throw UnreadableRow(detail: "counts are not JSON") }
         var ages: [Group: [Int]] = [:]
-        for (kind, states) in try JSONReader.object(value) {
-            for (state, counts) in try JSONReader.object(states) {
+        for (kind, states) in try JSONObject.read(value) {
+            for (state, counts) in try JSONObject.read(states) {
                 guard let group = Group(kind: kind, state: state) else { continue }
-                ages[group] = try JSONReader.array(counts).map(JSONReader.integer)
+                ages[group] = try [JSONValue].read(counts).map(Int.read)
             }
         }
         return ages

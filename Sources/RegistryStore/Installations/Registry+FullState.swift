@@ -120,9 +120,9 @@ extension FullState {
     fileprivate func results(
         of first: [Item],
         _ merged: [Result<RegistrationResult, Problem>]
-    ) -> [FullStateResults.ItemResult] {
+    ) -> [Result<RegistrationOutcome, Problem>] {
         let results = Dictionary(uniqueKeysWithValues: zip(first.map(\.activityID), merged))
-        return items.compactMap { item in results[item.activityID].map(item.result) }
+        return items.map { item in results[item.activityID].map(item.result) ?? .failure(.lostResult) }
     }
 }
 
@@ -166,9 +166,8 @@ extension FullState.Item {
     }
 
     /// The item's own fault takes precedence over the result of its presence.
-    fileprivate func result(_ merged: Result<RegistrationResult, Problem>) -> FullStateResults.ItemResult {
-        let result = problem.map { .failure($0) } ?? merged.map(\.outcome).mapError(located)
-        return FullStateResults.ItemResult(activityID: activityID, result: result)
+    fileprivate func result(_ merged: Result<RegistrationResult, Problem>) -> Result<RegistrationOutcome, Problem> {
+        problem.map { .failure($0) } ?? merged.map(\.outcome).mapError(located)
     }
 }
 

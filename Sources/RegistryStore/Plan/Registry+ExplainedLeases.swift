@@ -34,23 +34,9 @@ extension ExplainedLease {
         ])
         let now = try Clock(results[1]).now
         return try results[0].decode { row in
-            ExplainedLease(leases[try row["position"] - 1], try BearingFacts(row: row), at: now)
-        }.sorted { ($1.leasedAt, $0.installation) < ($0.leasedAt, $1.installation) }
-    }
-
-    private init(_ lease: Lease, _ facts: BearingFacts, at now: Timestamp) {
-        self.init(
-            id: lease.id,
-            alias: lease.alias,
-            installation: lease.installation,
-            attributesType: lease.attributesType.rawValue,
-            planID: lease.planID,
-            state: lease.state(registeredAt: facts.registeredAt, newestAt: facts.newestAt, at: now),
-            leasedAt: lease.leasedAt.date,
-            leasedUntil: lease.leasedUntil.date,
-            attempt: lease.attempt,
-            failure: lease.failure?.reason,
-            retryAt: lease.failure?.retryAt.date
-        )
+            let (lease, facts) = (leases[try row["position"] - 1], try BearingFacts(row: row))
+            let state = lease.state(registeredAt: facts.registeredAt, newestAt: facts.newestAt, at: now)
+            return ExplainedLease(lease: lease, state: state)
+        }.sorted { ($1.lease.leasedAt, $0.lease.installation) < ($0.lease.leasedAt, $1.lease.installation) }
     }
 }

@@ -20,9 +20,9 @@ extension Metadata {
 extension AliasSet {
     fileprivate init(stored value: JSONValue) throws(JSONFaultReason) {
         var aliases: [Alias] = []
-        for (kind, values) in try JSONReader.object(value) {
-            for element in try JSONReader.array(values) {
-                let text = UTF8Text(try JSONReader.string(element))
+        for (kind, values) in try JSONObject.read(value) {
+            for element in try [JSONValue].read(values) {
+                let text = UTF8Text(try String.read(element))
                 aliases.append(Alias(checkedKind: UTF8Text(kind), value: text))
             }
         }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import RegistryCore
+import RegistryRules
 import RegistryServer
 import RegistryStore
 
@@ -178,8 +179,12 @@ extension Audit {
             guard !explanation.leases.isEmpty else { return }
             try Output.results.table(
                 ["Planned start on", "Lease", "State", "Result"],
-                explanation.leases.map { lease in
-                    [name(nil, lease.installation), lease.id.description, lease.state.rawValue, lease.sentence]
+                explanation.leases.map { explained in
+                    let lease = explained.lease
+                    return [
+                        name(nil, lease.installation), lease.id.description, explained.state.rawValue,
+                        explained.sentence,
+                    ]
                 }
             )
         }

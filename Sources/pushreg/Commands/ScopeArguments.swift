@@ -25,7 +25,7 @@ struct ScopeArguments: ParsableArguments {
 }
 
 func readAlias(kind: String, value: String) throws(CommandFailure) -> Alias {
-    guard (try? Alias.checkKind(kind)) != nil else {
+    guard (try? Alias.kind(kind)) != nil else {
         throw CommandFailure(
             .usage,
             "KIND must be a letter, then letters, digits, '_', '.' or '-', with at most 64 characters."

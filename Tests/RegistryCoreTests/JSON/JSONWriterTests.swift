@@ -79,11 +79,4 @@ import Testing
         }
         #expect(String(decoding: json.bytes, as: UTF8.self) == "[1]\n[2]\n[3]\n")
     }
-
-    @Test func `An error of a closure is thrown unchanged`() {
-        var json = JSONWriter()
-        #expect(throws: JSONFaultReason("no")) {
-            try json.object { _ throws(JSONFaultReason) in throw JSONFaultReason("no") }
-        }
-    }
 }

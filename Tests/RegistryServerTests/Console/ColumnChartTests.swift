@@ -3,6 +3,7 @@ import RegistryCore
 import Testing
 
 @testable import RegistryServer
+@testable import RegistryStore
 
 @Suite struct ColumnChartTests {
     private static let end = Date(timeIntervalSince1970: 1_700_000_040)

@@ -1,4 +1,5 @@
 import RegistryCore
+import RegistryStore
 import TestSupport
 
 /// A call of a client, a sender or an admin in a history. Numbers stand for names; times are minutes before the call.

@@ -1,4 +1,5 @@
 import RegistryCore
+import RegistryStore
 
 extension CallModel {
     typealias Holder = (kind: Call.Kind, claims: [Claim])

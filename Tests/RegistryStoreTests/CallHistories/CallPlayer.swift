@@ -157,8 +157,8 @@ struct CallPlayer {
         let items = items.map { FullState.Item(activityID: id($0.activity), registration: body($0.token, nil, by)) }
         let state = FullState(observedAt: date(ago) ?? start, items: items)
         let results = try await registry.apply(state, of: by.hash, in: scope, by: "test", claimant: by.claimant)
-        let answers = results.results.map { item -> Answer in
-            switch item.result {
+        let answers = results.results.map { result -> Answer in
+            switch result {
             case .success(let outcome): .outcome(outcome)
             case .failure(let problem): .problem(problem.code)
             }

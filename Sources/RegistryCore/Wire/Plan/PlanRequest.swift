@@ -2,19 +2,19 @@
 package struct PlanRequest: Sendable, Hashable {
     package let alias: Alias
     /// Recipients in addition to the installations with the alias itself.
-    package var to: [Alias]
+    package var to: [Alias] = []
     package let attributesType: AttributesType
     /// The time in which no other sender may start the activity on the same phone.
-    package var lease: Duration
+    package var lease = PlanRequest.defaultLease
     /// The maximum time since a client confirmed the start token.
-    package var maxStartTokenAge: Duration
+    package var maxStartTokenAge = PlanRequest.defaultStartTokenAge
     /// Whether to start an activity again that the user swiped away.
-    package var restartsDismissed: Bool
+    package var restartsDismissed = false
     /// How long before its end a running activity is replaced by a new one; nil for never.
     package var renewBefore: Duration?
     /// The sender's own name of the plan. A repeated name gets the same leases.
     package var planID: UTF8Text?
-    package var limit: Int
+    package var limit = ResolveBody.defaultLimit
     /// Whether the entries contain metadata.
     package var includesMetadata = false
     /// Nil for the first page.
@@ -29,10 +29,6 @@ package struct PlanRequest: Sendable, Hashable {
         self.alias = alias
         self.to = to
         self.attributesType = attributesType
-        lease = Self.defaultLease
-        maxStartTokenAge = Self.defaultStartTokenAge
-        restartsDismissed = false
-        limit = ResolveBody.defaultLimit
     }
 }
 
@@ -43,44 +39,24 @@ extension PlanRequest {
         let attributesType = json.string("attributesType", AttributesType.init)
         let to = json.optionalNestedArray("to", maximumCount: mostRecipients) { Alias.read(&$0) }
         let shortest = min(shortestLease, longestLease)
-        let lease = json.optional("lease", duration(from: shortest, to: longestLease))
-        let age = json.optional("maxStartTokenAge", duration(from: .seconds(1), to: AppChanges.longestRetention))
-        let restarts = json.optionalBool("restartDismissed")
+        let lease = json.optionalDuration("lease", in: shortest...longestLease)
+        let age = json.optionalDuration("maxStartTokenAge", in: AppChanges.retentions)
+        let restarts = json.optional("restartDismissed", Bool.read)
         // At most half a lifetime, so that the new activity is not due at once.
-        let renewBefore = json.optional(
-            "renewBefore",
-            duration(from: min(shortestLease, longestLease / 2), to: longestLease / 2)
-        )
-        let planID = json.optionalString("planId", planID)
+        let half = longestLease / 2
+        let renewBefore = json.optionalDuration("renewBefore", in: min(shortestLease, half)...half)
+        let planID = json.optionalString("planId", ActivityID.init)
         let limit = json.optionalInteger("limit", in: ResolveBody.limits)
-        let cursor = json.optionalString("cursor")
+        let cursor = json.optional("cursor", String.read)
         guard let alias, let attributesType else { return nil }
         var request = PlanRequest(alias: alias, to: to ?? [], attributesType: attributesType)
         request.lease = lease ?? min(defaultLease, longestLease)
-        request.maxStartTokenAge = age ?? defaultStartTokenAge
+        request.maxStartTokenAge = age ?? request.maxStartTokenAge
         request.restartsDismissed = restarts ?? false
         request.renewBefore = renewBefore
-        request.planID = planID
-        request.limit = limit ?? ResolveBody.defaultLimit
+        request.planID = planID?.rawValue
+        request.limit = limit ?? request.limit
         request.cursor = cursor
         return request
-    }
-
-    private static func duration(
-        from shortest: Duration,
-        to longest: Duration
-    ) -> (JSONValue) throws(JSONFaultReason) -> Duration {
-        { value throws(JSONFaultReason) in
-            let duration = try Duration.read(value)
-            guard duration >= shortest, duration <= longest else {
-                let limits = [shortest, longest].map(ISO8601Duration.format)
-                throw JSONFaultReason("must be from \(limits[0]) to \(limits[1])")
-            }
-            return duration
-        }
-    }
-
-    private static func planID(_ text: String) throws(JSONFaultReason) -> UTF8Text {
-        try ActivityID(text).rawValue
     }
 }

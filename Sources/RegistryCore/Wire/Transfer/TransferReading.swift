@@ -14,9 +14,9 @@ extension TransferRecord {
         kinds: [TokenKind] = TokenKind.all,
         hash: (InstallationID) -> InstallationHash
     ) -> TransferRecord? {
-        let kind = json.optionalString("record") ?? "activity"
+        let kind = json.optional("record", String.read) ?? "activity"
         let installation = readInstallation(&json, hash)
-        let observedAt = json.timestamp("observedAt")
+        let observedAt = json.required("observedAt", Date.read)
         let record: TransferRecord? =
             switch kind {
             case "activity": readActivity(&json, installation)

@@ -1,12 +1,8 @@
 import Foundation
 
-extension TransferRecord: JSONEncodable {
+extension TransferRecord: JSONObjectEncodable {
     /// Contains complete tokens. Times have microseconds, as they are stored.
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in writeMembers(to: &json) }
-    }
-
-    private func writeMembers(to json: inout JSONWriter) {
+    package func writeMembers(to json: inout JSONWriter) {
         json.member("record", kind)
         switch self {
         case .activity(let id, let registration):
@@ -26,7 +22,8 @@ extension TransferRecord: JSONEncodable {
         case .installation(let installation, let profile, let subject):
             json.hex("installation", installation.bytes)
             json.member("subject", ifPresent: subject)
-            json.members(profile.aliases, profile.metadata)
+            json.raw("aliases", ifPresent: profile.aliases?.canonicalJSON)
+            json.raw("metadata", ifPresent: profile.metadata?.canonicalJSON)
             json.exactTime("observedAt", profile.observedAt)
         case .logOut(let installation, let time):
             json.hex("installation", installation.bytes)
@@ -52,14 +49,15 @@ extension TransferRecord: JSONEncodable {
 
 extension ActivityRegistration {
     fileprivate func writeMembers(to json: inout JSONWriter) {
-        if let token { json.hex("token", token.bytes) }
+        json.hex("token", ifPresent: token?.bytes)
         json.exactTime("observedAt", observedAt)
         json.exactTime("startedAt", startedAt)
         json.exactTime("startsAt", startsAt)
-        if let installation { json.hex("installation", installation.bytes) }
+        json.hex("installation", ifPresent: installation?.bytes)
         json.member("subject", ifPresent: subject)
         facts.writeMembers(to: &json)
-        json.members(aliases, metadata)
+        json.raw("aliases", ifPresent: aliases?.canonicalJSON)
+        json.raw("metadata", ifPresent: metadata?.canonicalJSON)
     }
 }
 
@@ -76,14 +74,5 @@ extension ActivityOwner {
 extension JSONWriter {
     fileprivate mutating func exactTime(_ name: String, _ time: Date?) {
         member(name, ifPresent: time.map { RFC3339.format($0, precision: .microseconds) })
-    }
-
-    /// Writes canonical JSON and omits absent members.
-    package mutating func members(_ aliases: AliasSet?, _ metadata: Metadata?) {
-        for (name, canonical) in [("aliases", aliases?.canonicalJSON), ("metadata", metadata?.canonicalJSON)] {
-            guard let canonical else { continue }
-            key(name)
-            raw(canonical)
-        }
     }
 }

@@ -1,4 +1,5 @@
 import RegistryCore
+import RegistryRules
 import RegistryStore
 
 extension ConsoleCall {
@@ -17,7 +18,7 @@ extension ConsoleCall {
         let (activity, aliases) = (life.explanation, Alias.all(in: life.aliases))
         var leases: [ExplainedLease] = []
         if let installation = activity.installation {
-            leases = try await registry.leases(of: installation, in: scope).filter { aliases.contains($0.alias) }
+            leases = try await registry.leases(of: installation, in: scope).filter { aliases.contains($0.lease.alias) }
         }
         return try page(
             "activity",

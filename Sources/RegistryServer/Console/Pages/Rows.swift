@@ -1,4 +1,5 @@
 import RegistryCore
+import RegistryRules
 import RegistryStore
 
 extension TokenFacts: Presentable {
@@ -21,10 +22,17 @@ extension TokenAvailability {
 }
 
 extension ExplainedLease: Presentable {
-    static var computed: Properties { ["tone": \.state.tone, "sentence": \.sentence] }
+    static var computed: Properties {
+        [
+            "tone": \.state.tone, "sentence": \.sentence, "alias": \.lease.alias,
+            "attributesType": \.lease.attributesType,
+            "leasedAt": \.lease.leasedAt.date, "leasedUntil": \.lease.leasedUntil.date,
+            "installation": \.lease.installation,
+        ]
+    }
 }
 
-extension ExplainedLease.State {
+extension Lease.State {
     /// `good`, `over` or `bad`.
     fileprivate var tone: String {
         switch self {

@@ -1,5 +1,6 @@
 import Foundation
 import RegistryCore
+import RegistryStore
 
 /// Events or token counts over time as an SVG chart, with a summary and a table.
 struct ColumnChart: Sendable {

@@ -18,11 +18,13 @@ struct IdentityProvider: Sendable {
         keys = IssuerKeys(clock: clock, logger: logger, fetch: discovery.fetchKeys)
         verifier = JWTVerifier(keys: keys, clock: clock)
         let (issuer, audience) = (JSONValue.string(settings.issuer), JSONValue.string(settings.clientID))
+        var people = AppSettings()
+        people.jwt = ["issuer": issuer, "audience": audience, "jwksUrl": .string(discovery.url)]
         app = App(
             id: 0,
             scopeIDs: ScopeIDs(sandbox: 0, production: 0),
             bundleID: BundleID(stored: "console"),
-            settings: AppSettings(jwt: ["issuer": issuer, "audience": audience, "jwksUrl": .string(discovery.url)]),
+            settings: people,
             createdAt: .distantPast,
             updatedAt: .distantPast
         )

@@ -1,4 +1,5 @@
 import Foundation
+import RegistryCore
 
 /// Counts of one scope, now and over time.
 package struct RegistryStatistics: Sendable, Hashable {
@@ -7,12 +8,7 @@ package struct RegistryStatistics: Sendable, Hashable {
         /// Exclusive. Nil for the last group.
         package let upTo: Duration?
         /// Extrapolated if ``RegistryStatistics/isEstimated``.
-        package var count: Int
-
-        package init(upTo: Duration?, count: Int = 0) {
-            self.upTo = upTo
-            self.count = count
-        }
+        package var count = 0
     }
 
     /// Deliverable tokens of one kind.
@@ -21,20 +17,14 @@ package struct RegistryStatistics: Sendable, Hashable {
         package var count: Int
         /// By the time since the last confirmation.
         package var ages: [AgeGroup]
-
-        package init(kind: TokenKind, count: Int, ages: [AgeGroup]) {
-            self.kind = kind
-            self.count = count
-            self.ages = ages
-        }
     }
 
     package struct Step: Sendable, Hashable {
         /// The start of the step. For tokens, the time of the count.
         package let start: Date
-        package var counts: [String: Int]
+        package let counts: [String: Int]
 
-        package init(start: Date, counts: [String: Int] = [:]) {
+        package init(start: Date, counts: [String: Int]) {
             self.start = start
             self.counts = counts
         }
@@ -57,12 +47,6 @@ package struct RegistryStatistics: Sendable, Hashable {
     /// Tokens by kind at times within the window, in order.
     package var tokenCounts: [Step] = []
 
-    package init(computedAt: Date, window: Duration, step: Duration) {
-        self.computedAt = computedAt
-        self.window = window
-        self.step = step
-    }
-
     /// Hours for activities, days and weeks for longer-lived tokens.
     package static let ageLimits: [Duration] = [
         .seconds(900), .seconds(3600), .seconds(2 * 3600), .seconds(4 * 3600), .seconds(8 * 3600), .seconds(86_400),
@@ -83,51 +67,43 @@ package struct RegistryStatistics: Sendable, Hashable {
     }
 }
 
-extension RegistryStatistics.AgeGroup: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("upTo", ifPresent: upTo)
-            json.member("count", count)
-        }
+extension RegistryStatistics.AgeGroup: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("upTo", ifPresent: upTo)
+        json.member("count", count)
     }
 }
 
-extension RegistryStatistics: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("computedAt", computedAt)
-            json.member("estimated", isEstimated)
-            json.counts("activities", activities)
-            json.member("activityAges", activityAges)
-            json.array("tokens") { json in
-                for entry in tokens {
-                    json.object { json in
-                        json.member("kind", entry.kind.name)
-                        json.member("count", entry.count)
-                        json.member("ages", entry.ages)
-                    }
-                }
-            }
-            json.member("window", window)
-            json.member("step", step)
-            json.steps("events", steps)
-            json.steps("tokenCounts", tokenCounts)
-        }
+extension RegistryStatistics.Tokens: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("kind", kind.name)
+        json.member("count", count)
+        json.member("ages", ages)
+    }
+}
+
+extension RegistryStatistics.Step: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("at", start)
+        json.counts("counts", counts)
+    }
+}
+
+extension RegistryStatistics: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("computedAt", computedAt)
+        json.member("estimated", isEstimated)
+        json.counts("activities", activities)
+        json.member("activityAges", activityAges)
+        json.member("tokens", tokens)
+        json.member("window", window)
+        json.member("step", step)
+        json.member("events", steps)
+        json.member("tokenCounts", tokenCounts)
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func steps(_ name: String, _ steps: [RegistryStatistics.Step]) {
-        array(name) { json in
-            for step in steps {
-                json.object { json in
-                    json.member("at", step.start)
-                    json.counts("counts", step.counts)
-                }
-            }
-        }
-    }
-
     fileprivate mutating func counts(_ name: String, _ counts: [String: Int]) {
         object(name) { json in
             for (key, count) in counts.sorted(by: { $0.key < $1.key }) { json.member(key, count) }

@@ -1,67 +1,5 @@
 import Foundation
 
-/// An API key without its secret, of which only the SHA-256 is stored.
-package struct APIKeyRecord: Sendable, Hashable {
-    package let id: APIKeyID
-    /// 0 for root keys.
-    package let appID: Int64
-    package let app: BundleID?
-    package let name: String?
-    package let createdAt: Date
-    package let expiresAt: Date?
-    /// Accurate to about a minute.
-    package let lastUsedAt: Date?
-    package let revokedAt: Date?
-
-    package init(
-        id: APIKeyID,
-        appID: Int64,
-        app: BundleID?,
-        name: String?,
-        createdAt: Date,
-        expiresAt: Date?,
-        lastUsedAt: Date?,
-        revokedAt: Date?
-    ) {
-        self.id = id
-        self.appID = appID
-        self.app = app
-        self.name = name
-        self.createdAt = createdAt
-        self.expiresAt = expiresAt
-        self.lastUsedAt = lastUsedAt
-        self.revokedAt = revokedAt
-    }
-
-    package func isValid(at time: Date) -> Bool {
-        revokedAt == nil && expiresAt.map { time < $0 } ?? true
-    }
-}
-
-extension APIKeyRecord: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in writeMembers(to: &json) }
-    }
-
-    package func encode(to json: inout JSONWriter, revealing key: APIKey) {
-        json.object { json in
-            writeMembers(to: &json)
-            json.member("key", key.text.revealed)
-        }
-    }
-
-    private func writeMembers(to json: inout JSONWriter) {
-        json.member("id", id.rawValue)
-        json.member("role", id.role.rawValue)
-        json.member("app", ifPresent: app?.rawValue)
-        json.member("name", ifPresent: name)
-        json.member("createdAt", createdAt)
-        json.member("expiresAt", ifPresent: expiresAt)
-        json.member("lastUsedAt", ifPresent: lastUsedAt)
-        json.member("revokedAt", ifPresent: revokedAt)
-    }
-}
-
 package struct APIKeyRequest: Sendable, Hashable {
     /// ``read(_:now:)`` accepts only ``Role/ofApps``.
     package var role: Role
@@ -92,12 +30,11 @@ package struct APIKeyRequest: Sendable, Hashable {
 
     /// - Throws: A sentence if the name is empty, longer than 256 bytes, or contains a control character.
     package static func name(_ text: String) throws(JSONFaultReason) -> String {
-        try ActivityID.check(text, maximumBytes: 256)
-        return text
+        try UTF8Text(name: text, maximumBytes: 256).string
     }
 
     package static func expiry(in duration: Duration, _ now: Date) throws(JSONFaultReason) -> Date {
-        try AppChanges.check(duration, upTo: AppChanges.longestRetention)
+        try duration.check(in: AppChanges.retentions)
         return now.addingTimeInterval(TimeInterval(duration.components.seconds))
     }
 

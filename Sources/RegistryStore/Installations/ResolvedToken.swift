@@ -1,4 +1,5 @@
 import Foundation
+import RegistryCore
 
 /// A deliverable token of an installation.
 package struct ResolvedToken: Sendable, Hashable {
@@ -11,22 +12,6 @@ package struct ResolvedToken: Sendable, Hashable {
     /// The metadata of the installation, if the caller requested it.
     package var installationMetadata: Metadata?
 
-    package init(
-        kind: TokenKind,
-        token: PushToken,
-        installation: InstallationHash,
-        attributesType: UTF8Text?,
-        observedAt: Date,
-        confirmedAt: Date
-    ) {
-        self.kind = kind
-        self.token = token
-        self.installation = installation
-        self.attributesType = attributesType
-        self.observedAt = observedAt
-        self.confirmedAt = confirmedAt
-    }
-
     package func encode(to json: inout JSONWriter, in app: BundleID) {
         json.object { json in
             json.hex("token", token.bytes)
@@ -36,7 +21,7 @@ package struct ResolvedToken: Sendable, Hashable {
             json.member("confirmedAt", confirmedAt)
             json.member("topic", kind.topic(of: app))
             json.member("pushType", kind.pushType)
-            json.member("installationMetadata", ifPresent: installationMetadata)
+            json.raw("installationMetadata", ifPresent: installationMetadata?.canonicalJSON)
         }
     }
 }

@@ -1,62 +1,62 @@
 import Foundation
 
-/// The readable items of a body, and the positions of their results in the response.
+/// The readable items of a body, and the positions of the other items in the response.
 package struct FullStateBody: Sendable, Hashable {
     package let readable: FullState
-    private let positions: [Position]
+    /// One element per item of the body: nil for a readable item.
+    private let problems: [Problem?]
 
     package static let maximumItems = 1000
 
     /// The limit of faults in a response, except for the first one of each item.
     private static let maximumFaults = 1000
 
-    private enum Position: Sendable, Hashable {
-        case item
-        case unreadable(Problem)
-    }
-
     /// Reads `{observedAt, activities: […]}`. A malformed item gets a problem in its position. If its id is readable,
     /// its activity counts as present.
     package static func read(_ json: inout JSONReader) -> FullStateBody? {
-        let observedAt = json.timestamp("observedAt")
+        let observedAt = json.required("observedAt", Date.read)
         let elements = json.elements("activities", maximumCount: maximumItems)
         guard let observedAt, let elements else { return nil }
-        var (items, positions): ([FullState.Item], [Position]) = ([], [])
+        var (items, problems): ([FullState.Item], [Problem?]) = ([], [])
         var room = maximumFaults
         for element in elements {
             switch FullState.Item.read(element, mostFaults: &room) {
             case .success(let item):
                 items.append(item)
-                positions.append(.item)
-            case .failure(let problem): positions.append(.unreadable(problem))
+                problems.append(nil)
+            case .failure(let problem): problems.append(problem)
             }
         }
-        return FullStateBody(readable: FullState(observedAt: observedAt, items: items), positions: positions)
+        return FullStateBody(readable: FullState(observedAt: observedAt, items: items), problems: problems)
     }
 
     /// Merges the store's results with the problems of unreadable items.
     ///
     /// A missing result becomes a problem in its position, so that the other items keep theirs.
     package func results(_ merged: FullStateResults) -> [FullStateResult] {
-        var items = readable.items[...]
-        var results = merged.results[...]
-        return positions.map { position in
-            switch position {
-            case .item:
-                let activityID = items.popFirst()?.activityID
-                guard let result = results.popFirst() else {
-                    return FullStateResult(activityID: activityID, result: .failure(.lostResult))
-                }
-                return FullStateResult(activityID: result.activityID, result: result.result)
-            case .unreadable(let problem): return FullStateResult(activityID: nil, result: .failure(problem))
-            }
+        var (items, results) = (readable.items[...], merged.results[...])
+        return problems.map { problem in
+            if let problem { return FullStateResult(activityID: nil, result: .failure(problem)) }
+            let result = results.popFirst() ?? .failure(.lostResult)
+            return FullStateResult(activityID: items.popFirst()?.activityID, result: result)
         }
     }
 }
 
 package struct FullStateResult: Sendable, Hashable {
+    /// Nil if the id was unreadable.
     package let activityID: ActivityID?
     package let result: Result<RegistrationOutcome, Problem>
+}
+
+extension FullStateResult: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("activityId", ifPresent: activityID?.rawValue)
+        switch result {
+        case .success(let outcome): json.member("outcome", outcome.rawValue)
+        case .failure(let problem): json.member("problem", problem)
+        }
+    }
 }
 
 extension FullState.Item {
@@ -70,14 +70,12 @@ extension FullState.Item {
         var json = json
         let id = json.string("activityId", ActivityID.init)
         let registration = ActivityRegistration(from: &json, requiresToken: false)
-        var problem = json.faults.isEmpty ? nil : Problem(faults: json.faults)
-        problem?.errors = Array(json.faults.prefix(max(room, 1)))
+        var problem = Problem(faults: json.faults)
+        problem.errors = Array(json.faults.prefix(max(room, 1)))
         room -= json.faults.count
-        guard let id else { return .failure(problem ?? Problem(faults: [])) }
-        var item =
-            problem.map { FullState.Item(activityID: id, problem: $0) }
-            ?? FullState.Item(activityID: id, registration: registration)
+        guard let id else { return .failure(problem) }
+        var item = FullState.Item(activityID: id, registration: registration)
         item.pointer = json.pointer.text
-        return .success(item)
+        return .success(json.faults.isEmpty ? item : item.refused(for: problem))
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import RegistryCore
 
 /// The activities and tokens of an alias, each with the reason why it is deliverable or not. Tokens appear as
 /// fingerprints.
@@ -23,38 +24,6 @@ package struct AliasExplanation: Sendable, Hashable {
         package var expiresAt: Date
         /// The last push that APNs accepted.
         package var deliveredAt: Date?
-
-        package init(
-            key: Int64,
-            isClosed: Bool,
-            activityID: ActivityID,
-            state: ActivityState,
-            facts: TokenFacts,
-            fingerprint: [UInt8]? = nil,
-            installation: InstallationHash? = nil,
-            attributesType: UTF8Text? = nil,
-            startedAt: Date,
-            startsAt: Date? = nil,
-            observedAt: Date? = nil,
-            confirmedAt: Date? = nil,
-            expiresAt: Date,
-            deliveredAt: Date? = nil
-        ) {
-            self.key = key
-            self.isClosed = isClosed
-            self.activityID = activityID
-            self.state = state
-            self.facts = facts
-            self.fingerprint = fingerprint
-            self.installation = installation
-            self.attributesType = attributesType
-            self.startedAt = startedAt
-            self.startsAt = startsAt
-            self.observedAt = observedAt
-            self.confirmedAt = confirmedAt
-            self.expiresAt = expiresAt
-            self.deliveredAt = deliveredAt
-        }
     }
 
     package struct Token: Sendable, Hashable {
@@ -68,24 +37,6 @@ package struct AliasExplanation: Sendable, Hashable {
         package var observedAt: Date?
         /// Nil if only a deletion is known.
         package var confirmedAt: Date?
-
-        package init(
-            kind: String,
-            installation: InstallationHash,
-            attributesType: UTF8Text?,
-            facts: TokenFacts,
-            fingerprint: [UInt8]? = nil,
-            observedAt: Date? = nil,
-            confirmedAt: Date? = nil
-        ) {
-            self.kind = kind
-            self.installation = installation
-            self.attributesType = attributesType
-            self.facts = facts
-            self.fingerprint = fingerprint
-            self.observedAt = observedAt
-            self.confirmedAt = confirmedAt
-        }
     }
 
     package enum Note: Sendable, Hashable {
@@ -106,10 +57,9 @@ package struct AliasExplanation: Sendable, Hashable {
     package var tokens: [Token] = []
     /// Only of the first installations, and only on the first page.
     package var leases: [ExplainedLease] = []
-    package init(alias: Alias) { self.alias = alias }
 }
 
-extension AliasExplanation.Note: JSONEncodable {
+extension AliasExplanation.Note: JSONObjectEncodable {
     package var code: String {
         switch self {
         case .erased: "erased"
@@ -132,11 +82,9 @@ extension AliasExplanation.Note: JSONEncodable {
         }
     }
 
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("code", code)
-            json.member("detail", sentence)
-        }
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("code", code)
+        json.member("detail", sentence)
     }
 }
 
@@ -145,37 +93,33 @@ extension JSONWriter {
         member("handedOut", facts.availability == .handedOut)
         member("reason", facts.availability.rawValue)
         member("detail", facts.sentence)
-        if let fingerprint { hex("fingerprint", fingerprint) }
+        hex("fingerprint", ifPresent: fingerprint)
     }
 }
 
-extension AliasExplanation.Activity: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("activityId", activityID.rawValue)
-            json.member("state", state.rawValue)
-            json.facts(facts, fingerprint)
-            if let installation { json.hex("installation", installation.bytes) }
-            json.member("attributesType", ifPresent: attributesType)
-            json.member("startedAt", startedAt)
-            json.member("startsAt", ifPresent: startsAt)
-            json.member("observedAt", ifPresent: observedAt)
-            json.member("confirmedAt", ifPresent: confirmedAt)
-            json.member("expiresAt", expiresAt)
-            json.member("deliveredAt", ifPresent: deliveredAt)
-        }
+extension AliasExplanation.Activity: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("activityId", activityID.rawValue)
+        json.member("state", state.rawValue)
+        json.facts(facts, fingerprint)
+        json.hex("installation", ifPresent: installation?.bytes)
+        json.member("attributesType", ifPresent: attributesType)
+        json.member("startedAt", startedAt)
+        json.member("startsAt", ifPresent: startsAt)
+        json.member("observedAt", ifPresent: observedAt)
+        json.member("confirmedAt", ifPresent: confirmedAt)
+        json.member("expiresAt", expiresAt)
+        json.member("deliveredAt", ifPresent: deliveredAt)
     }
 }
 
-extension AliasExplanation.Token: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("kind", kind)
-            json.hex("installation", installation.bytes)
-            json.member("attributesType", ifPresent: attributesType)
-            json.facts(facts, fingerprint)
-            json.member("observedAt", ifPresent: observedAt)
-            json.member("confirmedAt", ifPresent: confirmedAt)
-        }
+extension AliasExplanation.Token: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("kind", kind)
+        json.hex("installation", installation.bytes)
+        json.member("attributesType", ifPresent: attributesType)
+        json.facts(facts, fingerprint)
+        json.member("observedAt", ifPresent: observedAt)
+        json.member("confirmedAt", ifPresent: confirmedAt)
     }
 }

@@ -1,16 +1,32 @@
 import Foundation
 
+package struct AppChanges: Sendable, Hashable {
+    package var name: String?
+    /// For activities first received from now on: a second to 7 days.
+    package var activityLifetime: Duration?
+    /// At least the current lifetime and an hour.
+    package var tombstoneRetention: Duration?
+    package var eventRetention: Duration?
+    /// Replaces the rules of all kinds. Kinds that are absent get the default rules.
+    package var aliasRules: [UTF8Text: AliasRule]?
+    /// Replaces the app's own kinds of tokens. A kind that has tokens must stay, with its holder.
+    package var tokenKinds: [TokenKind]?
+    /// Replaces how JWTs are checked; an empty object turns them off.
+    package var jwt: JSONObject?
+    package init() {}
+}
+
 extension AppChanges {
     /// iOS ends an activity after 8 hours and shows it for 4 more.
-    package static let longestActivityLifetime = Duration.seconds(7 * 86_400)
-    package static let longestRetention = Duration.seconds(3660 * 86_400)
+    private static let activityLifetimes = Duration.seconds(1)...Duration.seconds(7 * 86_400)
+    package static let retentions = Duration.seconds(1)...Duration.seconds(3660 * 86_400)
 
     package init(from json: inout JSONReader) {
         self.init()
         name = json.optionalString("name", APIKeyRequest.name)
-        activityLifetime = json.optional("activityLifetime", Self.duration(upTo: Self.longestActivityLifetime))
-        tombstoneRetention = json.optional("tombstoneRetention", Self.duration(upTo: Self.longestRetention))
-        eventRetention = json.optional("eventRetention", Self.duration(upTo: Self.longestRetention))
+        activityLifetime = json.optionalDuration("activityLifetime", in: Self.activityLifetimes)
+        tombstoneRetention = json.optionalDuration("tombstoneRetention", in: Self.retentions)
+        eventRetention = json.optionalDuration("eventRetention", in: Self.retentions)
         aliasRules = json.optionalNested("aliasRules") { Self.aliasRules(&$0) }
         tokenKinds = json.optionalNested("tokenKinds") { TokenKind.readSettings(&$0) }
         jwt = json.optionalNested("jwt") { Self.jwt(&$0) }
@@ -25,26 +41,12 @@ extension AppChanges {
         }
     }
 
-    private static func duration(upTo longest: Duration) -> (JSONValue) throws(JSONFaultReason) -> Duration {
-        { value throws(JSONFaultReason) in
-            let duration = try Duration.read(value)
-            try Self.check(duration, upTo: longest)
-            return duration
-        }
-    }
-
-    static func check(_ duration: Duration, upTo longest: Duration) throws(JSONFaultReason) {
-        guard duration >= .seconds(1), duration <= longest else {
-            throw JSONFaultReason("must be from PT1S to \(ISO8601Duration.format(longest))")
-        }
-    }
-
     private static func aliasRules(_ json: inout JSONReader) -> [UTF8Text: AliasRule] {
         var rules: [UTF8Text: AliasRule] = [:]
         for kind in json.object.keys {
             do throws(JSONFaultReason) {
-                try Alias.checkKind(kind)
-                rules[UTF8Text(kind)] = json.optionalChoice(kind)
+                let checkedKind = try Alias.kind(kind)
+                rules[checkedKind] = json.optionalChoice(kind)
             } catch {
                 json.fault(kind, error.detail)
             }
@@ -59,8 +61,7 @@ extension AppChanges {
     private static func jwt(_ json: inout JSONReader) -> JSONObject? {
         guard !json.object.isEmpty else { return JSONObject() }
         _ = json.string("issuer", text)
-        _ = json.oneOrMore("audience", maximumCount: 16) { value throws(JSONFaultReason) in try text(String.read(value))
-        }
+        _ = json.oneOrMore("audience", maximumCount: 16) { value throws(JSONFaultReason) in try text(.read(value)) }
         if json.object["audience"] == [] { json.fault("audience", "must contain at least one value") }
         for claim in ["audienceClaim", "subjectClaim"] { _ = json.optionalString(claim, text) }
         // The server checks whether it may fetch this URL.
@@ -76,8 +77,7 @@ extension AppChanges {
     }
 
     private static func text(_ text: String) throws(JSONFaultReason) -> String {
-        try ActivityID.check(text, maximumBytes: 1024)
-        return text
+        try UTF8Text(name: text, maximumBytes: 1024).string
     }
 
     private static func webURL(_ text: String) throws(JSONFaultReason) -> String {

@@ -1,11 +1,8 @@
+import RegistryCore
+
 package struct AuditPage<Item: Sendable, Position: Sendable>: Sendable {
     package var items: [Item]
     /// Nil at the end of the list. A short or empty page can have a next page, because a call searches for at most half
     /// a second.
     package var next: Position?
-
-    package init(items: [Item] = [], next: Position? = nil) {
-        self.items = items
-        self.next = next
-    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import RegistryCore
 
 package enum StaleReason: String, Sendable, Hashable, CaseIterable {
     case unconfirmed
@@ -24,8 +25,7 @@ package struct StaleFilter: Sendable, Hashable {
     }
 
     package static func duration(_ text: String) throws(JSONFaultReason) -> Duration {
-        let longest = AppChanges.longestRetention
-        guard let duration = ISO8601Duration.parse(text), duration >= .seconds(1), duration <= longest else {
+        guard let duration = ISO8601Duration.parse(text), AppChanges.retentions.contains(duration) else {
             throw JSONFaultReason("must be an ISO 8601 duration from PT1S to P3660D, such as PT2H")
         }
         return duration
@@ -80,36 +80,6 @@ package struct StaleToken: Sendable, Hashable {
     /// APNs's reason in the report that caused the quarantine, such as `BadDeviceToken`.
     package var quarantineReason: String?
 
-    package init(
-        kind: TokenKind,
-        number: Int64,
-        reasons: [StaleReason],
-        fingerprint: [UInt8],
-        observedAt: Date,
-        confirmedAt: Date,
-        now: Date,
-        activityID: UTF8Text? = nil,
-        installation: InstallationHash? = nil,
-        attributesType: UTF8Text? = nil,
-        expiresAt: Date? = nil,
-        quarantinedAt: Date? = nil,
-        quarantineReason: String? = nil
-    ) {
-        self.kind = kind
-        self.number = number
-        self.reasons = reasons
-        self.fingerprint = fingerprint
-        self.observedAt = observedAt
-        self.confirmedAt = confirmedAt
-        self.now = now
-        self.activityID = activityID
-        self.installation = installation
-        self.attributesType = attributesType
-        self.expiresAt = expiresAt
-        self.quarantinedAt = quarantinedAt
-        self.quarantineReason = quarantineReason
-    }
-
     package var unconfirmedFor: Duration {
         .seconds(max(0, Int(now.timeIntervalSince(confirmedAt))))
     }
@@ -128,27 +98,25 @@ package struct StaleToken: Sendable, Hashable {
     }
 }
 
-extension StaleToken: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("kind", kind.name)
-            json.member("activityId", ifPresent: activityID)
-            if let installation { json.hex("installation", installation.bytes) }
-            json.member("attributesType", ifPresent: attributesType)
-            json.hex("fingerprint", fingerprint)
-            json.array("reasons") { json in
-                for reason in reasons {
-                    json.object { json in
-                        json.member("reason", reason.rawValue)
-                        json.member("detail", sentence(for: reason))
-                    }
+extension StaleToken: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("kind", kind.name)
+        json.member("activityId", ifPresent: activityID)
+        json.hex("installation", ifPresent: installation?.bytes)
+        json.member("attributesType", ifPresent: attributesType)
+        json.hex("fingerprint", fingerprint)
+        json.array("reasons") { json in
+            for reason in reasons {
+                json.object { json in
+                    json.member("reason", reason.rawValue)
+                    json.member("detail", sentence(for: reason))
                 }
             }
-            json.member("observedAt", observedAt)
-            json.member("confirmedAt", confirmedAt)
-            json.member("unconfirmedFor", unconfirmedFor)
-            json.member("expiresAt", ifPresent: expiresAt)
         }
+        json.member("observedAt", observedAt)
+        json.member("confirmedAt", confirmedAt)
+        json.member("unconfirmedFor", unconfirmedFor)
+        json.member("expiresAt", ifPresent: expiresAt)
     }
 }
 
@@ -158,12 +126,6 @@ package struct StaleCounts: Sendable, Hashable {
         package let kind: TokenKind
         package let reason: StaleReason
         package var count: Int
-
-        package init(kind: TokenKind, reason: StaleReason, count: Int) {
-            self.kind = kind
-            self.reason = reason
-            self.count = count
-        }
     }
 
     package var total = 0
@@ -172,7 +134,6 @@ package struct StaleCounts: Sendable, Hashable {
     /// False if the time limit ended the search. The counts are then lower bounds.
     package var isComplete = true
     package var sample: [StaleToken] = []
-    package init() {}
 
     package mutating func add(_ count: Int, of kind: TokenKind, for reasons: [StaleReason]) {
         total += count
@@ -186,22 +147,20 @@ package struct StaleCounts: Sendable, Hashable {
     }
 }
 
-extension StaleCounts: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("dryRun", true)
-            json.member("matched", total)
-            json.member("complete", isComplete)
-            json.array("counts") { json in
-                for entry in entries {
-                    json.object { json in
-                        json.member("kind", entry.kind.name)
-                        json.member("reason", entry.reason.rawValue)
-                        json.member("count", entry.count)
-                    }
-                }
-            }
-            json.member("sample", sample)
-        }
+extension StaleCounts.Entry: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("kind", kind.name)
+        json.member("reason", reason.rawValue)
+        json.member("count", count)
+    }
+}
+
+extension StaleCounts: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("dryRun", true)
+        json.member("matched", total)
+        json.member("complete", isComplete)
+        json.member("counts", entries)
+        json.member("sample", sample)
     }
 }

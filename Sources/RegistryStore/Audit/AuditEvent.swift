@@ -1,4 +1,5 @@
 import Foundation
+import RegistryCore
 
 package struct AuditEvent: Sendable, Hashable {
     /// Increases with time, except between overlapping transactions. Orders pages.
@@ -20,48 +21,19 @@ package struct AuditEvent: Sendable, Hashable {
     package var fingerprint: [UInt8]?
     /// The start lease that was taken, released or failed.
     package var leaseID: LeaseID?
-
-    package init(
-        number: Int64,
-        recordedAt: Date,
-        type: String,
-        who: UTF8Text,
-        activityID: UTF8Text? = nil,
-        installation: InstallationHash? = nil,
-        subject: UTF8Text? = nil,
-        aliases: [UInt8]? = nil,
-        fingerprint: [UInt8]? = nil,
-        leaseID: LeaseID? = nil
-    ) {
-        self.number = number
-        self.recordedAt = recordedAt
-        self.type = type
-        self.who = who
-        self.activityID = activityID
-        self.installation = installation
-        self.subject = subject
-        self.aliases = aliases
-        self.fingerprint = fingerprint
-        self.leaseID = leaseID
-    }
 }
 
-extension AuditEvent: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("at", recordedAt)
-            json.member("type", type)
-            json.member("who", who)
-            json.member("activityId", ifPresent: activityID)
-            if let installation { json.hex("installation", installation.bytes) }
-            json.member("subject", ifPresent: subject)
-            if let aliases {
-                json.key("aliases")
-                json.raw(aliases)
-            }
-            if let fingerprint { json.hex("fingerprint", fingerprint) }
-            json.member("leaseId", ifPresent: leaseID?.description)
-        }
+extension AuditEvent: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("at", recordedAt)
+        json.member("type", type)
+        json.member("who", who)
+        json.member("activityId", ifPresent: activityID)
+        json.hex("installation", ifPresent: installation?.bytes)
+        json.member("subject", ifPresent: subject)
+        json.raw("aliases", ifPresent: aliases)
+        json.hex("fingerprint", ifPresent: fingerprint)
+        json.member("leaseId", ifPresent: leaseID?.description)
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import RegistryCore
 
 /// A sender's next step for one phone, or for one activity without an installation.
 package struct PlanEntry: Sendable, Hashable {
@@ -8,11 +9,6 @@ package struct PlanEntry: Sendable, Hashable {
     package var metadata: Metadata?
     /// The metadata of the installation, if the caller requested it.
     package var installationMetadata: Metadata?
-
-    package init(installation: InstallationHash?, step: PlanStep) {
-        self.installation = installation
-        self.step = step
-    }
 }
 
 package enum PlanStep: Sendable, Hashable {
@@ -42,35 +38,6 @@ package struct StartLease: Sendable, Hashable {
     package let attempt: Int
     /// The broadcast channel that the new activity may follow; nil if the alias has none or the phone supports none.
     package var channelID: UTF8Text?
-
-    package init(id: LeaseID, leasedUntil: Date, collapseID: String, attempt: Int) {
-        self.id = id
-        self.leasedUntil = leasedUntil
-        self.collapseID = collapseID
-        self.attempt = attempt
-    }
-}
-
-package enum PlanReason: String, Sendable, Hashable, CaseIterable {
-    /// The activity runs. Its first token can still arrive, within a minute of its first request.
-    case tokenPending = "token-pending"
-    /// The activity runs without a token. A broadcast channel reaches it.
-    case channel
-    /// The activity runs without a token, and its app alone updates it.
-    case noPush = "no-push"
-    /// The activity runs without a deliverable token.
-    case noUpdateToken = "no-update-token"
-    case dismissed
-    case leased
-    /// The last start failed, and the back-off is not over.
-    case backOff = "back-off"
-    /// Three starts were tried within a day.
-    case startFailed = "start-failed"
-    /// No start token of the type is deliverable.
-    case noStartToken = "no-start-token"
-    /// No client confirmed the start token recently. APNs accepts pushes to old start tokens, and the phone shows
-    /// nothing.
-    case startUnconfirmed = "start-unconfirmed"
 }
 
 extension PlanEntry {
@@ -78,8 +45,8 @@ extension PlanEntry {
     package func encode(to json: inout JSONWriter, in app: BundleID) {
         json.object { json in
             writeStep(to: &json, in: app)
-            json.member("metadata", ifPresent: metadata)
-            json.member("installationMetadata", ifPresent: installationMetadata)
+            json.raw("metadata", ifPresent: metadata?.canonicalJSON)
+            json.raw("installationMetadata", ifPresent: installationMetadata?.canonicalJSON)
         }
     }
 
@@ -90,7 +57,7 @@ extension PlanEntry {
             activity.writeMembers(to: &json)
             return json.member("retryAt", ifPresent: time)
         case .end(let activity): return activity.writeMembers(to: &json)
-        default: if let installation { json.hex("installation", installation.bytes) }
+        default: json.hex("installation", ifPresent: installation?.bytes)
         }
         switch step {
         case .update, .end: return
