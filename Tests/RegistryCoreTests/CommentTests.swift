@@ -6,9 +6,6 @@ import Testing
     static let words = ["What", "Whatever", "Who", "Whoever", "Whose"]
 
     private static let kinds = ["swift": "//", "sql": "--", "py": "#", "go": "//"]
-    private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent()
-        .deletingLastPathComponent()
 
     private static func offences(in text: String, marker: String) -> [String] {
         var isInComment = false
@@ -29,13 +26,11 @@ import Testing
         var offences: [String] = []
         var count = 0
         for folder in ["Sources", "Tests", "sql", "deploy"] {
-            let root = Self.repository.appendingPathComponent(folder)
-            let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil))
-            for case let file as URL in files {
-                guard let marker = Self.kinds[file.pathExtension] else { continue }
-                count += 1
-                let text = try String(contentsOf: file, encoding: .utf8)
-                offences += Self.offences(in: text, marker: marker).map { "\(file.lastPathComponent): \($0)" }
+            for (kind, marker) in Self.kinds {
+                for (path, text) in try ProjectFiles.texts(in: folder, [kind]) {
+                    count += 1
+                    offences += Self.offences(in: text, marker: marker).map { "\(path): \($0)" }
+                }
             }
         }
         #expect(count > 600)
@@ -43,15 +38,12 @@ import Testing
     }
 
     @Test func `Every test has a sentence as its only name`() throws {
-        let root = Self.repository.appendingPathComponent("Tests")
-        let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil))
         var (count, others) = (0, Set<String>())
-        for case let file as URL in files where file.pathExtension == "swift" && file.path != #filePath {
-            let text = try String(contentsOf: file, encoding: .utf8)
+        for (path, text) in try ProjectFiles.texts(in: "Tests") where !path.hasSuffix("/CommentTests.swift") {
             let named = text.matches(of: #/func `/#).count
             count += named
             if text.contains(#/@Test\(\s*"/#) || text.matches(of: #/@Test\b/#).count > named {
-                others.insert(file.lastPathComponent)
+                others.insert(path)
             }
         }
         #expect(count > 900)

@@ -62,4 +62,13 @@ import Testing
     func `Empty, overlong and control texts are rejected as subjects`(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try UTF8Text.subject(text) }
     }
+
+    /// Compared with Unicode's general categories.
+    @Test func `Only control characters are refused`() {
+        for value in UInt32(0)..<0x300 {
+            let scalar = Unicode.Scalar(value)!
+            let isTaken = (try? ActivityID("a\(Character(scalar))b")) != nil
+            #expect(isTaken == (scalar.properties.generalCategory != .control), "U+\(String(value, radix: 16))")
+        }
+    }
 }

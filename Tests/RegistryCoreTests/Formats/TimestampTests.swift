@@ -126,10 +126,4 @@ import Testing
         return day.month < 12
             ? CivilDay(year: day.year, month: day.month + 1, day: 1) : CivilDay(year: day.year + 1, month: 1, day: 1)
     }
-
-    @Test func `Writing appends to the buffer`() {
-        var text = Array("at ".utf8)
-        RFC3339.append(Date(timeIntervalSince1970: 0), to: &text)
-        #expect(String(decoding: text, as: UTF8.self) == "at 1970-01-01T00:00:00.000Z")
-    }
 }
