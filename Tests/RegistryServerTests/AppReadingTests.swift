@@ -8,23 +8,6 @@ import Testing
         return (changes, json.faults)
     }
 
-    @Test func `All settings of an app are read`() {
-        let (changes, faults) = changes([
-            "name": "Food", "activityLifetime": "PT8H", "tombstoneRetention": "P7D", "eventRetention": "P90D",
-            "aliasRules": ["orderId": "backend", "userId": "subject", "liveactivityId": "any", "x": "signed-in"],
-            "jwt": [
-                "issuer": "https://login.example.com", "audience": ["a", "b"], "jwksUrl": "https://x.example/keys",
-            ],
-        ])
-        #expect(faults.isEmpty)
-        #expect(changes.name == "Food")
-        #expect(changes.activityLifetime == .seconds(8 * 3600))
-        #expect(
-            changes.aliasRules == ["orderId": .backend, "userId": .subject, "liveactivityId": .any, "x": .signedIn]
-        )
-        #expect(changes.jwt?["audience"] == ["a", "b"])
-    }
-
     @Test func `Absent and null change nothing`() {
         #expect(changes([:]).0 == AppChanges())
         #expect(changes(["name": .null, "aliasRules": .null, "jwt": .null]).0 == AppChanges())

@@ -16,7 +16,7 @@ extension ParserFuzzTests {
             "Bearer " + APIKey(random: .sender).text.revealed, "bearer  prc_x", "Basic dTpw", "Bearer a.b.c", "Bearer",
         ]
     ) { bytes in
-        let text = String(decoding: bytes, as: UTF8.self)
+        let text = text(bytes)
         guard let credentials = try? Credentials([.authorization: text]) else { return false }
         guard case .key(let key) = credentials else { return true }
         try same(text.contains(key.text.revealed), true, bytes)
@@ -29,14 +29,14 @@ extension ParserFuzzTests {
             "limit=100&cursor=abc", "observedAt=2026-01-01T00:00:00Z&reason=ended", "limit=0&limit=1", "%26=%3D&=&",
         ]
     ) { bytes in
-        guard let query = try? Query(Substring(String(decoding: bytes, as: UTF8.self))) else { return false }
+        guard let query = try? Query(Substring(text(bytes))) else { return false }
         for value in query["limit"] { _ = try? ParameterReader.limit(value) }
         for value in query["observedAt"] { _ = try? ParameterReader.timestamp(value) }
         return true
     }
 
     private static let requestBodies = Parser(
-        name: "bodies of other calls",
+        name: "bodies",
         seeds: [
             #"{"reports":[{"token":"00ff","status":410,"reason":"Unregistered","timestamp":1795248000000,"apnsId":"x"}]}"#,
             #"{"token":"00ff","observedAt":"2026-01-01T00:00:00Z","installationId":"i"}"#,
@@ -44,10 +44,17 @@ extension ParserFuzzTests {
             #"{"channelId":"dHN0LXNyY2gtY2hubA==","messageStoragePolicy":1}"#,
             #"{"role":"sender","name":"n","expiresIn":"P90D","expiresAt":"2036-01-01T00:00:00Z"}"#,
             #"{"name":"Food","activityLifetime":"PT8H","aliasRules":{"orderId":"backend"},"jwt":{"issuer":"i"}}"#,
+            #"{"observedAt":"2026-01-01T00:00:00Z","activities":[{"activityId":"a","token":"00"},{},7]}"#,
+            #"{"aliases":[{"kind":"userId","value":"u"}],"limitPerAlias":5}"#,
+            #"{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}],"issuer":"i","audience":"a","jwksUrl":"https://x/"}"#,
         ]
     ) { bytes in
         guard let value = try? JSONParser.parse(bytes) else { return false }
-        var readers = (0..<6).map { _ in JSONReader(value) }
+        var readers = (0..<9).map { _ in JSONReader(value) }
+        _ = ActivityRegistration(from: &readers[6])
+        _ = FullStateBody.read(&readers[7])
+        _ = ResolveBody.read(&readers[8])
+        if case .object(let object) = value { _ = JWTRequirements(object) }
         _ = FeedbackBody.read(&readers[0])
         let token = TokenRegistration.read(&readers[1])
         _ = InstallationProfile(from: &readers[2])
@@ -57,14 +64,8 @@ extension ParserFuzzTests {
         return token != nil
     }
 
-    private static let channelIDs = Parser(
-        name: "channel id",
-        seeds: ["dHN0LXNyY2gtY2hubA==", "AAAA", "AAA=", "====", "+/+/"]
-    ) { bytes in
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard let channel = try? BroadcastChannel(id: text, storagePolicy: .none) else { return false }
-        try same(channel.id.string, text, bytes)
-        return true
+    private static let channelIDs = Parser("channel id", ["dHN0LXNyY2gtY2hubA==", "AAAA", "AAA=", "====", "+/+/"]) {
+        try BroadcastChannel(id: $0, storagePolicy: .none).id.string
     }
 
     /// The console's session cookie: its value and the fields around it are read unchanged.
@@ -76,10 +77,8 @@ extension ParserFuzzTests {
             "pushreg-console=1.pra_0aB1cD2eF3gH.9223372036854775807.9223372036854775807.x.00",
         ]
     ) { bytes in
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard let name = HTTPField.Name("Cookie") else { return false }
-        var fields = HTTPFields()
-        fields.append(HTTPField(name: name, value: text))
+        let text = text(bytes)
+        let fields: HTTPFields = [.cookie: text]
         let value = ConsoleCookie(purpose: .session, isSecure: false).value(in: fields)
         _ = ConsoleCookie(purpose: .signIn, isSecure: true).value(in: fields)
         // Also without other fields, because mutations then hit the claim more often.
@@ -107,7 +106,7 @@ extension ParserFuzzTests {
             String(repeating: "0f", count: 32), APIKey(random: .root).text.revealed, "fingerprint:1a2b3c4d",
         ]
     ) { bytes in
-        let search = SearchText(String(decoding: bytes, as: UTF8.self))
+        let search = SearchText(text(bytes))
         if let shown = search.withoutSecrets {
             try same(SearchText(shown).withoutSecrets, nil, bytes)
         }
@@ -126,7 +125,7 @@ extension ParserFuzzTests {
             "unconfirmedFor=P30D", "next=%2Fconsole%2Fa%2Fb%3Fc", "next=//evil",
         ]
     ) { bytes in
-        guard let query = try? Query(Substring(String(decoding: bytes, as: UTF8.self))) else { return false }
+        guard let query = try? Query(Substring(text(bytes))) else { return false }
         if let next = query["next"].last, ConsoleLink.isOwn(next) { try same(next.hasPrefix("/console"), true, bytes) }
         return (try? StaleQuestion(in: .sample()) { query[$0].last }) != nil
     }

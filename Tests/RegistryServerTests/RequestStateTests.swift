@@ -1,46 +1,47 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
-import RegistryCore
 import Testing
 
 @testable import RegistryServer
 
 @Suite struct RequestStateTests {
-    private struct Recorded {
+    /// A connection that performs steps, and records the actions of its state and the answers to questions.
+    private struct Connection {
         var state: RequestState
         private(set) var actions: [String] = []
 
-        init(isStream: Bool = false) { state = RequestState(mostUnread: 10, isStream: isStream) }
+        init(isStream: Bool) { state = RequestState(mostUnread: 10, isStream: isStream) }
 
-        mutating func taken() -> [String] {
-            defer { actions = [] }
-            return actions
+        /// Performs a step. `head` is followed by a path and a value of `Connection`, if any.
+        mutating func perform(_ step: String) {
+            let words = step.split(separator: " ").map(String.init)
+            switch words[0] {
+            case "head":
+                var head = HTTPRequest.to(words[1])
+                if words.count > 2 { head.headerFields[.connection] = words[2] }
+                perform(state.receive(.part(.head(head))))
+            case "body": perform(state.receive(.part(.body(ByteBuffer(string: words[1])))))
+            case "end": perform(state.receive(.part(.end(nil))))
+            case "pause": perform(state.readCompleted())
+            case "fault": perform(state.receive(.fault(.malformedRequest)))
+            case "close": perform(state.receive(.inputClosed))
+            case "stream": state.beginStream()
+            case "full", "taken": state.noteBody(isFull: words[0] == "full")
+            case "respond", "respond-late":
+                perform(state.responded(isWritable: words[0] == "respond"))
+                release()
+            case "writable":
+                state.becameWritable()
+                release()
+            case "busy?": actions.append(state.isBusy ? "busy" : "idle")
+            case "reads?": actions.append(state.mayRead ? "reads" : "waits")
+            case "closes?": actions.append(state.closes ? "closes" : "stays")
+            default: Issue.record("\(step)")
+            }
         }
 
-        mutating func request(_ path: String, _ parts: String..., fields: HTTPFields = [:]) {
-            head(path, fields)
-            for part in parts { body(part) }
-            end()
-        }
-
-        mutating func head(_ path: String, _ fields: HTTPFields = [:]) {
-            var head = HTTPRequest.to(path)
-            head.headerFields = fields
-            perform(state.receive(.part(.head(head))))
-        }
-
-        mutating func body(_ text: String) { perform(state.receive(.part(.body(ByteBuffer(string: text))))) }
-        mutating func end() { perform(state.receive(.part(.end(nil)))) }
-        mutating func fault() { perform(state.receive(.fault(.malformedRequest))) }
-        mutating func completeRead() { perform(state.readCompleted()) }
-
-        mutating func respond(isWritable: Bool = true) {
-            perform(state.responded(isWritable: isWritable))
-            release()
-        }
-
-        mutating func release() { while let action = state.releaseNext() { perform(action) } }
+        private mutating func release() { while let action = state.releaseNext() { perform(action) } }
 
         private mutating func perform(_ action: RequestState.Action) {
             switch action {
@@ -57,150 +58,74 @@ import Testing
         }
     }
 
-    @Test func `A whole request starts with its body`() {
-        var connection = Recorded()
-        connection.request("/1", "ab", "cd")
-        #expect(connection.taken() == ["start /1 abcd"])
-        #expect(connection.state.isBusy)
-        #expect(connection.state.mayRead)
+    private static let scripts: [(rule: String, steps: String, actions: [String])] = [
+        (
+            "a whole request starts with its body", "head /1;body ab;body cd;end;busy?;reads?",
+            ["start /1 abcd", "busy", "reads"]
+        ),
+        (
+            "a request starts without the rest of its body", "head /1;body ab;busy?;pause;body cd;end",
+            ["idle", "start /1 ab", "add cd", "finish"]
+        ),
+        (
+            "requests behind a running one are held and start in order",
+            "head /1;end;head /2;end;head /3;end;reads?;respond;reads?;respond;reads?;respond;busy?",
+            ["start /1 ", "waits", "start /2 ", "waits", "start /3 ", "reads", "idle"]
+        ),
+        (
+            "until a response is written, no request starts and nothing is read",
+            "head /1;end;head /2;end;respond-late;reads?;writable", ["start /1 ", "waits", "start /2 "]
+        ),
+        (
+            "nothing is read until the call takes the body", "head /1;pause;full;reads?;taken;reads?",
+            ["start /1 ", "waits", "reads"]
+        ),
+        (
+            "the rest of a body is dropped after an early response, up to a limit",
+            "head /1;pause;respond;body 0123456789;end;head /2;end;respond;head /3;pause;respond;reads?;body 0123456789a",
+            ["start /1 ", "start /2 ", "start /3 ", "reads", "close"]
+        ),
+        (
+            "the last request ends the connection, and later bytes are ignored",
+            "head /1 close;end;head /2;end;closes?;reads?;respond", ["start /1 ", "closes", "waits", "end connection"]
+        ),
+        (
+            "a connection that ends after its response ends after the rest of its request",
+            "head /1 close;pause;respond;closes?;end", ["start /1 ", "closes", "end connection"]
+        ),
+        (
+            "a fault waits for the response before it",
+            "head /1;end;fault;busy?;respond;busy?;respond;reads?;close",
+            ["start /1 ", "busy", "refuse", "busy", "end connection", "reads"]
+        ),
+        ("a fault within a body gets a response", "head /1;pause;fault", ["start /1 ", "refuse"]),
+        ("a fault during a stream ends the connection", "head /1;pause;stream;fault", ["start /1 ", "close"]),
+        ("a caller that sends nothing more gets the response", "head /1;end;close;respond", ["start /1 ", "close"]),
+    ]
+
+    @Test(arguments: scripts) func `A connection follows its rules`(
+        _ rule: String,
+        _ steps: String,
+        _ actions: [String]
+    ) {
+        var connection = Connection(isStream: false)
+        for step in steps.split(separator: ";") { connection.perform(String(step)) }
+        #expect(connection.actions == actions, "\(rule)")
     }
 
-    @Test func `A request with a partial body starts without the rest`() {
-        var connection = Recorded()
-        connection.head("/1")
-        connection.body("ab")
-        #expect(connection.taken().isEmpty)
-        connection.completeRead()
-        connection.body("cd")
-        connection.end()
-        #expect(connection.taken() == ["start /1 ab", "add cd", "finish"])
-    }
-
-    @Test func `Requests behind a running one are held and start in order`() {
-        var connection = Recorded()
-        for path in ["/1", "/2", "/3"] { connection.request(path) }
-        #expect(connection.taken() == ["start /1 "])
-        #expect(!connection.state.mayRead)
-        connection.respond()
-        #expect(connection.taken() == ["start /2 "])
-        connection.respond()
-        #expect(connection.taken() == ["start /3 "])
-        #expect(connection.state.mayRead)
-        connection.respond()
-        #expect(connection.taken().isEmpty && !connection.state.isBusy)
-    }
-
-    @Test func `Until a response is written, no request starts and nothing is read`() {
-        var connection = Recorded()
-        connection.request("/1")
-        connection.request("/2")
-        connection.respond(isWritable: false)
-        #expect(connection.taken() == ["start /1 "])
-        #expect(!connection.state.mayRead)
-        connection.state.becameWritable()
-        connection.release()
-        #expect(connection.taken() == ["start /2 "])
-    }
-
-    @Test func `Nothing is read until the call takes the body`() {
-        var connection = Recorded()
-        connection.head("/1")
-        connection.completeRead()
-        connection.state.noteBody(isFull: true)
-        #expect(!connection.state.mayRead)
-        connection.state.noteBody(isFull: false)
-        #expect(connection.state.mayRead)
-    }
-
-    @Test func `The rest of a body is dropped after an early response, up to a limit`() {
-        var connection = Recorded()
-        connection.head("/1")
-        connection.completeRead()
-        connection.respond()
-        connection.body("0123456789")
-        #expect(connection.taken() == ["start /1 "])
-        connection.end()
-        connection.request("/2")
-        #expect(connection.taken() == ["start /2 "])
-        connection.respond()
-        connection.head("/3")
-        connection.completeRead()
-        connection.respond()
-        connection.body("0123456789a")
-        #expect(connection.taken() == ["start /3 ", "close"])
-    }
-
-    @Test func `The last request ends the connection, and later bytes are ignored`() {
-        var connection = Recorded()
-        connection.request("/1", fields: [.connection: "close"])
-        connection.request("/2")
-        #expect(connection.state.closes && !connection.state.mayRead)
-        connection.respond()
-        #expect(connection.taken() == ["start /1 ", "end connection"])
-    }
-
-    @Test func `A connection that ends after its response ends after the rest of its request`() {
-        var connection = Recorded()
-        connection.head("/1", [.connection: "close"])
-        connection.completeRead()
-        connection.respond()
-        #expect(connection.taken() == ["start /1 "])
-        connection.end()
-        #expect(connection.taken() == ["end connection"])
-    }
-
-    @Test func `A fault waits for the response before it`() {
-        var connection = Recorded()
-        connection.request("/1")
-        connection.fault()
-        #expect(connection.taken() == ["start /1 "])
-        connection.respond()
-        #expect(connection.taken() == ["refuse"])
-        connection.respond()
-        #expect(connection.taken() == ["end connection"])
-        #expect(connection.state.mayRead)
-        _ = connection.state.receive(.inputClosed)
-    }
-
-    @Test func `A fault within a body gets a response, and the call's own response is dropped`() {
-        var connection = Recorded()
-        connection.head("/1")
-        connection.completeRead()
+    @Test func `After a fault within a body, the call's own response is dropped`() {
+        var connection = Connection(isStream: false)
+        for step in ["head /1", "pause"] { connection.perform(step) }
         let number = connection.state.number
         #expect(connection.state.expects(number))
-        connection.fault()
-        #expect(connection.taken() == ["start /1 ", "refuse"])
-        #expect(!connection.state.expects(number))
-        #expect(connection.state.expects(connection.state.number))
-    }
-
-    @Test func `A fault during a stream ends the connection`() {
-        var connection = Recorded()
-        connection.head("/1")
-        connection.completeRead()
-        connection.state.beginStream()
-        connection.fault()
-        #expect(connection.taken() == ["start /1 ", "close"])
-    }
-
-    @Test func `A caller that sends nothing more gets the response, and then the connection ends`() {
-        var connection = Recorded()
-        connection.request("/1")
-        _ = connection.state.receive(.inputClosed)
-        connection.respond()
-        #expect(connection.taken() == ["start /1 ", "close"])
+        connection.perform("fault")
+        #expect(!connection.state.expects(number) && connection.state.expects(connection.state.number))
     }
 
     @Test func `A stream closes at its own end, not with its response`() {
-        var stream = Recorded(isStream: true)
-        stream.head("/1")
-        stream.completeRead()
-        stream.fault()
-        stream.respond()
-        stream.body("rest")
-        stream.end()
-        #expect(stream.taken() == ["start /1 ", "refuse"])
-        #expect(!stream.state.closes)
+        var connection = Connection(isStream: true)
+        for step in ["head /1", "pause", "fault", "respond", "body rest", "end", "closes?"] { connection.perform(step) }
+        #expect(connection.actions == ["start /1 ", "refuse", "stays"])
     }
 }
 

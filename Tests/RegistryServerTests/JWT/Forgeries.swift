@@ -18,16 +18,22 @@ struct Forgery: Sendable, CustomTestStringConvertible {
 }
 
 extension Forgery {
-    private static func header(_ name: String, _ header: JSONObject) -> Forgery {
-        Forgery(name) { $0.token(header: header, at: $1) }
+    /// Forgeries that differ in a member of the header; null is a missing member.
+    private static func headers(_ member: String, _ values: JSONValue...) -> [Forgery] {
+        values.map { value in
+            Forgery("\(member) \(value)") { $0.token(header: JSONObject([(member, value)]), at: $1) }
+        }
     }
 
-    private static func stranger(_ name: String, _ header: JSONObject) -> Forgery {
-        Forgery(name) { TestIssuer.stranger.token(header: header, at: $1) }
+    /// Forgeries that differ in a claim; null is a missing claim.
+    private static func claims(_ claim: String, _ values: JSONValue...) -> [Forgery] {
+        values.map { value in
+            Forgery("\(claim) \(value)") { $0.token(claims: JSONObject([(claim, value)]), at: $1) }
+        }
     }
 
-    private static func claims(_ name: String, _ claims: JSONObject) -> Forgery {
-        Forgery(name) { $0.token(claims: claims, at: $1) }
+    private static func stranger(_ header: JSONObject) -> Forgery {
+        Forgery("a stranger's key, and \(header)") { TestIssuer.stranger.token(header: header, at: $1) }
     }
 
     private static func time(_ claim: String, in seconds: Int64) -> Forgery {
@@ -66,100 +72,83 @@ extension Forgery {
         Forgery("JSON instead of base64url") { _, _ in #"{"alg":"none"}.{"sub":"u-1"}."# },
     ]
 
-    private static let algorithms: [Forgery] = [
-        Forgery("alg none") { unsigned("none", $0, $1) },
-        Forgery("alg None") { unsigned("None", $0, $1) },
-        Forgery("alg nOnE with a signature") { $0.token(header: ["alg": "nOnE"], at: $1) },
-        Forgery("alg empty") { unsigned("", $0, $1) },
-        header("alg missing", ["alg": .null]),
-        header("alg a number", ["alg": 256]),
-        header("alg an array", ["alg": ["ES256"]]),
-        header("alg in lower case", ["alg": "es256"]),
-        header("alg ES384", ["alg": "ES384"]),
-        header("alg ES256K", ["alg": "ES256K"]),
-        Forgery("alg PS256 on an RSA key") { $0.token(.rsa, header: ["alg": "PS256"], at: $1) },
-        Forgery("alg RS512 on an RSA key") { $0.token(.rsa, header: ["alg": "RS512"], at: $1) },
-        Forgery("alg RS1") { $0.token(.rsa, header: ["alg": "RS1"], at: $1) },
-        Forgery("HMAC with the public key's PEM") { issuer, now in
-            hmac("rsa", Data(issuer.rsa.publicKey.pemRepresentation.utf8), issuer, now)
-        },
-        Forgery("HMAC with the public key's DER") { hmac("rsa", $0.rsa.publicKey.derRepresentation, $0, $1) },
-        Forgery("HMAC with the public point") { hmac("ec", $0.ec.publicKey.rawRepresentation, $0, $1) },
-        Forgery("HMAC with nothing") { hmac("ec", Data(), $0, $1) },
-    ]
+    private static let algorithms: [Forgery] =
+        [
+            Forgery("alg none") { unsigned("none", $0, $1) },
+            Forgery("alg None") { unsigned("None", $0, $1) },
+            Forgery("alg nOnE with a signature") { $0.token(header: ["alg": "nOnE"], at: $1) },
+            Forgery("alg empty") { unsigned("", $0, $1) },
+            Forgery("alg PS256 on an RSA key") { $0.token(.rsa, header: ["alg": "PS256"], at: $1) },
+            Forgery("alg RS512 on an RSA key") { $0.token(.rsa, header: ["alg": "RS512"], at: $1) },
+            Forgery("alg RS1") { $0.token(.rsa, header: ["alg": "RS1"], at: $1) },
+            Forgery("HMAC with the public key's PEM") { issuer, now in
+                hmac("rsa", Data(issuer.rsa.publicKey.pemRepresentation.utf8), issuer, now)
+            },
+            Forgery("HMAC with the public key's DER") { hmac("rsa", $0.rsa.publicKey.derRepresentation, $0, $1) },
+            Forgery("HMAC with the public point") { hmac("ec", $0.ec.publicKey.rawRepresentation, $0, $1) },
+            Forgery("HMAC with nothing") { hmac("ec", Data(), $0, $1) },
+        ] + headers("alg", .null, 256, ["ES256"], "es256", "ES384", "ES256K")
 
-    private static let confusedKeys: [Forgery] = [
-        header("the kid of the RSA key", ["kid": "rsa"]),
-        header("the kid of the Ed25519 key", ["kid": "ed"]),
-        header("an unknown kid", ["kid": "ec-2"]),
-        header("an empty kid", ["kid": ""]),
-        header("a kid that is a path", ["kid": "../../../../dev/null"]),
-        header("a kid that is a number", ["kid": 1]),
-        header("a kid that is an array", ["kid": ["ec"]]),
-        Forgery("RS256 with the kid of the EC key") { $0.token(.rsa, header: ["kid": "ec"], at: $1) },
-        Forgery("ES256 said of an RSA signature") { $0.token(.rsa, header: ["alg": "ES256"], at: $1) },
-        Forgery("EdDSA said of an ECDSA signature") { $0.token(.ec, header: ["alg": "EdDSA", "kid": "ed"], at: $1) },
-        Forgery("an RSA key of a stranger") { TestIssuer.stranger.token(.rsa, at: $1) },
-        Forgery("an EC key of a stranger") { TestIssuer.stranger.token(.ec, at: $1) },
-        Forgery("an Ed25519 key of a stranger") { TestIssuer.stranger.token(.ed, at: $1) },
-        Forgery("a stranger's key and no kid") { TestIssuer.stranger.token(header: ["kid": .null], at: $1) },
-        Forgery("a signature in DER") { issuer, now in
-            let parts = issuer.token(at: now).components(separatedBy: ".")
-            let signature = try! issuer.ec.signature(for: Data("\(parts[0]).\(parts[1])".utf8)).derRepresentation
-            return "\(parts[0]).\(parts[1]).\(TestIssuer.base64URL(signature))"
-        },
-        zeros("r and s of nought", .ec, 64),
-        zeros("an Ed25519 signature of nought", .ed, 64),
-        zeros("an RSA signature of nought", .rsa, 256),
-        Forgery("one bit of the signature") { flipped($0, $1, part: 2) },
-        Forgery("one bit of the payload") { flipped($0, $1, part: 1) },
-    ]
+    private static let confusedKeys: [Forgery] =
+        [
+            Forgery("RS256 with the kid of the EC key") { $0.token(.rsa, header: ["kid": "ec"], at: $1) },
+            Forgery("ES256 said of an RSA signature") { $0.token(.rsa, header: ["alg": "ES256"], at: $1) },
+            Forgery("EdDSA said of an ECDSA signature") {
+                $0.token(.ec, header: ["alg": "EdDSA", "kid": "ed"], at: $1)
+            },
+            Forgery("an RSA key of a stranger") { TestIssuer.stranger.token(.rsa, at: $1) },
+            Forgery("an EC key of a stranger") { TestIssuer.stranger.token(.ec, at: $1) },
+            Forgery("an Ed25519 key of a stranger") { TestIssuer.stranger.token(.ed, at: $1) },
+            Forgery("a stranger's key and no kid") { TestIssuer.stranger.token(header: ["kid": .null], at: $1) },
+            Forgery("a signature in DER") { issuer, now in
+                let parts = issuer.token(at: now).components(separatedBy: ".")
+                let signature = try! issuer.ec.signature(for: Data("\(parts[0]).\(parts[1])".utf8)).derRepresentation
+                return "\(parts[0]).\(parts[1]).\(TestIssuer.base64URL(signature))"
+            },
+            zeros("r and s of nought", .ec, 64),
+            zeros("an Ed25519 signature of nought", .ed, 64),
+            zeros("an RSA signature of nought", .rsa, 256),
+            Forgery("one bit of the signature") { flipped($0, $1, part: 2) },
+            Forgery("one bit of the payload") { flipped($0, $1, part: 1) },
+        ] + headers("kid", "rsa", "ed", "ec-2", "", "../../../../dev/null", 1, ["ec"])
 
-    private static let headers: [Forgery] = [
-        Forgery("the stranger's key in the header") { issuer, now in
-            let key = TestIssuer.stranger.publicKey(.ec)
-            return TestIssuer.stranger.token(header: ["jwk": .object(key)], at: now)
-        },
-        stranger("a stranger's key, and jku", ["jku": "https://evil.example/keys"]),
-        stranger("a stranger's key, and x5u", ["x5u": "https://evil.example/cert"]),
-        stranger("a stranger's key, and x5c", ["x5c": ["MIIB"]]),
-        header("crit jku", ["crit": ["jku"], "jku": "https://login.example.com/keys"]),
-        header("enc", ["enc": "A256GCM"]),
-        header("crit exp", ["crit": ["exp"], "exp": 1]),
-        header("crit empty", ["crit": []]),
-        header("b64 false", ["b64": false]),
-        header("zip", ["zip": "DEF"]),
-        header("typ of a log-out", ["typ": "logout+jwt"]),
-        header("typ of a security event", ["typ": "secevent+jwt"]),
-        header("typ a number", ["typ": 1]),
-    ]
+    private static let headers: [Forgery] =
+        [
+            Forgery("the stranger's key in the header") { issuer, now in
+                let key = TestIssuer.stranger.publicKey(.ec)
+                return TestIssuer.stranger.token(header: ["jwk": .object(key)], at: now)
+            },
+            stranger(["jku": "https://evil.example/keys"]), stranger(["x5u": "https://evil.example/cert"]),
+            stranger(["x5c": ["MIIB"]]),
+            Forgery("crit jku") {
+                $0.token(header: ["crit": ["jku"], "jku": "https://login.example.com/keys"], at: $1)
+            },
+            Forgery("crit exp") { $0.token(header: ["crit": ["exp"], "exp": 1], at: $1) },
+        ] + headers("crit", []) + headers("enc", "A256GCM") + headers("b64", false) + headers("zip", "DEF")
+        + headers("typ", "logout+jwt", "secevent+jwt", 1)
 
-    private static let times: [Forgery] = [
-        time("exp", in: -60), time("exp", in: -3600), time("nbf", in: 61), time("nbf", in: 86_400),
-        claims("no exp", ["exp": .null]), claims("exp a text", ["exp": "4102444800"]),
-        claims("exp true", ["exp": true]), claims("exp below nought", ["exp": -1]), claims("exp nought", ["exp": 0]),
-        claims("nbf a text", ["nbf": "0"]), claims("nbf an object", ["nbf": [:]]),
-    ]
+    private static let times: [Forgery] =
+        [time("exp", in: -60), time("exp", in: -3600), time("nbf", in: 61), time("nbf", in: 86_400)]
+        + claims("exp", .null, "4102444800", true, -1, 0) + claims("nbf", "0", [:])
 
-    private static let names: [Forgery] = [
-        claims("no iss", ["iss": .null]), claims("another iss", ["iss": "https://evil.example"]),
-        claims("iss with a slash more", ["iss": .string(TestIssuer.name + "/")]),
-        claims("iss in capitals", ["iss": .string(TestIssuer.name.uppercased())]),
-        claims("iss an array", ["iss": [.string(TestIssuer.name)]]), claims("no aud", ["aud": .null]),
-        claims("another aud", ["aud": "taxi"]), claims("aud that begins like it", ["aud": "foo"]),
-        claims("aud an empty array", ["aud": []]), claims("aud an array of others", ["aud": ["taxi", "ride"]]),
-        claims("aud with a number in it", ["aud": ["food", 1]]), claims("aud an object", ["aud": ["food": "food"]]),
-        claims("aud true", ["aud": true]),
-    ]
+    private static let (issuer, upperIssuer) = (JSONValue.string(TestIssuer.name), TestIssuer.name.uppercased())
+    private static let names: [Forgery] =
+        claims("iss", .null, "https://evil.example", .string(TestIssuer.name + "/"), .string(upperIssuer), [issuer])
+        + claims("aud", .null, "taxi", "foo", [], ["taxi", "ride"], ["food", 1], ["food": "food"], true)
 
-    private static let subjects: [Forgery] = [
-        claims("no sub", ["sub": .null]), claims("an empty sub", ["sub": ""]), claims("sub a number", ["sub": 7]),
-        claims("sub an array", ["sub": ["u-1"]]),
-        claims("sub of 129 bytes", ["sub": .string(String(repeating: "x", count: 129))]),
-        claims("sub of 65 two-byte letters", ["sub": .string(String(repeating: "é", count: 65))]),
-        claims("sub with a new line", ["sub": "u-1\nadmin"]), claims("sub with NUL", ["sub": "u-1\u{0}"]),
-        claims("sub with a C1 control", ["sub": "u-1\u{85}"]),
-    ]
+    /// The long ones have 129 and 130 bytes.
+    private static let subjects: [Forgery] = claims(
+        "sub",
+        .null,
+        "",
+        7,
+        ["u-1"],
+        .string(String(repeating: "x", count: 129)),
+        .string(String(repeating: "é", count: 65)),
+        "u-1\nadmin",
+        "u-1\u{0}",
+        "u-1\u{85}"
+    )
 }
 
 extension Forgery {

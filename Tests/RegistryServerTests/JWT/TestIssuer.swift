@@ -56,6 +56,11 @@ struct TestIssuer: Sendable {
         ["issuer": .string(Self.name), "audience": [.string(Self.audience), "drink"], "jwks": keySet]
     }
 
+    /// The settings of an app whose users' keys come from a URL.
+    static func settings(keysAt url: String) -> JSONObject {
+        honest.settings.overlaid(by: ["jwks": .null, "jwksUrl": .string(url)])
+    }
+
     /// A valid token with these changes; null removes a member.
     func token(_ key: Key = .ec, header: JSONObject = [:], claims: JSONObject = [:], at now: Date) -> String {
         let sound: JSONObject = ["alg": .string(key.algorithm), "kid": .string(key.rawValue), "typ": "JWT"]
@@ -83,8 +88,7 @@ struct TestIssuer: Sendable {
     }
 
     static func base64URL(_ bytes: some DataProtocol) -> String {
-        Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
-            .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+        Base64URL.encode(Array(bytes))
     }
 }
 

@@ -11,7 +11,7 @@ import Testing
         let text: Secret
         let second: Int64
 
-        init(_ claims: JSONObject = [:]) async throws {
+        init(_ claims: JSONObject = [:]) {
             let keys = IssuerKeys(clock: clock.clock, logger: .silent) { _ in TestIssuer.honest.keySet }
             verifier = JWTVerifier(keys: keys, clock: clock.clock)
             second = Int64(clock.now.timeIntervalSince1970)
@@ -19,10 +19,7 @@ import Testing
         }
 
         func app(_ bundleID: String = "a", updatedAt: Date = .distantPast) -> App {
-            var settings = TestIssuer.honest.settings
-            settings["jwks"] = nil
-            settings["jwksUrl"] = "https://login.example.com/keys"
-            return .sample(bundleID, jwt: settings, updatedAt: updatedAt)
+            .sample(bundleID, jwt: TestIssuer.settings(keysAt: "https://login.example.com/keys"), updatedAt: updatedAt)
         }
 
         func name(_ app: App) -> VerifiedTokens.Name { VerifiedTokens.Name(text, of: app.bundleID) }
@@ -36,7 +33,7 @@ import Testing
     }
 
     @Test func `A JWT is cached once verified, for its app only`() async throws {
-        let setting = try await Setting()
+        let setting = Setting()
         let app = setting.app()
         #expect(setting.knownUser(app) == nil)
         #expect(!setting.verifier.wasValid(setting.name(app)))
@@ -48,7 +45,7 @@ import Testing
 
     @Test func `A cached JWT expires with its exp and the clock tolerance, and is then refused`() async throws {
         let now = Int64(ManualClock().now.timeIntervalSince1970)
-        let setting = try await Setting(["exp": .integer(now + 100)])
+        let setting = Setting(["exp": .integer(now + 100)])
         let app = setting.app()
         let user = try await setting.verify(app)
         let left = setting.second + 100 + 60 - Int64(setting.clock.now.timeIntervalSince1970)
@@ -64,7 +61,7 @@ import Testing
     }
 
     @Test func `A cached JWT is verified again after a change of the app`() async throws {
-        let setting = try await Setting()
+        let setting = Setting()
         let (before, after) = (setting.app(), setting.app(updatedAt: setting.clock.now))
         try await setting.verify(before)
         #expect(setting.knownUser(after) == nil)
@@ -73,7 +70,7 @@ import Testing
     }
 
     @Test func `A cached JWT is verified again with the issuer's new keys once those are due`() async throws {
-        let setting = try await Setting()
+        let setting = Setting()
         let app = setting.app()
         try await setting.verify(app)
         setting.clock.advance(by: IssuerKeys.maximumAge - .seconds(1))
@@ -90,7 +87,7 @@ import Testing
     }
 
     @Test func `JWTs in use stay cached among any number of others, and the cache is bounded`() async throws {
-        let setting = try await Setting()
+        let setting = Setting()
         let app = setting.app()
         let keys = try #require(await VerificationKeySet(TestIssuer.honest.keySet))
         let proof = VerifiedTokens.Proof(user: .anonymous, validity: 0..<1, keys: keys, appUpdatedAt: .distantPast)
