@@ -41,8 +41,7 @@ import Testing
 
     @Test(.secureService) func `An app's own alias rules replace the defaults`() async throws {
         let (client, admin) = (try await server.key(.client), try await server.key(.admin))
-        var phone = client.fields
-        phone[.installationID] = "phone"
+        let phone = client.fields.on("phone")
         let rules: JSONValue = ["aliasRules": ["liveactivityId": "backend", "tableId": "any"]]
         #expect(try await server.call(.put, "/v1/apps/com.example.food", rules, admin.fields).status == 200)
         let post: JSONValue = ["token": .token(2), "alias": "match"]

@@ -1,8 +1,6 @@
-import Foundation
 import HTTPTypes
 import PostgresDriver
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
 
@@ -63,11 +61,16 @@ import Testing
         #expect(held.count > networks)
     }
 
-    @Test func `Without free budget, no body is read`() async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 100_000 }
-        let budget = service.responder.bodies.batches
-        try await service.run(database.registry) { server in
+    private static func service(bodies: Int) -> ServiceTrait {
+        .service {
+            $0.trustTest()
+            $0.limits.bodiesUnderWay = bodies
+        }
+    }
+
+    @Test(service(bodies: 100_000)) func `Without free budget, no body is read`() async throws {
+        let budget = responder.bodies.batches
+        do {
             let holder = try RawConnection(port: server.port)
             holder.send(Self.head(90_000) + "{")
             while budget.used != 90_000 { await Task.yield() }
@@ -82,7 +85,7 @@ import Testing
             let slow = try RawConnection(port: server.port)
             let body = #"{"token":"aa02"}"# + String(repeating: " ", count: 20_000)
             slow.send(Self.registration(body.utf8.count) + body.prefix(1))
-            while service.responder.bodies.singles.used == 0 { await Task.yield() }
+            while responder.bodies.singles.used == 0 { await Task.yield() }
             slow.send(String(body.dropFirst()))
             #expect(await slow.read(until: "}").hasPrefix("HTTP/1.1 201"))
             holder.finish()
@@ -90,8 +93,7 @@ import Testing
             let later = try RawConnection(port: server.port)
             later.send(Self.head(20_000))
             while budget.used != 20_000 { await Task.yield() }
-            let text = try await server.call(.get, "/metrics").bytes
-            #expect(String(decoding: text, as: UTF8.self).contains("pushreg_bodies_refused_total 1\n"))
+            #expect(try await server.measurements()["pushreg_bodies_refused_total"] == 1)
         }
         while budget.used > 0 { await Task.yield() }
     }
@@ -101,74 +103,67 @@ import Testing
             + "Content-Type: application/json\r\nX-Forwarded-For: 9.9.9.9\r\nContent-Length: \(length)\r\n\r\n"
     }
 
-    @Test func `Half-sent batches of a network do not delay its registrations`() async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        let service = TestResponder(database.registry, insecureNoAuth: true)
-        try await service.run(database.registry) { server in
-            let holders = try (0..<250).map { _ in
-                let holder = try RawConnection(port: server.port)
-                holder.send(Self.head(2 << 20, from: "9.9.9.9") + "{")
-                return holder
-            }
-            while service.responder.bodies.batches.used < 3 * (2 << 20) { await Task.yield() }
-            // The batches do not count as heavy calls, which have a low limit per key.
-            #expect(service.responder.heavyCalls.count == 0)
-            for body in [#"{"token":"aa02"}"#, #"{"token":"aa02"}"# + String(repeating: " ", count: 60_000)] {
-                let connection = try RawConnection(port: server.port)
-                connection.send(Self.registration(body.utf8.count) + body.prefix(1))
-                connection.send(String(body.dropFirst()))
-                #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 20"))
-            }
-            withExtendedLifetime(holders) {}
+    @Test(service(bodies: ServerConfiguration.Limits().bodiesUnderWay))
+    func `Half-sent batches of a network do not delay its registrations`() async throws {
+        let holders = try (0..<250).map { _ in
+            let holder = try RawConnection(port: server.port)
+            holder.send(Self.head(2 << 20, from: "9.9.9.9") + "{")
+            return holder
         }
+        while responder.bodies.batches.used < 3 * (2 << 20) { await Task.yield() }
+        // The batches do not count as heavy calls, which have a low limit per key.
+        #expect(responder.heavyCalls.count == 0)
+        for body in [#"{"token":"aa02"}"#, #"{"token":"aa02"}"# + String(repeating: " ", count: 60_000)] {
+            let connection = try RawConnection(port: server.port)
+            connection.send(Self.registration(body.utf8.count) + body.prefix(1))
+            connection.send(String(body.dropFirst()))
+            #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 20"))
+        }
+        withExtendedLifetime(holders) {}
     }
 
-    @Test func `Chunks are counted as they arrive`() async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 80_000 }
-        let budget = service.responder.bodies.batches
-        try await service.run(database.registry) { server in
-            let slow = try RawConnection(port: server.port)
-            let chunk = "2000\r\n\(String(repeating: " ", count: 0x2000))\r\n"
-            slow.send(
-                Self.resolve + "Content-Type: application/json\r\nX-Forwarded-For: 9.9.9.9\r\n"
-                    + "Transfer-Encoding: chunked\r\n\r\n" + chunk
-            )
-            while budget.used != 0x2000 { await Task.yield() }
-            slow.send(chunk)
-            #expect(await slow.read(until: "}").hasPrefix("HTTP/1.1 503"))
-        }
+    @Test(service(bodies: 80_000)) func `Chunks are counted as they arrive`() async throws {
+        let slow = try RawConnection(port: server.port)
+        let chunk = "2000\r\n\(String(repeating: " ", count: 0x2000))\r\n"
+        slow.send(
+            Self.resolve + "Content-Type: application/json\r\nX-Forwarded-For: 9.9.9.9\r\n"
+                + "Transfer-Encoding: chunked\r\n\r\n" + chunk
+        )
+        while responder.bodies.batches.used != 0x2000 { await Task.yield() }
+        slow.send(chunk)
+        #expect(await slow.read(until: "}").hasPrefix("HTTP/1.1 503"))
     }
 
-    @Test func `Decoded bodies are freed`() async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        let service = TestResponder(database.registry, insecureNoAuth: true)
-        try await service.run(database.registry) { server in
-            let held = try await HeldTransaction("LOCK TABLE installations, activities", in: database)
-            let items: JSONValue = [["activityId": "a", "token": .token(1)]]
-            let state: JSONValue = ["observedAt": .minutesAgo(1), "activities": items]
-            async let reply = server.call(.put, "…/installations/phone/activities", state)
-            try await held.waitUntilSomebodyWaits()
-            #expect(service.responder.bodies.batches.used == 0)
-            #expect(service.responder.heavyCalls.count == 1)
-            try await held.release()
-            let answer = try await reply
-            #expect(answer.status == 200)
-            #expect(service.responder.heavyCalls.count == 0)
-        }
+    @Test(.service) func `Decoded bodies are freed`() async throws {
+        let held = try await HeldTransaction("LOCK TABLE installations, activities", in: database)
+        let state: JSONValue = ["observedAt": .minutesAgo(1), "activities": [["activityId": "a", "token": .token(1)]]]
+        async let reply = server.call(.put, "…/installations/phone/activities", state)
+        try await held.waitUntilSomebodyWaits()
+        #expect(responder.bodies.batches.used == 0 && responder.heavyCalls.count == 1)
+        try await held.release()
+        #expect(try await reply.status == 200)
+        #expect(responder.heavyCalls.count == 0)
     }
 
+    /// The object, both arrays and the last number are values, too.
     @Test(.service) func `Bodies with too many values are refused`() async throws {
-        func body(_ objects: Int) -> [UInt8] {
-            Array("{\"aliases\":[],\"x\":[".utf8)
-                + Array(repeating: Array("{\"\":0},".utf8), count: objects).joined()
-                + Array("0]}".utf8)
+        for (objects, isRefused) in [(60_000, true), (49_998, false), (49_999, true)] {
+            let text = "{\"aliases\":[],\"x\":[\(String(repeating: "{\"\":0},", count: objects))0]}"
+            let reply = try await server.send(.post, "…/resolve", Array(text.utf8))
+            #expect((reply.problem == "invalid-request ") == isRefused, "\(objects)")
         }
-        let refused = try await server.send(.post, "…/resolve", body(60_000))
-        #expect(refused.problem == "invalid-request ")
-        // The object, both arrays and the last number are values, too.
-        #expect(try await server.send(.post, "…/resolve", body(49_998)).problem != "invalid-request ")
-        #expect(try await server.send(.post, "…/resolve", body(49_999)).problem == "invalid-request ")
+    }
+
+    @Test(.service) func `Bodies at their limits are accepted, and larger ones refused`() async throws {
+        func body(of size: Int) -> [UInt8] {
+            Array(#"{"token":"00","x":""#.utf8) + [UInt8](repeating: 0x61, count: size - 21) + Array(#""}"#.utf8)
+        }
+        #expect(try await server.send(.put, "…/activities/a", body(of: 64 * 1024)).status == 201)
+        #expect(try await server.send(.put, "…/activities/a", body(of: 64 * 1024 + 1)).status == 413)
+        // A batch may be larger, but this is not a batch.
+        #expect(
+            try await server.send(.post, "…/resolve", body(of: 64 * 1024 + 1)).problem == "invalid-request /aliases"
+        )
     }
 
     @Test func `The worst permitted body stays within its cost`() throws {

@@ -10,7 +10,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct ChangeCallTests {
     private static func open(
-        _ server: LiveServer,
         _ query: String = "",
         accept: String = "application/x-ndjson",
         _ more: String = "",
@@ -25,7 +24,7 @@ import Testing
         return connection
     }
 
-    private static func position(_ server: LiveServer) async throws -> String {
+    private static func position() async throws -> String {
         try #require(try await server.call(.get, "…/changes")["after"].string)
     }
 
@@ -35,7 +34,7 @@ import Testing
         #expect(start.status == 200)
         #expect(start["changes"] == [])
         #expect(start["more"] == false)
-        var after = try await Self.position(server)
+        var after = try await Self.position()
         for number in 0..<3 { try await server.register("a-\(number)", token: number) }
         var (found, sizes, hasMore): ([JSONValue], [Int], Bool) = ([], [], true)
         while hasMore {
@@ -53,7 +52,7 @@ import Testing
     }
 
     @Test(.service) func `A change has its kind and its subject, and no token`() async throws {
-        let after = try await Self.position(server)
+        let after = try await Self.position()
         try await server.register("a-1", token: 1)
         try await server.register("a-1", token: 2)
         #expect(try await server.call(.delete, "…/activities/a-1").status == 204)
@@ -68,7 +67,7 @@ import Testing
 
     @Test(.service)
     func `A response waits for a change that passes the filter, at most until its deadline`() async throws {
-        let after = try await Self.position(server)
+        let after = try await Self.position()
         async let waited = server.call(.get, "…/changes?after=\(after)&wait=60&alias=liveactivityId:wanted")
         try await server.register("a-1", token: 1, alias: "other")
         try await server.register("a-2", token: 2, alias: "wanted")
@@ -83,7 +82,7 @@ import Testing
 
     @Test(.service)
     func `A stream of lines begins with a bookmark, then sends changes and a bookmark after them`() async throws {
-        let connection = try Self.open(server)
+        let connection = try Self.open()
         #expect(await connection.read(past: #""at":"#).contains(#"{"after":""#))
         try await server.register("a-1", token: 1)
         let told = await connection.read(past: #""at":"#)
@@ -96,9 +95,9 @@ import Testing
     }
 
     @Test(.service) func `Server-sent events have their position as id and resume by Last-Event-ID`() async throws {
-        let after = try await Self.position(server)
+        let after = try await Self.position()
         try await server.register("a-1", token: 1)
-        let first = try Self.open(server, accept: "text/event-stream", "Last-Event-ID: \(after)\r\n")
+        let first = try Self.open(accept: "text/event-stream", "Last-Event-ID: \(after)\r\n")
         let text = await first.read(past: "event: bookmark")
         #expect(text.contains("text/event-stream"))
         #expect(text.lowercased().contains("x-accel-buffering: no"))
@@ -107,21 +106,16 @@ import Testing
         first.finish()
         try await server.register("a-2", token: 2)
         // `Last-Event-ID` has precedence over the position in the URL, which a browser keeps.
-        let second = try Self.open(
-            server,
-            "?after=\(after)",
-            accept: "text/event-stream",
-            "Last-Event-ID: \(id)\r\n"
-        )
+        let second = try Self.open("?after=\(after)", accept: "text/event-stream", "Last-Event-ID: \(id)\r\n")
         let resumed = await second.read(past: "event: bookmark")
         #expect(resumed.contains("a-2") && !resumed.contains("a-1"))
     }
 
     @Test(.service) func `An invalid position gets a 410, also for a stream`() async throws {
-        let after = try await Self.position(server)
+        let after = try await Self.position()
         try await database.execute("SELECT setval('events_event_number_seq', 1000)")
         try await server.register("a-1", token: 1)
-        let late = try await Self.position(server)
+        let late = try await Self.position()
         #expect(try await server.call(.get, "…/changes?after=\(late)").status == 200)
         // Imitates a restored backup.
         try await database.execute("SELECT setval('events_event_number_seq', 500)")
@@ -129,8 +123,7 @@ import Testing
         let reset = try await server.call(.get, "…/changes?after=\(late)")
         #expect(reset.status == 410)
         #expect(reset.problem == "feed-reset")
-        let stream = try Self.open(server, "?after=\(late)")
-        let answer = await stream.read(past: "feed-reset")
+        let answer = try await Self.open("?after=\(late)").read(past: "feed-reset")
         #expect(answer.hasPrefix("HTTP/1.1 410"))
         #expect(answer.contains("feed-reset"))
     }
@@ -139,49 +132,47 @@ import Testing
     func `An instance accepts 64 streams, and refuses more with Retry-After until one ends`() async throws {
         var streams: [RawConnection] = []
         for _ in 0..<FollowerCount.limit {
-            let connection = try Self.open(server)
+            let connection = try Self.open()
             _ = await connection.read(past: #""at":"#)
             streams.append(connection)
         }
-        let refused = try Self.open(server)
-        let answer = await refused.read(past: "\r\n\r\n")
+        let answer = try await Self.open().read(past: "\r\n\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 503"))
         #expect(answer.lowercased().contains("retry-after: 5"))
         #expect(try await server.call(.get, "…/changes").status == 200)
         streams.removeLast().reset()
-        try await until {
-            let next = try Self.open(server)
-            return await next.read(past: "\r\n").hasPrefix("HTTP/1.1 200")
-        }
+        try await until { try await Self.open().read(past: "\r\n").hasPrefix("HTTP/1.1 200") }
     }
 
-    @Test func `A stream that stops reading is closed and makes room for others`() async throws {
-        let (database, scope) = try await TestDatabase.withScope()
-        try await LiveServer.run(on: database.registry, { $0.stalledReader = .milliseconds(300) }) { server in
-            var streams: [RawConnection] = []
-            for _ in 0..<FollowerCount.limit {
-                let connection = try Self.open(server, receiveBuffer: 4096)
-                #expect(await connection.take(most: 15) == 15)
-                streams.append(connection)
-            }
-            let full = try Self.open(server)
-            #expect(await full.read(past: "\r\n").hasPrefix("HTTP/1.1 503"))
-            // Writes more changes than the buffers of a connection hold.
-            _ = try await database.pool.withSession { session in
-                try session.execute(
-                    """
-                    INSERT INTO events (scope_id, drop_on, type, who, activity_id)
-                    SELECT \(scope.id), current_date + 9, 'changed', 'test', 'a-' || n
-                    FROM generate_series(1, 60000) AS n
-                    """
-                ).affectedRows
-            }
-            try await until {
-                let next = try Self.open(server)
-                return await next.read(past: "\r\n").hasPrefix("HTTP/1.1 200")
-            }
-            withExtendedLifetime(streams) {}
+    @Test(.service { $0.limits.stalledReader = .milliseconds(300) })
+    func `A stream that stops reading is closed and makes room for others`() async throws {
+        let scope = try await database.scope()
+        var streams: [RawConnection] = []
+        for _ in 0..<FollowerCount.limit {
+            let connection = try Self.open(receiveBuffer: 4096)
+            #expect(await connection.take(most: 15) == 15)
+            streams.append(connection)
         }
+        #expect(try await Self.open().read(past: "\r\n").hasPrefix("HTTP/1.1 503"))
+        // Writes more changes than the buffers of a connection hold.
+        try await database.execute(
+            """
+            INSERT INTO events (scope_id, drop_on, type, who, activity_id)
+            SELECT \(scope.id), current_date + 9, 'changed', 'test', 'a-' || n FROM generate_series(1, 60000) AS n
+            """
+        )
+        try await until { try await Self.open().read(past: "\r\n").hasPrefix("HTTP/1.1 200") }
+        withExtendedLifetime(streams) {}
+    }
+
+    private static func feed(_ registry: Registry, _ notice: ShutdownNotice = ShutdownNotice()) -> ChangeFeed {
+        ChangeFeed(registry: registry, shutdownNotice: notice, logger: .silent)
+    }
+
+    /// Reads until a batch with changes.
+    private static func isTold(_ follower: inout ChangeFeed.Batches.AsyncIterator) async throws -> Bool {
+        while let batch = try await follower.next() { if !batch.changes.isEmpty { return true } }
+        return false
     }
 
     @Test func `All followers of a scope share one reader until the last one leaves`() async throws {
@@ -190,7 +181,7 @@ import Testing
         changes.eventRetention = .seconds(40 * 86_400)
         let changed = try await database.scope("com.example.food", .sandbox, changes)
         #expect(changed != scope)
-        let feed = ChangeFeed(registry: database.registry, shutdownNotice: ShutdownNotice(), logger: .silent)
+        let feed = Self.feed(database.registry)
         #expect(feed.scopeCount == 0)
         do {
             let streams = (0..<5).map { feed.follow($0 < 3 ? scope : changed, until: .now + .seconds(3600)) }
@@ -204,7 +195,7 @@ import Testing
     @Test func `Any number of followers of a scope cost one read per round`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
         let registry = database.anotherRegistry()
-        let feed = ChangeFeed(registry: registry, shutdownNotice: ShutdownNotice(), logger: .silent)
+        let feed = Self.feed(registry)
         var followers = (0..<FollowerCount.limit).map { _ in
             feed.follow(scope, until: .now + .seconds(3600)).makeAsyncIterator()
         }
@@ -213,11 +204,7 @@ import Testing
         for number in 0..<5 {
             try await database.registry.registerSample("a-\(number)", token: number, minutesAgo: 1, in: scope)
             let before = reads()
-            for index in followers.indices {
-                var isTold = false
-                while !isTold, let batch = try await followers[index].next() { isTold = !batch.changes.isEmpty }
-                #expect(isTold)
-            }
+            for index in followers.indices { #expect(try await Self.isTold(&followers[index])) }
             // One read may have begun before the change, and one after all followers received it.
             #expect(reads() - before <= 3)
         }
@@ -236,15 +223,13 @@ import Testing
 
     @Test func `A follower that does not read is disconnected, and no other waits`() async throws {
         let (database, scope) = try await TestDatabase.withScope()
-        let feed = ChangeFeed(registry: database.registry, shutdownNotice: ShutdownNotice(), logger: .silent)
+        let feed = Self.feed(database.registry)
         let slow = feed.follow(scope, until: .now + .seconds(3600))
         var quick = feed.follow(scope, until: .now + .seconds(3600)).makeAsyncIterator()
         _ = try await quick.next()
         for number in 0..<30 {
             try await database.registry.registerSample("a-\(number)", token: number, minutesAgo: 1, in: scope)
-            var isTold = false
-            while !isTold, let batch = try await quick.next() { isTold = !batch.changes.isEmpty }
-            #expect(isTold)
+            #expect(try await Self.isTold(&quick))
         }
         var count = 0
         await #expect(throws: ChangeFeed.FollowerLags.self) { for try await _ in slow { count += 1 } }

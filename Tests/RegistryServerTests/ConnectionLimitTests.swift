@@ -27,15 +27,17 @@ import Testing
     private static func run(
         local: [AddressRange] = [],
         configuration: ServerConfiguration = ServerConfiguration(port: 0),
+        connections: Int? = nil,
+        ofAddress: Int? = nil,
         logger: Logger = .silent,
-        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
-        _ test: @Sendable (Service) async throws -> Void
+        _ test: (Service) async throws -> Void
     ) async throws {
         let (heads, arrived) = AsyncStream.makeStream(of: HTTPRequest.Method.self)
         var configuration = configuration
-        // The deadline of half-sent bodies must not pass on a slow machine.
-        configuration.limits.requestDeadline = .seconds(600)
-        adjust(&configuration.limits)
+        // No connection may be idle for too long, and no half-sent body too late, on a slow machine.
+        (configuration.limits.requestDeadline, configuration.limits.idleTimeout) = (.seconds(600), .seconds(600))
+        configuration.limits.connections = connections ?? configuration.limits.connections
+        configuration.limits.addressConnections = ofAddress ?? configuration.limits.addressConnections
         let respond: RequestHandler.Respond = { request in
             arrived.yield(request.method)
             do { while try await request.body.next() != nil {} } catch { return nil }
@@ -44,6 +46,12 @@ import Testing
         try await Listener.run(configuration, local: local, logger: logger, respond) { port in
             try await test(Service(port: port, heads: heads))
         }
+    }
+
+    /// Sends a request with half of its body.
+    private static func beginPut(_ connection: RawConnection, _ service: Service) async {
+        connection.send("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{")
+        await service.awaitPut()
     }
 
     private static func isServed(_ connection: RawConnection) async -> Bool {
@@ -79,11 +87,7 @@ import Testing
     @Test func `A connection beyond the limit is closed`() async throws {
         let log = RecordedLog()
         let most = try Self.mostHeld()
-        // No connection may be idle for too long on a slow machine.
-        try await Self.run(logger: log.logger) {
-            $0.idleTimeout = .seconds(600)
-            $0.addressConnections = min($0.addressConnections, most)
-        } _: { (service: Service) async throws in
+        try await Self.run(ofAddress: most, logger: log.logger) { service in
             let port = service.port
             var held: [RawConnection] = []
             for _ in 0..<most { held.append(try await Self.open(port)) }
@@ -105,17 +109,12 @@ import Testing
     }
 
     @Test func `A caller with many connections does not block other callers`() async throws {
-        let few = { (limits: inout ServerConfiguration.Limits) in
-            limits.connections = 8
-            limits.addressConnections = 8
-        }
-        try await Self.run(few) { (service: Service) async throws in
+        try await Self.run(connections: 8, ofAddress: 8) { service in
             let port = service.port
             var held: [RawConnection] = []
             for _ in 0..<8 { held.append(try await Self.open(port)) }
             // The first is busy; the second is idle for a shorter time than the others.
-            held[0].send("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{")
-            await service.awaitPut()
+            await Self.beginPut(held[0], service)
             #expect(await Self.isServed(held[1]))
             let others = [try await Self.open(port, from: 2), try await Self.open(port, from: 3)]
             #expect(await held[2].read().isEmpty)
@@ -130,13 +129,10 @@ import Testing
     }
 
     @Test func `Work of trusted addresses is not dropped`() async throws {
-        try await Self.run(local: IPAddress.loopback) {
-            $0.connections = 1
-        } _: { (service: Service) async throws in
+        try await Self.run(local: IPAddress.loopback, connections: 1) { service in
             let port = service.port
             let busy = try await Self.open(port)
-            busy.send("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{")
-            await service.awaitPut()
+            await Self.beginPut(busy, service)
             for _ in 0..<10 { #expect(try await RawConnection(port: port).read().isEmpty) }
             busy.send("}")
             #expect(await busy.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 204 "))
@@ -149,14 +145,11 @@ import Testing
 
     @Test func `Streams keep their connection busy`() async throws {
         let files = try TLSTests.Files()
-        defer { files.remove() }
         var configuration = ServerConfiguration(port: 0)
         configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: .silent)
-        try await Self.run(local: IPAddress.loopback, configuration: configuration) {
-            $0.connections = 1
-        } _: { (service: Service) async throws in
+        try await Self.run(local: IPAddress.loopback, configuration: configuration, connections: 1) { service in
             let port = service.port
-            try await TLSTests.call(.automatic, trusting: files) { (client: HTTPClient) async throws in
+            try await TLSTests.call(.automatic, trusting: files) { client in
                 var request = HTTPClientRequest(url: "https://localhost:\(port)/")
                 #expect(try await client.execute(request, timeout: .seconds(10)).version == .http2)
                 let (parts, body) = AsyncStream.makeStream(of: ByteBuffer.self)
@@ -171,9 +164,10 @@ import Testing
                 #expect(try await answer.status == .noContent)
                 // It is idle now and closed at once, although its peer could send more.
                 let again = HTTPClientRequest(url: "https://localhost:\(port)/")
-                try await TLSTests.call(.automatic, trusting: files) { (other: HTTPClient) async throws in
-                    #expect(try await other.execute(again, timeout: .seconds(10)).status == .noContent)
+                let status = try await TLSTests.call(.automatic, trusting: files) {
+                    try await $0.execute(again, timeout: .seconds(10)).status
                 }
+                #expect(status == .noContent)
             }
         }
     }
@@ -182,8 +176,7 @@ import Testing
         var configuration = ServerConfiguration(port: 1)
         configuration.adminPort = 0
         configuration.trustedProxies = [try #require(AddressRange("127.0.0.0/8"))]
-        try await Self.run(configuration: AdminServer.configuration(of: configuration)) {
-            (service: Service) async throws in
+        try await Self.run(configuration: AdminServer.configuration(of: configuration)) { service in
             let port = service.port
             var held: [RawConnection] = []
             for _ in 0..<16 { held.append(try await Self.open(port)) }

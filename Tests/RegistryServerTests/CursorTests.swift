@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `Every altered character of a cursor is detected`() {
-        let text = Array(Self.text(1234, alias, scope).utf8)
+        let text = Array(encode(1234).utf8)
         for position in text.indices {
             for replacement in "AZaz09-_=+/ ".utf8 where replacement != text[position] {
                 var altered = text

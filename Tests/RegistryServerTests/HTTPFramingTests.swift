@@ -3,16 +3,16 @@ import Foundation
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import RegistryCore
 import TestSupport
+import RegistryCore
 import Testing
 
 @testable import RegistryServer
 
 /// RFC 9112's rules for versions, hosts and the end of connections.
-@Suite(.timeLimit(.minutes(15))) struct HTTPFramingTests {
+@Suite(.shared(.service { $0.limits.idleTimeout = .seconds(600) }), .timeLimit(.minutes(15)))
+struct HTTPFramingTests {
     private static let path = HotCallTests.path + "/aliases/orderId/nobody/activities"
-    private static let patient = ServiceTrait.service { $0.idleTimeout = .seconds(600) }
     private static let next = "GET /livez HTTP/1.1\r\nHost: localhost\r\nRequest-Id: behind\r\n\r\n"
 
     private static func answers(_ head: String, last: Bool = false) async throws -> [String] {
@@ -24,31 +24,26 @@ import Testing
         answer?.lowercased().contains("\r\nconnection: close\r\n") == true
     }
 
+    /// HTTP/1.0 connections and connections with the option close are closed.
     @Test(
-        patient,
         arguments: [
             "1.1 Connection: close", "1.1 Connection: Close", "1.1 connection: CLOSE", "1.0 Connection: close",
             "1.1 Connection: x-mine ,close , y", "1.1 Connection: keep-alive\r\nConnection: close", "1.0 X: y",
             "1.1 Connection: keep-alive, cLose", "1.0 Connection: keep-alive",
-        ]
+        ].map { ($0, true) }
+            + ["1.1 X: y", "1.1 Connection: keep-alive", "1.1 Connection: closed", "1.1 Connection: x-close"]
+            .map { ($0, false) }
     )
-    func `HTTP 1.0 connections and connections with the option close are closed`(_ text: String) async throws {
+    func `Version and options decide whether a connection stays open`(_ text: String, _ closes: Bool) async throws {
         let (version, field) = (text.prefix(3), text.dropFirst(4))
         let head = "GET \(Self.path) HTTP/\(version)\r\nHost: localhost\r\n\(field)"
-        let answers = try await Self.answers(head)
-        #expect(answers.count == 1 && answers.first?.hasPrefix("HTTP/\(version) 200 ") == true, "\(answers)")
-        #expect(Self.closes(answers.first))
-    }
-
-    @Test(patient, arguments: ["X: y", "Connection: keep-alive", "Connection: closed", "Connection: x-close"])
-    func `Other connections stay open`(_ field: String) async throws {
-        let head = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\(field)"
-        let answers = try await Self.answers(head, last: true)
-        #expect(answers.count == 2 && !answers.contains(where: Self.closes), "\(answers)")
+        let answers = try await Self.answers(head, last: !closes)
+        #expect(answers.count == (closes ? 1 : 2) && answers.allSatisfy { Self.closes($0) == closes }, "\(answers)")
+        #expect(answers.first?.hasPrefix("HTTP/\(version) 200 ") == true, "\(answers)")
     }
 
     /// An HTTP/1.0 caller detects a complete stream by its last line and the connection's end.
-    @Test(patient) func `HTTP 1.0 callers get no chunks`() async throws {
+    @Test func `HTTP 1.0 callers get no chunks`() async throws {
         let head =
             "GET \(Self.path) HTTP/1.0\r\nHost: localhost\r\nAccept: application/x-ndjson\r\nExpect: 100-continue"
         let answer = try await Self.answers(head).joined()
@@ -58,7 +53,6 @@ import Testing
 
     /// This check comes first, before the loopback check of `--insecure-no-auth`.
     @Test(
-        patient,
         arguments: [
             "", "Host:", "Host: localhost\r\nHost: localhost", "Host: localhost\r\nhost: evil.example", "Host: a b",
             "Host: a/b", "Host: user@localhost", "Host: localhost:x", "Host: localhost:123456", "Host: [::1",
@@ -86,23 +80,18 @@ import Testing
     }
 
     @Test func `HTTP 2 has the same limit of header fields as HTTP 1`() async throws {
-        let files = try TLSTests.Files()
-        defer { files.remove() }
-        try await TLSTests.run(files) { (port: Int) async throws in
-            try await TLSTests.call(.automatic, trusting: files) { (client: HTTPClient) async throws in
-                for (method, count, status) in [
-                    (HTTPMethod.GET, 95, 200 as UInt), (.GET, 101, 431), (.PUT, 150, 431), (.GET, 1, 200),
-                ] {
-                    var request = HTTPClientRequest(url: "https://localhost:\(port)/livez")
-                    request.method = method
-                    for number in 0..<count { request.headers.add(name: "x-\(number)", value: "y") }
-                    if method == .PUT { request.body = .bytes(ByteBuffer(repeating: 0x20, count: 100_000)) }
-                    let answer = try await client.execute(request, timeout: .seconds(10))
-                    #expect(answer.version == .http2)
-                    #expect(answer.status.code == status)
-                    let body = String(buffer: try await answer.body.collect(upTo: 10_000))
-                    #expect(status == 200 || body.contains(#""code":"headers-too-large""#))
-                }
+        try await TLSTests.withClient { client, port in
+            for (method, count, status) in [
+                (HTTPMethod.GET, 95, 200 as UInt), (.GET, 101, 431), (.PUT, 150, 431), (.GET, 1, 200),
+            ] {
+                var request = HTTPClientRequest(url: "https://localhost:\(port)/livez")
+                request.method = method
+                for number in 0..<count { request.headers.add(name: "x-\(number)", value: "y") }
+                if method == .PUT { request.body = .bytes(ByteBuffer(repeating: 0x20, count: 100_000)) }
+                let answer = try await client.execute(request, timeout: .seconds(10))
+                #expect(answer.version == .http2 && answer.status.code == status)
+                let body = String(buffer: try await answer.body.collect(upTo: 10_000))
+                #expect(status == 200 || body.contains(#""code":"headers-too-large""#))
             }
         }
     }

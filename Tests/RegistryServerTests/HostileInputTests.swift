@@ -62,10 +62,10 @@ import Testing
     private static let closing = bytes("\r\nConnection: close\r\n\r\n")
 
     private static func impatient(_ time: Duration) -> ServiceTrait {
-        .service { ($0.requestDeadline, $0.idleTimeout) = (time, time) }
+        .service { ($0.limits.requestDeadline, $0.limits.idleTimeout) = (time, time) }
     }
 
-    @Test(impatient(.seconds(1)), arguments: inputs.indices)
+    @Test(.shared(impatient(.seconds(1))), arguments: inputs.indices)
     func `Hostile input gets a response or an end`(index: Int) async throws {
         let (name, bytes) = Self.inputs[index]
         let connection = try RawConnection(port: server.port)
@@ -75,7 +75,7 @@ import Testing
         #expect(!statuses.contains("5"), "\(name): \(answer.prefix(300))")
         #expect(answer.isEmpty || !statuses.isEmpty, "\(name): \(answer.prefix(300))")
         if name.hasPrefix("500") { #expect(statuses.count == 500) }
-        try await Self.goesOn(server)
+        try await Self.goesOn()
     }
 
     @Test(impatient(.milliseconds(500)))
@@ -91,15 +91,16 @@ import Testing
             }
             for try await answer in group { #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer)") }
         }
-        try await Self.goesOn(server)
+        try await Self.goesOn()
         // Valid calls need a service with long deadlines.
-        try await LiveServer.run(on: server.registry) { (patient: LiveServer) async throws in
-            #expect(try await patient.call(.get, "…/activities/a-1").problem == "activity-not-found")
+        try await ServiceTrait.service.run(on: server.registry) { patient in
+            let reply = try await patient.call(.get, "…/activities/a-1")
+            #expect(reply.problem == "activity-not-found")
         }
     }
 
     /// Expects a response from the service. Tries again, because the short deadline may pass first.
-    private static func goesOn(_ server: LiveServer) async throws {
+    private static func goesOn() async throws {
         try await until { (try? await server.call(.get, "/livez").status) == 200 }
     }
 }

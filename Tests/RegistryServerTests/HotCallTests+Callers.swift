@@ -32,53 +32,38 @@ extension HotCallTests {
             ["GET \(path)/nothing", "X-None: 1", ""],
             put("a-\(name)", ""),
             // If every request counts, the allowance is used up from here on.
-            get("liveactivityId/\(name)/activities"),
-            put("a-\(name)", #"{"token":"aa03"}"#),
-            get("liveactivityId/\(name)/activities"),
-            get("liveactivityId/\(name)/activities"),
-            get("liveactivityId/\(name)/activities"),
-            get("liveactivityId/\(name)/activities"),
-            put("a-\(name)", #"{"token":"aa04"}"#),
+            get("liveactivityId/\(name)/activities"), put("a-\(name)", #"{"token":"aa03"}"#),
+        ] + Array(repeating: get("liveactivityId/\(name)/activities"), count: 4) + [
+            put("a-\(name)", #"{"token":"aa04"}"#)
         ]
     }
 
-    private static func callers(_ server: LiveServer) async throws -> [(name: String, fields: HTTPFields)] {
-        let admin = try await server.key(.admin).fields
-        let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
-        #expect(try await server.call(.put, "/v1/apps/com.example.food", settings, admin).status == 200)
-        let client = try await server.key(.client).fields
-        let user: HTTPFields = [.authorization: "Bearer \(TestIssuer.honest.token(at: Date()))"]
-        let forged: HTTPFields = [.authorization: "Bearer \(TestIssuer.stranger.token(at: Date()))"]
-        let installation: HTTPFields = [.installationID: "i-1"]
+    private static func callers() async throws -> [(name: String, fields: HTTPFields)] {
+        try await server.acceptUsers()
+        let (admin, client) = (try await server.key(.admin).fields, try await server.key(.client).fields)
+        let user = HTTPFields.bearer(TestIssuer.honest.token(at: Date()))
+        let forged = HTTPFields.bearer(TestIssuer.stranger.token(at: Date()))
         let sender = try await server.key(.sender).fields
         let mistyped: HTTPFields = [.authorization: String(sender[.authorization]!.dropLast()) + "?"]
         return [
-            ("client", client), ("clientOfOne", client + installation), ("sender", sender),
-            ("senderOfOne", sender + installation), ("auditor", try await server.key(.auditor).fields),
+            ("client", client), ("clientOfOne", client.on("i-1")), ("sender", sender),
+            ("senderOfOne", sender.on("i-1")), ("auditor", try await server.key(.auditor).fields),
             ("admin", admin), ("root", try await server.key(.root).fields),
             ("stranger", try await server.key(.sender, of: "com.example.drink").fields),
-            ("user", user), ("userOfOne", user + installation), ("forged", forged), ("mistyped", mistyped),
+            ("user", user), ("userOfOne", user.on("i-1")), ("forged", forged), ("mistyped", mistyped),
             ("nobody", [:]), ("two", sender + sender),
         ]
     }
 
     private static func answersToCallers(isCached: Bool) async throws -> [String] {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        _ = try await database.scope("com.example.drink")
-        var configuration = ServerConfiguration(port: 0)
-        configuration.keyRate = allowance
-        if !isCached { configuration.limits.appLifetime = .zero }
-        let clock = ManualClock()
-        let responder = RegistryResponder(
-            registry: database.registry,
-            configuration: configuration,
-            clock: clock.clock,
-            logger: .silent
-        )
-        return try await LiveServer.run(responder, configuration) { server in
+        let service = ServiceTrait.timedService {
+            $0.keyRate = allowance
+            if !isCached { $0.limits.appLifetime = .zero }
+        }
+        return try await service.run { server in
+            _ = try await database.scope("com.example.drink")
             var answers: [String] = []
-            for (name, fields) in try await callers(server) {
+            for (name, fields) in try await callers() {
                 let lines = fields.map { "\r\n\($0.name.rawName): \($0.value)" }.joined()
                 for (number, call) in calls(name).enumerated() {
                     let text = text([call[0], call[1] + lines, call[2]], number, last: false)

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import RegistryCore
+import RegistryStore
 import TestSupport
 
 @testable import RegistryServer
@@ -10,6 +11,11 @@ import TestSupport
 /// Times are minutes ago. The defaults are activity `a-1` of `phone-1`, with the alias `order-42`.
 struct Life {
     static let alias = "order-42"
+
+    /// The hash of `phone-1`.
+    static func installation() throws -> String {
+        InstallationHash(of: try InstallationID("phone-1"), in: try BundleID("com.example.food")).description
+    }
 
     private func path(_ rest: String, _ environment: APNSEnvironment) -> String {
         "/v1/apps/com.example.food/\(environment.rawValue)/\(rest)"

@@ -87,22 +87,6 @@ import Testing
         #expect(try await life.tokens() == [])
     }
 
-    @Test func `A 410 arrives that is older than the token's latest registration`() async throws {
-        try await life.register(1, observed: 60)
-        try await life.register(1, observed: 30)
-        #expect(try await life.unregistered(1, since: 45) == "kept-newer")
-        #expect(try await life.tokens() == [.token(1)])
-    }
-
-    @Test func `After a 410 a later claim brings the token back, and a repeated earlier one does not`() async throws {
-        try await life.register(1, observed: 60)
-        #expect(try await life.unregistered(1, since: 45) == "dropped")
-        #expect(try await life.register(1, observed: 60).problem == "token-unregistered")
-        #expect(try await life.tokens() == [])
-        #expect(try await life.register(1, observed: 30)["outcome"] == "reactivated")
-        #expect(try await life.tokens() == [.token(1)])
-    }
-
     @Test func `A 410 overtakes the registration of its token`() async throws {
         #expect(try await life.unregistered(1, since: 15) == "unknown")
         // Uploaded two hours late. The token died before the service received it.
@@ -126,16 +110,6 @@ import Testing
         #expect(wrong["detail"]?.string?.contains("sandbox") == true)
         #expect(try await life.tokens(in: .production) == [])
         #expect(try await life.tokens(in: .sandbox) == [.token(1)])
-    }
-
-    @Test func `A report that expired by its own times changes nothing`() async throws {
-        try await life.register(1, observed: 60)
-        #expect(try await life.tokens() == [.token(1)])
-        #expect(try await life.register(2, observed: 30, started: 9 * 60).problem == "activity-expired")
-        #expect(try await life.tokens() == [.token(1)])
-        #expect(try await life.register(3, of: "a-2", observed: 9 * 60).problem == "activity-expired")
-        #expect(try await life.register(3, of: "a-2", observed: 1)["outcome"] == "registered")
-        #expect(try await life.tokens() == [.token(1), .token(3)])
     }
 
     /// Zero dates of other calendars and languages, and a phone that was a day behind.

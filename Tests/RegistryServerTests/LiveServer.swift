@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Logging
-import NIOCore
 import PostgresDriver
 import RegistryCore
 import RegistryStore
@@ -10,111 +9,32 @@ import Testing
 
 @testable import RegistryServer
 
-/// Runs the service during a test, on an empty schema with the app `com.example.food`.
-struct ServiceTrait: TestTrait, SuiteTrait, TestScoping {
-    struct Running {
-        let server: LiveServer
-        let database: TestDatabase
-        let clock: ManualClock
-    }
-
-    @TaskLocal static var running: Running?
-    let isRecursive = true
-    var hasManualClock = false
-    let configure: @Sendable (inout ServerConfiguration) -> Void
-
-    func provideScope(
-        for _: Test,
-        testCase _: Test.Case?,
-        performing test: @Sendable () async throws -> Void
-    ) async throws {
-        let (database, clock) = (try await TestDatabase.withScope().0, ManualClock())
-        var configuration = ServerConfiguration(port: 0)
-        configure(&configuration)
-        let time = hasManualClock ? clock.clock : .system
-        try await LiveServer.run(on: database.registry, configuration, clock: time) { server in
-            let running = Running(server: server, database: database, clock: clock)
-            try await Self.$running.withValue(running, operation: test)
-        }
-    }
-}
-
-extension Trait where Self == ServiceTrait {
-    /// Without authentication.
-    static var service: Self { service() }
-    static var secureService: Self { ServiceTrait { _ in } }
-
-    static func service(_ adjust: @escaping @Sendable (inout ServerConfiguration.Limits) -> Void = { _ in }) -> Self {
-        ServiceTrait {
-            $0.insecureNoAuth = true
-            adjust(&$0.limits)
-        }
-    }
-
-    /// With authentication, and a clock that stands still.
-    static func timedService(_ configure: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in }) -> Self {
-        ServiceTrait(hasManualClock: true, configure: configure)
-    }
-}
-
-private var running: ServiceTrait.Running {
-    ServiceTrait.running ?? { fatalError("The test lacks a trait of ServiceTrait.") }()
-}
-/// The service of a test with ``ServiceTrait``, its database, and its clock.
-var server: LiveServer { running.server }
-var database: TestDatabase { running.database }
-var clock: ManualClock { running.clock }
-
 struct LiveServer {
     let port: Int
     let registry: Registry
 
-    /// Runs the service on an empty schema with the app `com.example.food`.
-    static func run(
-        insecureNoAuth: Bool = true,
-        clock: ServiceClock = .system,
-        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
-        _ test: @Sendable (LiveServer) async throws -> Void
-    ) async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        try await run(on: database.registry, insecureNoAuth: insecureNoAuth, clock: clock, adjust, test)
-    }
-
-    static func run(
-        on registry: Registry,
-        insecureNoAuth: Bool = true,
-        clock: ServiceClock = .system,
-        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
-        _ test: @Sendable (LiveServer) async throws -> Void
-    ) async throws {
-        var configuration = ServerConfiguration(port: 0, insecureNoAuth: insecureNoAuth)
-        adjust(&configuration.limits)
-        try await run(on: registry, configuration, clock: clock, test)
-    }
-
-    static func run(
-        on registry: Registry,
-        _ configuration: ServerConfiguration,
-        clock: ServiceClock = .system,
-        _ test: @Sendable (LiveServer) async throws -> Void
-    ) async throws {
-        let responder = RegistryResponder(
-            registry: registry,
-            configuration: configuration,
-            clock: clock,
-            logger: .silent
-        )
-        try await run(responder, configuration, test)
-    }
-
     static func run<Value>(
         _ responder: RegistryResponder,
         _ configuration: ServerConfiguration,
-        _ test: @Sendable (LiveServer) async throws -> Value
+        _ test: (LiveServer) async throws -> Value
     ) async throws -> Value {
         try await Listener.run(configuration, responder.respond) { port in
             try await test(LiveServer(port: port, registry: responder.registry))
         }
+    }
+
+    func key(_ role: Role, of app: String = "com.example.food", expiresAt: Date? = nil) async throws -> TestKey {
+        let key = APIKey(random: role)
+        let request = APIKeyRequest(role: role, expiresAt: expiresAt)
+        let owner = role == .root ? nil : try await registry.app(BundleID(app))
+        _ = try await registry.createKey(key.id, digest: key.secretDigest, request, of: owner, by: "test")
+        return TestKey(key: key)
+    }
+
+    /// Lets the users of ``TestIssuer/honest`` sign in to an app.
+    func acceptUsers(of app: String = "com.example.food") async throws {
+        let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
+        #expect(try await call(.put, "/v1/apps/\(app)", settings, key(.root).fields).status == 200)
     }
 
     /// Makes a call; `…` is replaced by the test's app and environment.
@@ -155,6 +75,11 @@ struct LiveServer {
         let body: JSONValue = ["token": .token(token), "aliases": ["liveactivityId": .string(alias)]]
         return try await call(.put, "…/activities/\(id)", body)
     }
+}
+
+struct TestKey: Sendable {
+    let key: APIKey
+    var fields: HTTPFields { .bearer(key.text.revealed) }
 }
 
 extension Listener {

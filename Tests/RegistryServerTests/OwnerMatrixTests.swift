@@ -22,12 +22,9 @@ import Testing
             for role in [Role.client, .sender, .admin, .root] {
                 credentials["\(role)"] = try await server.key(role).fields
             }
-            let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
-            let app = try await server.call(.put, "/v1/apps/com.example.food", settings, credentials["root"] ?? [:])
-            #expect(app.status == 200)
+            try await server.acceptUsers()
             for user in ["u1", "u2"] {
-                let token = TestIssuer.honest.token(claims: ["sub": .string(user)], at: Date())
-                credentials[user] = [.authorization: "Bearer \(token)"]
+                credentials[user] = .bearer(TestIssuer.honest.token(claims: ["sub": .string(user)], at: Date()))
             }
         }
 
@@ -53,7 +50,9 @@ import Testing
                 }
             switch cell.call.record {
             case .activity: try await makeActivity(cell, claimant)
-            case .namedActivity: try await makeNamedActivity(cell, owner.user, hash, claimant)
+            case .namedActivity:
+                let named = ActivityOwner(installation: hash, subject: owner.user.map { UTF8Text($0) })
+                try await makeNamedActivity(cell, named, claimant)
             case .installation: try await makeInstallation(cell, claimant)
             }
         }
@@ -68,16 +67,11 @@ import Testing
             try await registry.end(id, reason: .ended, observedAt: nil, in: scope, by: "test", claimant: claimant)
         }
 
-        private func makeNamedActivity(
-            _ cell: Cell,
-            _ user: String?,
-            _ hash: InstallationHash?,
-            _ claimant: Claimant
-        ) async throws {
+        private func makeNamedActivity(_ cell: Cell, _ owner: ActivityOwner, _ claimant: Claimant) async throws {
             _ = try await server.registry.register(
                 .sample(token: .sample(cell.token), observedAt: .minutesAgo(30)),
                 alias: UTF8Text(cell.id),
-                owner: hash.map { .installation($0) } ?? user.map { .subject(UTF8Text($0)) } ?? .app,
+                owner: owner,
                 in: scope,
                 by: "test",
                 claimant: claimant
@@ -87,22 +81,14 @@ import Testing
         private func makeInstallation(_ cell: Cell, _ claimant: Claimant) async throws {
             guard cell.owner != "new" else { return }
             let hash = hash(cell.phone)
-            let profile = InstallationProfile(
-                aliases: try AliasSet([.sample("plate", cell.id)]),
-                observedAt: .minutesAgo(30)
-            )
+            let aliases = try AliasSet([.sample("plate", cell.id)])
+            let profile = InstallationProfile(aliases: aliases, observedAt: .minutesAgo(30))
             _ = try await server.registry.put(profile, for: hash, in: scope, by: "test", claimant: claimant)
             let slots: [TokenSlot] = [.start(try AttributesType("Match")), .only(.device), .only(.widget)]
             for (offset, slot) in slots.enumerated() {
                 let token = TokenRegistration(token: .sample(cell.token + offset), observedAt: .minutesAgo(30))
-                _ = try await server.registry.register(
-                    token,
-                    in: slot,
-                    of: hash,
-                    in: scope,
-                    by: "test",
-                    claimant: claimant
-                )
+                let registry = server.registry
+                _ = try await registry.register(token, in: slot, of: hash, in: scope, by: "test", claimant: claimant)
             }
         }
 
@@ -160,11 +146,8 @@ import Testing
         private func effect(_ cell: Cell) async throws -> Character {
             switch cell.call.record {
             case .namedActivity:
-                let bearers = try await server.registry.activities(
-                    under: .sample("liveactivityId", cell.id),
-                    limit: 10,
-                    in: scope
-                )
+                let alias = Alias.sample("liveactivityId", cell.id)
+                let bearers = try await server.registry.activities(under: alias, limit: 10, in: scope)
                 return bearers.contains { $0.token == .sample(cell.token) } ? "-" : "y"
             case .installation where [.profile, .fullState].contains(cell.call) && cell.owner != "new":
                 let record = try await server.registry.installation(hash(cell.phone), in: scope)

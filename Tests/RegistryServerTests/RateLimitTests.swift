@@ -6,53 +6,38 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct RateLimitTests {
-    private static let forwarded = HTTPField.Name("X-Forwarded-For")!
-    private static let rate = HTTPField.Name("RateLimit")!
-    private static let policy = HTTPField.Name("RateLimit-Policy")!
-
     @Test func `Buckets fill at their rate`() {
         var bucket = TokenBucket(rate: 10, capacity: 2, at: .seconds(5))
-        let first = [bucket.take(at: .seconds(5)), bucket.take(at: .seconds(5)), bucket.take(at: .seconds(5))]
-        #expect(first == [true, true, false])
+        #expect((0..<3).map { _ in bucket.take(at: .seconds(5)) } == [true, true, false])
         #expect(abs(bucket.wait(at: .seconds(5)) / .milliseconds(1) - 100) < 0.001)
         // A clock that goes back neither adds nor removes tokens.
-        let second = [
-            bucket.take(at: .seconds(4)), bucket.take(at: .milliseconds(5101)), bucket.take(at: .milliseconds(5102)),
-        ]
-        #expect(second == [false, true, false])
+        #expect([4000, 5101, 5102].map { bucket.take(at: .milliseconds($0)) } == [false, true, false])
         #expect(bucket.whole == 0)
         #expect(bucket.isFull(at: .seconds(9)))
     }
 
     @Test func `The table is bounded`() {
-        let clock = ManualClock()
-        let limiter = RateLimiter("key", RateLimit(rate: 1), clock: clock.clock)
-        #expect(limiter.count(.name("x")).retryAfter == nil)
-        #expect(limiter.count(.name("x")).retryAfter == nil)
-        #expect(limiter.count(.name("x")).retryAfter != nil)
-        #expect(limiter.count(.name("y")).retryAfter == nil)
-        for number in 0..<RateLimiter.maximumCallers { _ = limiter.count(.name("\(number)")) }
+        let limiter = RateLimiter("key", RateLimit(rate: 1), clock: ManualClock().clock)
+        func isRefused(_ name: UTF8Text) -> Bool { limiter.count(.name(name)).retryAfter != nil }
+        #expect(["x", "x", "x", "y"].map(isRefused) == [false, false, true, false])
+        for number in 0..<RateLimiter.maximumCallers { _ = isRefused("\(number)") }
         // No bucket was full, so all were removed to make room.
-        #expect(limiter.count(.name("x")).retryAfter == nil)
+        #expect(!isRefused("x"))
     }
 
     @Test(.timedService { $0.keyRate = RateLimit(rate: 2) })
     func `Each key is limited on its own`() async throws {
-        let (one, other) = (try await server.key(.sender), try await server.key(.sender))
+        let (one, other) = try await (server.key(.sender), server.key(.sender))
         func call(_ key: TestKey, _ path: String = "…/activities/a") async throws -> Reply {
             try await server.call(.get, path, nil, key.fields)
         }
-        for remaining in [3, 2, 1, 0] {
+        for remaining in [3, 2, 1, 0, nil] {
             let reply = try await call(one, "…/aliases/userId/u/activities")
-            #expect(reply.status == 200)
-            #expect(reply.fields[Self.rate] == "\"key\";r=\(remaining);t=2")
-            #expect(reply.fields[Self.policy] == "\"key\";q=4;w=2")
+            #expect(reply.problem == (remaining == nil ? "too-many-requests" : ""))
+            #expect(reply.fields[.retryAfter] == (remaining == nil ? "1" : nil))
+            #expect(reply.fields[.rateLimit] == "\"key\";r=\(remaining ?? 0);t=2")
+            #expect(reply.fields[.rateLimitPolicy] == "\"key\";q=4;w=2")
         }
-        let refused = try await call(one)
-        #expect(refused.problem == "too-many-requests")
-        #expect(refused.fields[.retryAfter] == "1")
-        #expect(refused.fields[Self.rate] == "\"key\";r=0;t=2")
-        #expect(refused.fields[Self.policy] == "\"key\";q=4;w=2")
         #expect(try await call(other).status == 404)
         // A refusal that comes before the limit is unchanged.
         #expect(try await call(one, "/v1/apps").problem == "forbidden")
@@ -71,19 +56,13 @@ import Testing
     )
     func `Addresses are limited behind trusted proxies`() async throws {
         let key = try await server.key(.sender)
-        func status(_ hops: String) async throws -> Int {
-            var fields = key.fields
-            fields[Self.forwarded] = hops
-            return try await server.call(.get, "…/activities/a", nil, fields).status
+        for (hops, status) in [
+            ("9.9.9.9", 404), ("1.1.1.1, 9.9.9.9, 10.1.1.1", 404), ("2.2.2.2, 9.9.9.9", 429),
+            ("9.9.9.9, 2.2.2.2", 404), ("2a00:1::1", 404), ("2a00:1::2", 404), ("2a00:1::3", 429), ("2a00:2::1", 404),
+        ] {
+            let reply = try await server.call(.get, "…/activities/a", nil, key.fields.from(hops))
+            #expect(reply.status == status, "\(hops)")
         }
-        #expect(try await status("9.9.9.9") == 404)
-        #expect(try await status("1.1.1.1, 9.9.9.9, 10.1.1.1") == 404)
-        #expect(try await status("2.2.2.2, 9.9.9.9") == 429)
-        #expect(try await status("9.9.9.9, 2.2.2.2") == 404)
-        #expect(try await status("2a00:1::1") == 404)
-        #expect(try await status("2a00:1::2") == 404)
-        #expect(try await status("2a00:1::3") == 429)
-        #expect(try await status("2a00:2::1") == 404)
     }
 
     @Test(arguments: [
@@ -95,7 +74,64 @@ import Testing
     ])
     func `The caller is the rightmost non-proxy address`(_ peer: String, _ hops: String, _ expected: String) throws {
         let addresses = ClientAddress(trustedProxies: [try #require(AddressRange("10.0.0.0/8"))])
-        let fields: HTTPFields = hops.isEmpty ? [:] : [Self.forwarded: hops]
+        let fields: HTTPFields = hops.isEmpty ? [:] : HTTPFields().from(hops)
         #expect(addresses.findAddress(IPAddress(peer), fields)?.description == expected)
+    }
+
+    // MARK: - Quotas of a publishable key, which every copy of the app contains
+
+    private static let key = Principal(role: .client, who: "prc_1")
+
+    private static func limits() -> RateLimits {
+        var configuration = ServerConfiguration()
+        (configuration.keyRate, configuration.addressRate) = (RateLimit(rate: 2), nil)
+        return RateLimits(configuration, clock: ManualClock().clock)
+    }
+
+    @Test func `Networks and installations have allowances of their own`() throws {
+        let limits = Self.limits()
+        func count(_ address: String, _ installation: String? = nil, by principal: Principal = Self.key) -> Bool {
+            let caller = Caller(network: .of(address), installation: installation.map { Array($0.utf8) })
+            return (try? limits.count(principal, caller)) != nil
+        }
+        for _ in 0..<4 { #expect(count("9.9.9.9")) }
+        #expect(!count("9.9.9.9") && !count("9.9.9.9", "phone"))
+        for _ in 0..<4 { #expect(count("9.9.9.8", "phone")) }
+        #expect(!count("9.9.9.7", "phone"))
+        #expect(count("9.9.9.7", "another"))
+        // A user or a key of another role has a single quota.
+        for principal in [
+            Principal(role: .sender, who: "prs_1"), Principal(role: .client, who: "user:u", subject: "u"),
+        ] {
+            #expect((0..<5).map { count("8.8.8.\($0)", by: principal) } == [true, true, true, true, false])
+        }
+    }
+
+    @Test func `Refused requests do not use the allowance of the key`() throws {
+        let limits = Self.limits()
+        for number in 0..<100 {
+            let caller = Caller(network: .of("9.9.9.\(number)"))
+            try limits.count(Self.key, caller).giveBack()
+        }
+        for number in 0..<40 {
+            #expect(throws: Never.self) { try limits.count(Self.key, Caller(network: .of("9.9.8.\(number)"))) }
+        }
+        let refused = #expect(throws: RateLimited.self) { try limits.count(Self.key, Caller(network: .of("9.9.7.7"))) }
+        #expect(refused?.quota.rule.field == "\"key\";q=40;w=2")
+    }
+
+    /// Half of the requests take the direct path, half the usual path.
+    @Test(.timedService { $0.keyRate = RateLimit(rate: 1, burst: 1) })
+    func `A refused request returns its allowance`() async throws {
+        let key = try await server.key(.client).fields
+        func register(_ phone: String, _ token: JSONValue, slow: Bool = false) async throws -> Reply {
+            let fields = slow ? key.with(.expect, "nothing") : key
+            return try await server.call(.put, "…/activities/\(phone)", ["token": token], fields.on(phone))
+        }
+        for number in 0..<20 {
+            #expect(try await register("bad-\(number)", "xyz", slow: number % 2 == 0).status == 422)
+        }
+        for number in 0..<10 { #expect(try await register("phone-\(number)", .token(number)).status == 201) }
+        #expect(try await register("phone-10", .token(10)).problem == "too-many-requests")
     }
 }

@@ -2,7 +2,6 @@ import CoreFoundation  // Some builds get timespec from it.
 import Foundation
 import Glibc
 import HTTPTypes
-import NIOCore
 import RegistryCore
 import TestSupport
 import Testing
@@ -44,20 +43,6 @@ import Testing
                 #expect(time < .milliseconds(5), "\(name)")
             }
         }
-    }
-
-    @Test(.service, arguments: [(64, "200 "), (65, "400 ")])
-    func `A query has a limited number of parameters`(_ count: Int, _ status: String) async throws {
-        let path = "/livez?" + (0..<count).map { "a\($0)" }.joined(separator: "&")
-        let reply = try await server.call(.get, path)
-        #expect("\(reply.status) " == status)
-        #expect((reply.status == 200 || reply.problem == "malformed-path"))
-    }
-
-    @Test(.service) func `A path with many parts has no route`() async throws {
-        let parts = String(repeating: "/a", count: 4000)
-        #expect(try await server.call(.get, "/v1" + parts).problem == "no-such-route")
-        #expect(try await server.call(.get, "/v1" + parts + "%").problem == "malformed-path")
     }
 
     /// NIO replaces both with U+FFFD, which would make them one installation; two fields would give an id with a comma.

@@ -12,10 +12,10 @@ import Testing
     private static let requestTimeout = Duration.seconds(4)
 
     /// Runs the service with a short deadline, and gives the test a way to lock tables.
-    private static func run(_ test: @Sendable (LiveServer, TestDatabase) async throws -> Void) async throws {
+    private static func run(_ test: (LiveServer, TestDatabase) async throws -> Void) async throws {
         let (database, _) = try await TestDatabase.withScope()
         let pool = TestDatabase.pool(database.connectionString, connections: 4, timeout: requestTimeout)
-        try await LiveServer.run(on: Registry(pool: pool, logger: .silent)) { try await test($0, database) }
+        try await ServiceTrait.service.run(on: Registry(pool: pool, logger: .silent)) { try await test($0, database) }
         await pool.shutdown()
     }
 
@@ -59,12 +59,11 @@ import Testing
         }
     }
 
-    @Test func `A registration after a slow app lookup has the remaining time`() async throws {
-        try await Self.afterSlowLookup { try await $0.register("a-1", token: 1) }
-    }
-
-    @Test func `A cold call after a slow app lookup has the remaining time`() async throws {
-        try await Self.afterSlowLookup { try await $0.call(.get, "…/activities/a-1") }
+    @Test(arguments: [true, false])
+    func `A registration or cold call after a slow app lookup has the remaining time`(_ isCold: Bool) async throws {
+        try await Self.afterSlowLookup {
+            isCold ? try await $0.call(.get, "…/activities/a-1") : try await $0.register("a-1", token: 1)
+        }
     }
 
     @Test func `A registration that waited for its turn has the remaining time`() async throws {

@@ -1,29 +1,14 @@
 import AsyncHTTPClient
 import Foundation
 import HTTPTypes
-import Logging
 import NIOCore
 import NIOHTTP1
-import RegistryCore
-import RegistryStore
-import TestSupport
 import Testing
 
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct SecureCallTests {
     typealias Version = HTTPClient.Configuration.HTTPVersion
-
-    private static func run<Value: Sendable>(
-        _ version: Version,
-        _ test: @Sendable (HTTPClient, Int) async throws -> Value
-    ) async throws -> Value {
-        let files = try TLSTests.Files()
-        defer { files.remove() }
-        return try await TLSTests.run(files) { port in
-            try await TLSTests.call(version, trusting: files) { try await test($0, port) }
-        }
-    }
 
     private static func request(_ parts: [String], _ number: Int, _ port: Int) -> HTTPClientRequest {
         let target = parts[0].split(separator: " ")
@@ -47,7 +32,7 @@ import Testing
 
     @Test(arguments: [Version.http1Only, .automatic])
     func `Requests over TLS and TCP get equal responses`(_ version: Version) async throws {
-        try await Self.run(version) { client, port in
+        try await TLSTests.withClient(version) { client, port in
             for (number, (parts, status)) in HotCallTests.requests.enumerated() {
                 let request = Self.request(parts, number, port)
                 let answer = try await Self.text(client.execute(request, timeout: .seconds(30)))
@@ -57,7 +42,7 @@ import Testing
     }
 
     @Test func `Dozens of the largest bodies on one HTTP 2 connection get responses`() async throws {
-        try await Self.run(.automatic) { client, port in
+        try await TLSTests.withClient(.automatic) { client, port in
             let body = #"{"token":"aa01"}"#
             let largest = body + String(repeating: " ", count: 65_536 - body.utf8.count)
             for number in 0..<40 {
@@ -71,7 +56,7 @@ import Testing
     /// The service stops once all connections are closed, or after a minute.
     @Test(arguments: [Version.http1Only, .automatic])
     func `The connection of a client that leaves is closed at once`(_ version: Version) async throws {
-        let left = try await Self.run(version) { client, port in
+        let left = try await TLSTests.withClient(version) { client, port in
             let request = Self.request(HotCallTests.put("a-1", #"{"token":"aa01"}"#), 1, port)
             let status = try await client.execute(request, timeout: .seconds(30)).status
             #expect(status == .created)
@@ -81,7 +66,7 @@ import Testing
     }
 
     @Test func `Hundreds of concurrent streams, hot and not, each get their own response`() async throws {
-        try await Self.run(.automatic) { client, port in
+        try await TLSTests.withClient(.automatic) { client, port in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<400 {
                     group.addTask {

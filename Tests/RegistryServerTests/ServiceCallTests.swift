@@ -1,12 +1,13 @@
 import HTTPTypes
 import RegistryCore
 import RegistryStore
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(15))) struct ServiceCallTests {
+@Suite(.timeLimit(.minutes(2))) struct ServiceCallTests {
     @Test(.service) func `HEAD is GET without its body`() async throws {
         let get = try await server.call(.get, "/openapi.json")
         let head = try await server.call(.head, "/openapi.json")
@@ -17,16 +18,6 @@ import Testing
         #expect(try await server.call(.get, "/livez").status == 200)
     }
 
-    @Test(.service) func `Every response has a request ID`() async throws {
-        for path in ["/livez", "/none", "/%", "…/activities/none"] {
-            let named = try await server.call(.get, path, nil, [RequestID.field: "my-request"])
-            #expect(named.fields[RequestID.field] == "my-request")
-            #expect(named.json["requestId"] == nil || named["requestId"] == "my-request")
-            let given = try await server.call(.get, path, nil, [RequestID.field: "two words"])
-            #expect(given.fields[RequestID.field]?.utf8.count == 32)
-        }
-    }
-
     @Test(arguments: [true, false])
     func `The service reports missing Postgres and a missing role`(_ isAway: Bool) async throws {
         let registry = Registry.away(
@@ -35,7 +26,7 @@ import Testing
                 : try await TestDatabase.make().connectionString + " user=nobody_of_ours",
             within: .milliseconds(500)
         )
-        try await LiveServer.run(on: registry) { (server: LiveServer) async throws in
+        try await ServiceTrait.service.run(on: registry) { server in
             #expect(try await server.call(.get, "/livez").status == 200)
             for path in ["/readyz", "/readyz?verbose", "/v1/apps", "/v1/apps/a", "…/activities/a-1"] {
                 let reply = try await server.call(.get, path)
@@ -46,5 +37,40 @@ import Testing
             #expect(write.problem == "unavailable")
             #expect(try await server.call(.get, "/none").problem == "no-such-route")
         }
+    }
+
+    /// Postgres responds when the test allows it.
+    @Test func `Concurrent checks share one query`() async throws {
+        let (clock, gate) = (ManualClock(), AsyncStream.makeStream(of: Void.self))
+        let count = Mutex(0)
+        let cache = TimedCache<Readiness>(lifetime: ServiceParts.readinessLifetime, clock: clock.clock) {
+            count.withLock { $0 += 1 }
+            for await _ in gate.stream { break }
+            throw Problem(.unavailable, "away")
+        }
+        func isRefused() async -> Bool { await (try? cache.value()) == nil }
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<100 { group.addTask { await isRefused() } }
+            while count.withLock({ $0 }) == 0 { await Task.yield() }
+            gate.continuation.yield()
+            for await isRefused in group { #expect(isRefused) }
+        }
+        #expect(count.withLock { $0 } == 1)
+        clock.advance(by: .milliseconds(99))
+        #expect(await isRefused())
+        #expect(count.withLock { $0 } == 1)
+        clock.advance(by: .milliseconds(1))
+        gate.continuation.yield()
+        #expect(await isRefused())
+        #expect(count.withLock { $0 } == 2)
+    }
+
+    @Test(.timedService { $0.insecureNoAuth = true }) func `Concurrent verbose checks share one query`() async throws {
+        func reads() -> Int { database.registry.metrics.statements[.reads]?.snapshot.count ?? 0 }
+        let before = reads()
+        for path in ["/readyz", "/readyz?verbose", "/readyz", "/readyz?verbose"] {
+            #expect(try await server.call(.get, path).status == 200)
+        }
+        #expect(reads() == before + 1)
     }
 }

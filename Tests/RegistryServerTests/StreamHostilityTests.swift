@@ -2,8 +2,6 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 import PostgresDriver
-import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
 
@@ -16,13 +14,11 @@ import Testing
 
     private static func run(
         settings: HTTP2Settings = nioDefaultSettings,
-        _ adjust: @Sendable (inout ServerConfiguration.Limits) -> Void = { _ in },
+        limits: ServerConfiguration.Limits = ServerConfiguration.Limits(),
         _ test: @escaping @Sendable (FrameConnection, TestDatabase) async throws -> Void
     ) async throws {
-        let files = try TLSTests.Files()
-        defer { files.remove() }
         let (database, _) = try await TestDatabase.withScope()
-        try await TLSTests.run(files, on: database, adjust) { port in
+        try await TLSTests.run(try TLSTests.Files(), on: database, limits: limits) { port in
             try await FrameConnection.open(port: port, settings: settings) { try await test($0, database) }
         }
     }
@@ -47,9 +43,9 @@ import Testing
     }
 
     @Test func `A slow body gets a 408, and other streams continue`() async throws {
-        try await Self.run {
-            $0.requestDeadline = .milliseconds(300)
-        } _: { connection, _ in
+        var limits = ServerConfiguration.Limits()
+        limits.requestDeadline = .milliseconds(300)
+        try await Self.run(limits: limits) { connection, _ in
             try await connection.send(1, "PUT", Self.activity, length: 100, isLast: false)
             try await connection.send(1, "{", isLast: false)
             try await Self.expectEnd(connection, 1, "408", "request-timeout")
@@ -97,9 +93,9 @@ import Testing
 
     @Test func `A reader that takes no response is disconnected in time, and other streams continue`() async throws {
         let none = [HTTP2Setting(parameter: .initialWindowSize, value: 0)]
-        try await Self.run(settings: none) {
-            $0.stalledReader = .milliseconds(300)
-        } _: { connection, _ in
+        var limits = ServerConfiguration.Limits()
+        limits.stalledReader = .milliseconds(300)
+        try await Self.run(settings: none, limits: limits) { connection, _ in
             try await connection.send(1, "GET", Self.resolve, isLast: true)
             #expect(try await connection.ends(1) == [1: .reset(.cancel)])
             try await connection.send(3, "GET", Self.resolve, isLast: true)

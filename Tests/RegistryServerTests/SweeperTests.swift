@@ -1,6 +1,5 @@
 import Logging
 import PostgresDriver
-import RegistryCore
 import RegistryStore
 import TestSupport
 import Testing
@@ -23,12 +22,8 @@ import Testing
             try await database.registry.registerSample("a", token: number, minutesAgo: 5, in: scope)
             scopes.append(scope)
         }
-        try await run(
-            """
-            UPDATE activities SET started_at = earlier(started_at, '9 hours'), expires_at = earlier(expires_at, '9 hours')
-            """,
-            database
-        )
+        let nineHoursAgo = "started_at = earlier(started_at, '9 hours'), expires_at = earlier(expires_at, '9 hours')"
+        try await run("UPDATE activities SET \(nineHoursAgo)", database)
         return scopes
     }
 

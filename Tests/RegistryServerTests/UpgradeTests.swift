@@ -1,5 +1,4 @@
 import Foundation
-import RegistryCore
 import TestSupport
 import Testing
 
@@ -63,65 +62,31 @@ import Testing
         }
     }
 
-    @Test(.service { $0.idleTimeout = .seconds(600) }, arguments: requests)
+    /// The request with an activity of its own, and the next request.
+    private static func pair(_ request: Request) -> String {
+        request.text.replacing("a-1", with: "a-\(UUID().uuidString)") + get("/livez", "Connection: close")
+    }
+
+    @Test(.shared(.service { $0.limits.idleTimeout = .seconds(600) }), arguments: requests)
     func `A request with Upgrade and the next one get responses over TCP`(_ request: Request) async throws {
-        Self.check(request, try await server.answer(to: request.text + Self.get("/livez", "Connection: close")))
+        Self.check(request, try await server.answer(to: Self.pair(request)))
     }
 
     /// All requests use one service, because each service generates a certificate.
     @Test func `A request with Upgrade and the next one get responses over TLS`() async throws {
-        let files = try TLSTests.Files()
-        defer { files.remove() }
-        try await TLSTests.run(files) { (port: Int) async throws in
+        try await TLSTests.run(try TLSTests.Files()) { port in
             for request in Self.requests {
-                let own = request.text.replacing("a-1", with: "a-\(UUID().uuidString)")
-                let text = try await OpenSSLClient.exchange(own + Self.get("/livez", "Connection: close"), port: port)
-                Self.check(request, text)
+                Self.check(request, try await OpenSSLClient.exchange(Self.pair(request), port: port))
             }
         }
     }
 
-    @Test(.service { $0.idleTimeout = .seconds(2) }) func `Bytes after CONNECT are not collected`() async throws {
+    @Test(.service { $0.limits.idleTimeout = .seconds(2) }) func `Bytes after CONNECT are not collected`() async throws
+    {
         let connection = try RawConnection(port: server.port)
         connection.send("CONNECT localhost:443 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         let taken = await connection.send([UInt8](repeating: 0x20, count: 1 << 16), times: 1024)
         // Includes the kernel's buffers.
         #expect(taken < 32 << 20, "\(taken)")
     }
-
-    /// Java's own client requests h2c until it is refused once, and keeps its connections.
-    @Test(.service) func `Twenty calls of Java's client get responses`() async throws {
-        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/java") else {
-            print("left out: there is no java, whose client asks for h2c")
-            return
-        }
-        let file = "/tmp/pushreg-\(UUID().uuidString.prefix(8)).java"
-        try Self.java.write(toFile: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(atPath: file) }
-        let address = "http://127.0.0.1:\(server.port)\(Self.path)/"
-        let said = try await OutsideProgram.output(of: ["/usr/bin/java", file, address])
-        #expect(said == "201 200 " + Array(repeating: "200 200", count: 9).joined(separator: " ") + "\n")
-    }
-
-    private static let java = #"""
-        import java.net.URI;
-        import java.net.http.*;
-
-        public class Calls {
-            public static void main(String[] arguments) throws Exception {
-                var client = HttpClient.newHttpClient();
-                var said = new StringBuilder();
-                for (int number = 0; number < 20; number++) {
-                    var request = number % 2 == 0
-                        ? HttpRequest.newBuilder(URI.create(arguments[0] + "activities/a-1"))
-                            .header("Content-Type", "application/json")
-                            .PUT(HttpRequest.BodyPublishers.ofString("{\"token\":\"aa01\"}"))
-                        : HttpRequest.newBuilder(URI.create(arguments[0] + "aliases/orderId/o-1/activities"));
-                    var answer = client.send(request.build(), HttpResponse.BodyHandlers.ofString());
-                    said.append(number == 0 ? "" : " ").append(answer.statusCode());
-                }
-                System.out.println(said);
-            }
-        }
-        """#
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import RegistryCore
+import Testing
 
 @testable import RegistryServer
 
@@ -13,21 +14,15 @@ final class ConsoleBrowser {
     var origin: String?
     var fields: HTTPFields = [:]
 
-    init(_ server: LiveServer) { self.server = server }
+    init(_ server: LiveServer = RegistryServerTests.server) { self.server = server }
 
     static let scope = "/console/com.example.food/sandbox"
 
-    static func signedIn(_ server: LiveServer, as role: Role, of app: String = "com.example.food") async throws
-        -> ConsoleBrowser
-    {
-        let browser = ConsoleBrowser(server)
-        let reply = try await browser.signIn(with: server.key(role, of: app))
-        guard reply.status == 303 else { throw SignInFailed(text: reply.text) }
+    static func signedIn(as role: Role) async throws -> ConsoleBrowser {
+        let browser = ConsoleBrowser()
+        let reply = try await browser.signIn(with: browser.server.key(role))
+        try #require(reply.status == 303, "\(reply.text)")
         return browser
-    }
-
-    struct SignInFailed: Error {
-        let text: String
     }
 
     @discardableResult

@@ -28,7 +28,7 @@ import Testing
             let place = "…/aliases/liveactivityId/\(ConsoleLink.encoded(name))/channel"
             _ = try await server.call(.put, place, channel)
         }
-        let browser = ConsoleBrowser(server)
+        let browser = ConsoleBrowser()
         var pages = [
             "…", "…/stale", "…/installations", "…/channels", "…/keys", "…/search?q=event:any",
             "…/search?q=state:active",
@@ -89,6 +89,17 @@ import Testing
             #expect(!reply.text.contains(token), "\(path)")
         }
         #expect(!reply.text.contains("phone-1"), "\(path)")
+    }
+
+    @Test(arguments: [
+        ("https://evil.example/console", false), ("//evil.example/console", false), ("/console/../v1/apps", false),
+        ("/console/%2e%2E/docs", false), ("/console/.%2e", false), ("/console\\..\\..", false), ("\\console", false),
+        ("/console.evil.example", false), ("/consoleevil", false), ("/v1/apps", false), ("javascript:alert(1)", false),
+        ("/console/\u{7F}", false), ("/console", true), ("/console/a/b?c=d", true), ("/console/a..b", true),
+        ("/console/a/b/activities/..x", true), ("/console/a/b/search?q=/../", true),
+    ])
+    func `A path is the console's own or not`(_ path: String, _ isOwn: Bool) {
+        #expect(ConsoleLink.isOwn(path) == isOwn)
     }
 
     @Test func `The search text is read word by word`() {

@@ -11,7 +11,7 @@ import Testing
     private static let cookie = "pushreg-console"
 
     @Test(.secureService) func `A key is exchanged for a session`() async throws {
-        let browser = ConsoleBrowser(server)
+        let browser = ConsoleBrowser()
         let away = try await browser.get("…/stale?kind=update")
         #expect(away.status == 303)
         let path = "/console/com.example.food/sandbox/stale?kind=update"
@@ -21,15 +21,12 @@ import Testing
         #expect(reply.status == 303)
         #expect(reply.fields[.location] == path)
         let set = try #require(reply.fields[values: .setCookie].first { $0.hasPrefix(Self.cookie) })
-        #expect(set.contains("; HttpOnly"))
-        #expect(set.contains("; SameSite=Strict"))
-        #expect(set.contains("Path=/console"))
-        #expect(set.contains("Max-Age=1800"))
+        for part in ["; HttpOnly", "; SameSite=Strict", "Path=/console", "Max-Age=1800"] { #expect(set.contains(part)) }
         #expect(!set.contains(key.key.secret.revealed))
         #expect(browser.cookies.count == 1)
         let page = try await browser.get(path)
-        #expect(page.status == 200)
-        #expect(page.words.contains("Stale tokens"))
+        #expect(page.status == 200 && page.words.contains("Stale tokens"))
+        #expect(try await browser.get("/console/sign-in").status == 303)
         let out = try await browser.post("/console/sign-out", ["form": page.formToken])
         #expect(out.status == 303)
         #expect(browser.cookies.isEmpty)
@@ -37,28 +34,25 @@ import Testing
     }
 
     @Test(.secureService) func `Unusable keys are refused with their own reasons`() async throws {
-        let browser = ConsoleBrowser(server)
-        for (role, words) in [(Role.client, "client key"), (.sender, "sender key")] {
-            let reply = try await browser.signIn(with: server.key(role))
-            #expect(reply.status == 403)
-            #expect(reply.words.contains(words))
+        let browser = ConsoleBrowser()
+        for (key, status, words) in [
+            (try await server.key(.client), 403, "client key"), (try await server.key(.sender), 403, "sender key"),
+            (TestKey(key: APIKey(random: .admin)), 401, "not valid"),
+            (try await server.key(.admin, expiresAt: .minutesAgo(1)), 401, ""),
+        ] {
+            let reply = try await browser.signIn(with: key)
+            #expect(reply.status == status && reply.words.contains(words))
         }
-        let stranger = try await browser.signIn(with: TestKey(key: APIKey(random: .admin)))
-        #expect(stranger.status == 401)
-        #expect(stranger.words.contains("not valid"))
-        let expired = try await browser.signIn(with: server.key(.admin, expiresAt: .minutesAgo(1)))
-        #expect(expired.status == 401)
         let form = try await browser.get("/console/sign-in").formToken
         let mistyped = try await browser.post("/console/sign-in", ["key": "pra_nonsense", "form": form])
-        #expect(mistyped.status == 401)
-        #expect(mistyped.words.contains("not a complete key"))
+        #expect(mistyped.status == 401 && mistyped.words.contains("not a complete key"))
         #expect(!mistyped.text.contains("nonsense"))
         #expect(browser.cookies[Self.cookie] == nil)
     }
 
     @Test(.timedService()) func `A session ends with its key`() async throws {
         let key = try await server.key(.admin)
-        let browser = ConsoleBrowser(server)
+        let browser = ConsoleBrowser()
         try await browser.signIn(with: key)
         #expect(try await browser.get("…").status == 200)
         // On another instance, without a notification to this one.
@@ -69,7 +63,7 @@ import Testing
     }
 
     @Test(.timedService()) func `A session expires`() async throws {
-        let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
+        let browser = try await ConsoleBrowser.signedIn(as: .auditor)
         // An active user stays signed in, up to the maximum duration.
         for _ in 0..<19 {
             clock.advance(by: .seconds(25 * 60))
@@ -77,13 +71,13 @@ import Testing
         }
         clock.advance(by: .seconds(25 * 60))
         #expect(try await browser.get("…").status == 303)
-        let other = try await ConsoleBrowser.signedIn(server, as: .auditor)
+        let other = try await ConsoleBrowser.signedIn(as: .auditor)
         clock.advance(by: .seconds(30 * 60))
         #expect(try await other.get("…").status == 303)
     }
 
     @Test(.secureService) func `A cookie cannot be forged`() async throws {
-        let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
+        let browser = try await ConsoleBrowser.signedIn(as: .auditor)
         let cookie = try #require(browser.cookies[Self.cookie])
         let admin = try await server.key(.admin)
         let parts = cookie.split(separator: ".").map(String.init)
@@ -112,12 +106,12 @@ import Testing
         #expect(try await browser.get("…").status == 200)
     }
 
-    @Test(.timedService { $0.trustedProxies = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) } })
+    @Test(.secureService { $0.trustTest() })
     func `With TLS, cookies are secure`() async throws {
-        let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
+        let browser = try await ConsoleBrowser.signedIn(as: .auditor)
         #expect(Array(browser.cookies.keys) == ["__Host-pushreg-console"])
         #expect(try await browser.get("…").status == 200)
-        let form = ConsoleBrowser(server)
+        let form = ConsoleBrowser()
         let set = try await form.get("/console/sign-in").fields[.setCookie] ?? ""
         #expect(set.contains("; Secure"))
         #expect(set.contains("; Path=/;"))
@@ -126,31 +120,27 @@ import Testing
     }
 
     @Test(.secureService) func `Forms of other sites are refused`() async throws {
-        let browser = try await ConsoleBrowser.signedIn(server, as: .admin)
+        let browser = try await ConsoleBrowser.signedIn(as: .admin)
         let form = try await browser.get("…/keys").formToken
         let path = "…/activities/a/release"
-        for (site, origin, token) in [
-            ("cross-site", nil, form), ("same-site", nil, form), ("none", nil, form),
-            (nil, "https://evil.example", form), (nil, "http://localhost:1", form),
-            ("same-origin", nil, ""), ("same-origin", nil, String(form.dropLast()) + "x"), (nil, nil, ""),
-        ] as [(String?, String?, String)] {
+        for (site, origin, token, status) in [
+            ("cross-site", nil, form, 403), ("same-site", nil, form, 403), ("none", nil, form, 403),
+            (nil, "https://evil.example", form, 403), (nil, "http://localhost:1", form, 403),
+            ("same-origin", nil, "", 403), ("same-origin", nil, String(form.dropLast()) + "x", 403),
+            (nil, nil, "", 403), ("same-origin", "null", form, 404), (nil, "null", form, 404), (nil, nil, form, 404),
+            (nil, "http://localhost", form, 404),
+        ] as [(String?, String?, String, Int)] {
             (browser.fetchSite, browser.origin) = (site, origin)
             let reply = try await browser.post(path, ["form": token])
-            #expect(reply.status == 403, "\(site ?? "-") \(origin ?? "-")")
+            #expect(reply.status == status, "\(site ?? "-") \(origin ?? "-")")
         }
-        for (site, origin) in [("same-origin", "null"), (nil, "null"), (nil, nil), (nil, "http://localhost")]
-            as [(String?, String?)]
-        {
-            (browser.fetchSite, browser.origin) = (site, origin)
-            #expect(try await browser.post(path, ["form": form]).status == 404, "\(site ?? "-") \(origin ?? "-")")
-        }
-        let other = try await ConsoleBrowser.signedIn(server, as: .admin)
+        let other = try await ConsoleBrowser.signedIn(as: .admin)
         #expect(try await other.post(path, ["form": form]).status == 403)
     }
 
     @Test(.secureService) func `The sign-in form is bound to the browser`() async throws {
         let key = try await server.key(.auditor).key.text.revealed
-        let (browser, other) = (ConsoleBrowser(server), ConsoleBrowser(server))
+        let (browser, other) = (ConsoleBrowser(), ConsoleBrowser())
         let form = try await other.get("/console/sign-in").formToken
         #expect(try await browser.post("/console/sign-in", ["key": key, "form": form]).status == 403)
         _ = try await browser.get("/console/sign-in")
@@ -162,13 +152,12 @@ import Testing
     @Test(
         .timedService {
             $0.addressRate = RateLimit(rate: 1)
-            $0.trustedProxies = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
+            $0.trustTest()
         }
     )
     func `Failed sign-ins are limited by address`() async throws {
-        let (thief, admin) = (ConsoleBrowser(server), ConsoleBrowser(server))
-        thief.fields[HTTPField.Name("X-Forwarded-For")!] = "9.9.9.9"
-        admin.fields[HTTPField.Name("X-Forwarded-For")!] = "9.9.9.8"
+        let (thief, admin) = (ConsoleBrowser(), ConsoleBrowser())
+        (thief.fields, admin.fields) = (thief.fields.from("9.9.9.9"), admin.fields.from("9.9.9.8"))
         func guess() async throws -> Reply {
             let form = try await thief.get("/console/sign-in").formToken
             let key = APIKey(random: .admin).text.revealed
@@ -176,14 +165,28 @@ import Testing
         }
         #expect(try await [guess().status, guess().status] == [401, 401])
         let refused = try await guess()
-        #expect(refused.status == 429)
+        #expect(refused.status == 429 && refused.words.contains("Too many requests"))
         #expect(refused.fields[.retryAfter] == "1")
-        #expect(refused.words.contains("Too many requests"))
         #expect(try await admin.signIn(with: server.key(.admin)).status == 303)
     }
 
+    @Test(
+        .secureService {
+            $0.addressRate = RateLimit(rate: 1)
+            $0.signIn = try? ProviderSignInTests.settings("https://login.example.com")
+            $0.trustTest()
+        }
+    )
+    func `Responses of a provider are limited by address`() async throws {
+        for status in [403, 403, 429] {
+            #expect(
+                try await server.call(.get, ConsoleLink.callback, nil, HTTPFields().from("9.9.9.9")).status == status
+            )
+        }
+    }
+
     @Test(.service) func `Without authentication, the console has no sign-in`() async throws {
-        let browser = ConsoleBrowser(server)
+        let browser = ConsoleBrowser()
         #expect(try await browser.get("/console").fields[.location] == "/console/com.example.food/sandbox")
         let page = try await browser.get("…/stale/purge")
         #expect(page.status == 200 && page.words.contains("every visitor is root"))

@@ -13,6 +13,8 @@ import Testing
 @Suite(.service, .timeLimit(.minutes(15))) struct TokenAvailabilityTests {
     enum Keeping: String, Sendable, CaseIterable {
         case activity, start, device
+
+        var list: String { self == .activity ? "activities" : "\(rawValue)-tokens" }
     }
 
     private static let bearers = "…/audit/explain?kind=liveactivityId&value=\(Life.alias)"
@@ -44,7 +46,7 @@ import Testing
     @Test(arguments: TokenAvailability.allCases, Keeping.allCases)
     func `Every withholding reason has one sentence`(availability: TokenAvailability, keeping: Keeping) async throws {
         guard let words = Self.words(availability, keeping) else { return }
-        let (life, browser) = (Life(), ConsoleBrowser(server))
+        let (life, browser) = (Life(), ConsoleBrowser())
         try await Provocation(life: life, keeping: keeping).provoke(availability)
         let explained = try await server.call(.get, Self.bearers)
         let found = explained[keeping == .activity ? "activities" : "tokens"][0]
@@ -53,7 +55,8 @@ import Testing
         let sentence = try #require(found["detail"]?.string, "\(explained.json)")
         #expect(sentence.hasPrefix(words) && sentence.hasSuffix("."), "\(sentence)")
         #expect(!sentence.dropLast().contains(". "), "more than one sentence: \(sentence)")
-        #expect(try await Self.tokens(server, keeping).isEmpty == (availability != .handedOut))
+        let list = try await server.call(.get, "…/aliases/liveactivityId/\(Life.alias)/\(keeping.list)")
+        #expect((list.text.contains("\"token\"")) == (availability == .handedOut))
         if keeping == .activity {
             #expect(try await server.call(.get, "…/activities/a-1")["state"] == found["state"] ?? .null)
         }
@@ -62,22 +65,10 @@ import Testing
         #expect(page.words.contains(said), "\(said) in \(page.words)")
         // The channel belongs to an alias, and the page of an activity does not show aliases.
         guard availability != .channel else { return }
-        let own = try await browser.get(keeping == .activity ? "…/activities/a-1" : Self.installation())
+        let own = try await browser.get(
+            keeping == .activity ? "…/activities/a-1" : "…/installations/\(Life.installation())"
+        )
         #expect(own.words.contains(said), "\(said) in \(own.words)")
-    }
-
-    private static func tokens(_ server: LiveServer, _ keeping: Keeping) async throws -> [JSONValue] {
-        let alias = "…/aliases/liveactivityId/\(Life.alias)"
-        switch keeping {
-        case .activity: return try await server.call(.get, "\(alias)/activities")["activities"].all("token")
-        case .start: return try await server.call(.get, "\(alias)/start-tokens")["tokens"].all("token")
-        case .device: return try await server.call(.get, "\(alias)/device-tokens")["tokens"].all("token")
-        }
-    }
-
-    private static func installation() throws -> String {
-        let hash = InstallationHash(of: try InstallationID("phone-1"), in: try BundleID("com.example.food"))
-        return "…/installations/\(hash)"
     }
 
     private static func words(_ note: AliasExplanation.Note) -> String {
@@ -107,7 +98,7 @@ import Testing
         let notes = try await server.call(.get, Self.bearers)["notes"]
         #expect(notes.all("code").contains(.string(note.code)))
         guard case .array(let all) = notes else { return }
-        let page = try await ConsoleBrowser(server).get(Self.page)
+        let page = try await ConsoleBrowser().get(Self.page)
         for case .string(let sentence)? in all.map({ $0["detail"] }) {
             #expect([".", "?"].contains(sentence.last), "\(sentence) in \(page.words)")
             #expect(page.words.contains(sentence), "\(sentence) in \(page.words)")
@@ -121,7 +112,7 @@ import Testing
         try await life.register(1, observed: 5)
         try await life.register(2, observed: 3)
         #expect(try await life.register(1, observed: 4).problem == "superseded")
-        let browser = ConsoleBrowser(server)
+        let browser = ConsoleBrowser()
         let old = Hexadecimal.encode(Array(SHA256.hash(data: PushToken.sample(1).bytes).prefix(4)))
         #expect(try await browser.get("…/search?q=fingerprint:\(old)").words.contains(" a-1 "))
         let page = try await browser.get("…/activities/a-1")
@@ -141,13 +132,9 @@ private struct Provocation {
             try await life.end(observed: 1)
         case .expired:
             try await register()
-            try await database.pool.withSession { session in
-                _ = try session.execute(
-                    """
-                    UPDATE activities SET started_at = now() - interval '9 hours', expires_at = now() - interval '1 hour'
-                    """
-                )
-            }
+            try await database.execute(
+                "UPDATE activities SET started_at = now() - interval '9 hours', expires_at = now() - interval '1 hour'"
+            )
         case .dismissed:
             try await register()
             try await life.relaunch(at: 1, running: [:])
@@ -169,7 +156,13 @@ private struct Provocation {
             if keeping == .activity { try await register() }
         case .takenOver:
             try await register()
-            try await takeOver()
+            guard keeping == .activity else {
+                try await put("…/installations/phone-2/device-token", minutes: 1)
+                break
+            }
+            // The other activity has the same alias and is later.
+            try await life.register(1, of: "a-2", on: "phone-2", observed: 1)
+            try await life.end("a-2", observed: 0.5)
         case .kindConflict:
             try await register()
             try await put("…/installations/phone-2/device-token", minutes: 1)
@@ -181,7 +174,10 @@ private struct Provocation {
             _ = try await life.report(["token": .token(1), "status": 400, "reason": "BadDeviceToken"])
         case .purged:
             try await register()
-            try await purge()
+            for table in ["activities", "installation_tokens"] {
+                try await database.execute("UPDATE \(unescaped: table) SET confirmed_at = now() - interval '9 days'")
+            }
+            #expect(try await server.call(.post, "…/audit/stale/purge", ["dryRun": false])["purged"] == 1)
         case .deleted:
             try await register()
             _ = try await server.call(.delete, "\(place)?observedAt=\(RFC3339.format(.minutesAgo(1)))")
@@ -202,19 +198,5 @@ private struct Provocation {
     private func put(_ path: String, minutes: Double) async throws {
         let reply = try await server.call(.put, path, ["token": .token(1), "observedAt": .minutesAgo(minutes)])
         #expect(reply.status < 300, "\(reply.json)")
-    }
-
-    private func takeOver() async throws {
-        if keeping == .activity { try await life.register(1, of: "a-2", on: "phone-2", observed: 1) }
-        if keeping == .device { try await put("…/installations/phone-2/device-token", minutes: 1) }
-        // The other activity has the same alias and is later.
-        if keeping == .activity { try await life.end("a-2", observed: 0.5) }
-    }
-
-    private func purge() async throws {
-        for table in ["activities", "installation_tokens"] {
-            try await database.execute("UPDATE \(unescaped: table) SET confirmed_at = now() - interval '9 days'")
-        }
-        #expect(try await server.call(.post, "…/audit/stale/purge", ["dryRun": false])["purged"] == 1)
     }
 }

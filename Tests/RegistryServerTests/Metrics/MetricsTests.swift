@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import PostgresDriver
 import RegistryCore
@@ -13,29 +12,16 @@ import Testing
     private static let resolving =
         #"method="GET",route="/v1/apps/{bundleId}/{environment}/aliases/{kind}/{value}/activities""#
 
-    private static func run(
-        isAlone: Bool = false,
-        _ test: @Sendable (LiveServer, Sweeper, TestDatabase) async throws -> Void
-    ) async throws {
-        let database = try await TestDatabase.make(isAlone: isAlone)
-        _ = try await database.scope()
-        let registry = database.registry
-        var settings = ServerConfiguration(port: 0, insecureNoAuth: true)
-        settings.limits.totalsLifetime = .zero
-        let metrics = ServiceMetrics(registry: registry, configuration: settings)
-        let responder = RegistryResponder(
-            registry: registry,
-            configuration: settings,
-            logger: .silent,
-            metrics: metrics
-        )
-        let sweeper = Sweeper(registry: registry, interval: .seconds(60), logger: .silent, metrics: metrics.recorded)
-        try await LiveServer.run(responder, settings) { try await test($0, sweeper, database) }
+    private static let fresh = ServiceTrait.service { $0.limits.totalsLifetime = .zero }
+
+    private static func sweep() async {
+        let (registry, metrics) = (server.registry, responder.metrics.recorded)
+        await Sweeper(registry: registry, interval: .seconds(60), logger: .silent, metrics: metrics).sweepOnce()
     }
 
     /// Registers, rotates, refreshes, sends a late token, resolves, reports a 410, ends, and registers too late.
     /// Another activity expires.
-    private static func live(_ server: LiveServer) async throws {
+    private static func live() async throws {
         func put(_ id: String, _ token: Int, minutesAgo: Double) async throws -> Int {
             let body: JSONValue = [
                 "token": .token(token), "observedAt": .minutesAgo(minutesAgo),
@@ -62,54 +48,55 @@ import Testing
         #expect(try await server.call(.get, "/nothing-here").status == 404)
     }
 
-    @Test func `Counters follow the calls about an activity`() async throws {
-        try await Self.run { (server: LiveServer, sweeper: Sweeper, database: TestDatabase) async throws in
-            let before = try await server.measurements()
-            try await Self.live(server)
-            try await database.expireActivity("canary-2")
-            let unswept = try await server.measurements()
-            await sweeper.sweepOnce()
-            let after = try await server.measurements()
-            let expected: [String: Double] = [
-                #"pushreg_registrations_total{kind="update",outcome="registered"}"#: 3,
-                #"pushreg_registrations_total{kind="update",outcome="rotated"}"#: 1,
-                #"pushreg_registrations_total{kind="update",outcome="refreshed"}"#: 1,
-                #"pushreg_registrations_total{kind="update",outcome="superseded"}"#: 1,
-                #"pushreg_registrations_total{kind="update",outcome="activity-ended"}"#: 1,
-                #"pushreg_registrations_total{kind="device",outcome="registered"}"#: 1,
-                #"pushreg_registrations_total{kind="start",outcome="registered"}"#: 0,
-                "pushreg_http_requests_total{\(Self.registering),status=\"2xx\"}": 4,
-                "pushreg_http_requests_total{\(Self.registering),status=\"4xx\"}": 2,
-                "pushreg_http_request_duration_seconds_count{\(Self.registering)}": 6,
-                "pushreg_http_requests_total{\(Self.resolving),status=\"2xx\"}": 1,
-                #"pushreg_http_requests_total{method="any",route="none",status="4xx"}"#: 1,
-                #"pushreg_feedback_total{action="dropped",reason="Unregistered"}"#: 1,
-                #"pushreg_batch_size_count{work="registrations"}"#: 6,
-                #"pushreg_batch_size_sum{work="registrations"}"#: 6,
-                #"pushreg_batch_wait_seconds_count{work="resolutions"}"#: 1,
-                #"pushreg_statement_duration_seconds_count{work="registrations"}"#: 6,
-                #"pushreg_sweep_rows_total{task="expiry"}"#: 1,
-                "pushreg_sweeps_total": 1,
-                #"pushreg_activities{environment="sandbox",state="ended"}"#: 1,
-                #"pushreg_activities{environment="sandbox",state="expired"}"#: 1,
-                #"pushreg_activities{environment="sandbox",state="active"}"#: 1,
-                #"pushreg_tokens{environment="sandbox",kind="update",state="current"}"#: 1,
-                #"pushreg_tokens{environment="sandbox",kind="device",state="current"}"#: 1,
-            ]
-            for (series, difference) in expected { #expect(after[series] - before[series] == difference, "\(series)") }
-            let events = try await database.count("SELECT count(*) FROM events")
-            #expect(after["pushreg_events_written_total"] == Double(events))
-            #expect(unswept["pushreg_sweep_lag_seconds"] > 3600)
-            #expect(after["pushreg_sweep_lag_seconds"] == 0)
-            #expect(after["pushreg_counts_age_seconds"] < 120)
-            #expect(after["pushreg_postgres_up"] == 1)
-            #expect(after[#"pushreg_pool_connections{state="idle"}"#] >= 1)
-        }
+    @Test(fresh) func `Counters follow the calls about an activity`() async throws {
+        let before = try await server.measurements()
+        try await Self.live()
+        try await Self.expireActivity("canary-2")
+        let unswept = try await server.measurements()
+        await Self.sweep()
+        let after = try await server.measurements()
+        let expected: [String: Double] = [
+            #"pushreg_registrations_total{kind="update",outcome="registered"}"#: 3,
+            #"pushreg_registrations_total{kind="update",outcome="rotated"}"#: 1,
+            #"pushreg_registrations_total{kind="update",outcome="refreshed"}"#: 1,
+            #"pushreg_registrations_total{kind="update",outcome="superseded"}"#: 1,
+            #"pushreg_registrations_total{kind="update",outcome="activity-ended"}"#: 1,
+            #"pushreg_registrations_total{kind="device",outcome="registered"}"#: 1,
+            #"pushreg_registrations_total{kind="start",outcome="registered"}"#: 0,
+            "pushreg_http_requests_total{\(Self.registering),status=\"2xx\"}": 4,
+            "pushreg_http_requests_total{\(Self.registering),status=\"4xx\"}": 2,
+            "pushreg_http_request_duration_seconds_count{\(Self.registering)}": 6,
+            "pushreg_http_requests_total{\(Self.resolving),status=\"2xx\"}": 1,
+            #"pushreg_http_requests_total{method="any",route="none",status="4xx"}"#: 1,
+            #"pushreg_feedback_total{action="dropped",reason="Unregistered"}"#: 1,
+            #"pushreg_batch_size_count{work="registrations"}"#: 6,
+            #"pushreg_batch_size_sum{work="registrations"}"#: 6,
+            #"pushreg_batch_wait_seconds_count{work="resolutions"}"#: 1,
+            #"pushreg_statement_duration_seconds_count{work="registrations"}"#: 6,
+            #"pushreg_sweep_rows_total{task="expiry"}"#: 1,
+            "pushreg_sweeps_total": 1,
+            #"pushreg_activities{environment="sandbox",state="ended"}"#: 1,
+            #"pushreg_activities{environment="sandbox",state="expired"}"#: 1,
+            #"pushreg_activities{environment="sandbox",state="active"}"#: 1,
+            #"pushreg_tokens{environment="sandbox",kind="update",state="current"}"#: 1,
+            #"pushreg_tokens{environment="sandbox",kind="device",state="current"}"#: 1,
+        ]
+        for (series, difference) in expected { #expect(after[series] - before[series] == difference, "\(series)") }
+        let events = try await database.count("SELECT count(*) FROM events")
+        #expect(after["pushreg_events_written_total"] == Double(events))
+        #expect(unswept["pushreg_sweep_lag_seconds"] > 3600)
+        #expect(after["pushreg_sweep_lag_seconds"] == 0)
+        #expect(after["pushreg_counts_age_seconds"] < 120)
+        #expect(after["pushreg_postgres_up"] == 1)
+        #expect(after[#"pushreg_pool_connections{state="idle"}"#] >= 1)
     }
 
     @Test func `An old snapshot is a metric and a finding that name its session`() async throws {
-        // Sessions of other tests may have old snapshots of a shared database.
-        try await Self.run(isAlone: true) { (server: LiveServer, _, database: TestDatabase) async throws in
+        // In a shared database, sessions of other tests may have older snapshots.
+        let database = try await TestDatabase.make(isAlone: true)
+        let configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
+        try await LiveServer.run(responder, configuration) { server in
             let open = try await HeldTransaction("DECLARE report CURSOR FOR SELECT 1", in: database)
             #expect(try await database.registry.totals().oldSnapshot == nil)
             try await database.pool.withSession { session in
@@ -129,53 +116,42 @@ import Testing
         }
     }
 
-    @Test func `Metrics and statistics have equal numbers`() async throws {
-        try await Self.run { (server: LiveServer, sweeper: Sweeper, database: TestDatabase) async throws in
-            try await Self.live(server)
-            try await database.expireActivity("canary-2")
-            await sweeper.sweepOnce()
-            // Of a later minute, so that statistics do not count again.
-            try await database.execute("UPDATE counts SET counted_at = counted_at + interval '1 hour'")
-            let statistics = try await server.call(.get, "…/stats")
-            let metrics = try await server.measurements()
-            #expect(statistics["activities"] == ["active": 1, "ended": 1, "expired": 1])
-            for state in ActivityState.allCases {
-                let series = "pushreg_activities{environment=\"sandbox\",state=\"\(state.rawValue)\"}"
-                #expect(statistics["activities"][state.rawValue] ?? 0 == .integer(Int64(metrics[series])), "\(state)")
-            }
-            #expect(statistics["tokens"].all("kind") == TokenKind.all.map { .string($0.name) })
-            for (kind, count) in zip(TokenKind.all, statistics["tokens"].all("count")) {
-                let series = "pushreg_tokens{environment=\"sandbox\",kind=\"\(kind.name)\",state=\"current\"}"
-                #expect(count == .integer(Int64(metrics[series])), "\(kind)")
-            }
-            #expect(statistics["tokenCounts"].all("counts") == [["update": 1, "device": 1]])
+    @Test(fresh) func `Metrics and statistics have equal numbers`() async throws {
+        try await Self.live()
+        try await Self.expireActivity("canary-2")
+        await Self.sweep()
+        // Of a later minute, so that statistics do not count again.
+        try await database.execute("UPDATE counts SET counted_at = counted_at + interval '1 hour'")
+        let statistics = try await server.call(.get, "…/stats")
+        let metrics = try await server.measurements()
+        #expect(statistics["activities"] == ["active": 1, "ended": 1, "expired": 1])
+        for state in ActivityState.allCases {
+            let series = "pushreg_activities{environment=\"sandbox\",state=\"\(state.rawValue)\"}"
+            #expect(statistics["activities"][state.rawValue] ?? 0 == .integer(Int64(metrics[series])), "\(state)")
         }
+        #expect(statistics["tokens"].all("kind") == TokenKind.all.map { .string($0.name) })
+        for (kind, count) in zip(TokenKind.all, statistics["tokens"].all("count")) {
+            let series = "pushreg_tokens{environment=\"sandbox\",kind=\"\(kind.name)\",state=\"current\"}"
+            #expect(count == .integer(Int64(metrics[series])), "\(kind)")
+        }
+        #expect(statistics["tokenCounts"].all("counts") == [["update": 1, "device": 1]])
     }
 
-    @Test func `Metrics contain no personal data`() async throws {
-        try await Self.run { (server: LiveServer, _: Sweeper, _: TestDatabase) async throws in
-            try await Self.live(server)
-            let text = try await server.measurements().text
-            let tokens = (1...9).map { String("\(JSONValue.token($0))".dropFirst().prefix(16)) }
-            for secret in tokens + ["canary", "order-42", "phone-1", "nothing-here", "com.example"] {
-                #expect(!text.contains(secret), "\(secret)")
-            }
+    @Test(fresh) func `Every metric is exported, and none contains personal data`() async throws {
+        try await Self.live()
+        let text = try await server.measurements().text
+        let tokens = (1...9).map { String("\(JSONValue.token($0))".dropFirst().prefix(16)) }
+        for secret in tokens + ["canary", "order-42", "phone-1", "nothing-here", "com.example"] {
+            #expect(!text.contains(secret), "\(secret)")
         }
-    }
-
-    @Test func `Every metric is exported`() async throws {
-        try await Self.run { (server: LiveServer, _: Sweeper, _: TestDatabase) async throws in
-            try await Self.live(server)
-            let text = try await server.measurements().text
-            // These series appear only after a tripped guard, after a gorush post, and beside an old snapshot.
-            for metric in Metric.allCases where ![.guardTrips, .ignoredGorushPosts, .oldSnapshot].contains(metric) {
-                #expect(text.contains("# TYPE \(metric.rawValue) \(metric.type)\n"), "\(metric)")
-            }
+        // These series appear only after a tripped guard, after a gorush post, and beside an old snapshot.
+        for metric in Metric.allCases where ![.guardTrips, .ignoredGorushPosts, .oldSnapshot].contains(metric) {
+            #expect(text.contains("# TYPE \(metric.rawValue) \(metric.type)\n"), "\(metric)")
         }
     }
 
     @Test func `Without Postgres, the other metrics are exported`() async throws {
-        try await LiveServer.run(on: .away(within: .seconds(5))) { (server: LiveServer) async throws in
+        try await ServiceTrait.service.run(on: .away(within: .seconds(5))) { server in
             let measurements = try await server.measurements()
             #expect(measurements.text.contains("\npushreg_postgres_up 0\n"))
             #expect(!measurements.text.contains("pushreg_tokens") && !measurements.text.contains("pushreg_sweep_lag"))
@@ -195,18 +171,13 @@ import Testing
         clock.advance(by: .seconds(30))
         #expect(try await cache.value().eventsWritten == 2)
     }
-}
 
-extension TestDatabase {
-    fileprivate func expireActivity(_ id: String) async throws {
-        try await pool.withSession { session in
-            _ = try session.execute(
-                """
-                UPDATE activities SET started_at = earlier(started_at, '9 hours'),
-                    expires_at = earlier(expires_at, '9 hours')
-                WHERE activity_id = \(id)
-                """
-            )
-        }
+    private static func expireActivity(_ id: String) async throws {
+        try await database.execute(
+            """
+            UPDATE activities SET started_at = earlier(started_at, '9 hours'), expires_at = earlier(expires_at, '9 hours')
+            WHERE activity_id = \(id)
+            """
+        )
     }
 }
