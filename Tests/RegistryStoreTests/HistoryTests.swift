@@ -9,95 +9,55 @@ import Testing
 @Suite(.timeLimit(.minutes(150))) struct HistoryTests {
     @Test func `Random histories agree with the model`() async throws {
         let count = TestScale.isLong ? 100_000 : 1_500
-        let database = try await TestDatabase.make(maximumConnections: 8)
-        let registries = [database.registry, database.anotherRegistry()]
-        let scope = try await database.scope()
-        let start = Date.minutesAgo(60)
+        let service = try await CallService()
         let first = SeededGenerator.firstSeed()
         print("figure: \(count) random histories from seed \(first)")
-        var differences = 0
-        try await withThrowingTaskGroup(of: Int.self) { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<count {
-                if index >= 16 { differences += try await group.next() ?? 0 }
-                let seed = first &+ UInt64(index)
-                group.addTask {
-                    try await Self.compare(seed: seed, scope: scope, start: start, registries, database)
-                }
+                if index >= 16 { _ = try await group.next() }
+                group.addTask { try await Self.compare(seed: first &+ UInt64(index), service) }
             }
-            for try await found in group { differences += found }
+            try await group.waitForAll()
         }
-        #expect(differences == 0)
-        #expect(try await database.wronglyTrusted() == 0)
     }
 
-    private static func compare(
-        seed: UInt64,
-        scope: Scope,
-        start: Date,
-        _ registries: [Registry],
-        _ database: TestDatabase
-    ) async throws -> Int {
+    private static func compare(seed: UInt64, _ service: CallService) async throws {
         var generator = SeededGenerator(seed: seed)
         let history = RandomHistory(using: &generator)
-        let player = HistoryPlayer(scope: scope, name: "h\(seed)", start: start)
+        let player = try await CallPlayer(service)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<3 {
-                let requests = history.requests.indices.filter { $0 % 3 == worker }.map { history.requests[$0] }
+                let calls = history.calls.indices.filter { $0 % 3 == worker }.map { history.calls[$0] }
                 group.addTask {
-                    for request in requests { try await player.play(request, on: registries[worker % 2]) }
+                    var player = player
+                    player.instance = worker
+                    try await player.play(calls)
                 }
             }
             try await group.waitForAll()
         }
-        let digests = try await digests(player, database)
-        let model = ReferenceModel(history.requests) { digests[$0] }
-        var found = 0
-        for activity in 0..<RandomHistory.activities {
-            let expected = model.view(activity).map(Self.visible)
-            let actual = try await player.view(activity, tokens: 0..<RandomHistory.tokens, on: registries[0])
-            guard expected != actual else { continue }
-            found += 1
-            let difference = "\(String(describing: actual)) is not \(String(describing: expected))"
-            Issue.record("history \(seed), activity \(activity): \(difference): \(history.requests)")
+        let model = ReferenceModel(history.calls, ranks: service.ranks)
+        if let difference = try await player.view(isOfActivities: true).difference(from: model.view) {
+            Issue.record("history \(seed): \(difference): \(history.calls)")
         }
-        return found
-    }
-
-    /// An alias is visible only while its activity's token is deliverable.
-    private static func visible(_ view: ReferenceModel.View) -> ReferenceModel.View {
-        ReferenceModel.View(
-            state: view.state,
-            token: view.token,
-            startedAt: view.startedAt,
-            startsAt: view.startsAt,
-            endedAt: view.endedAt,
-            alias: view.token == nil ? nil : view.alias
-        )
-    }
-
-    private static func digests(_ player: HistoryPlayer, _ database: TestDatabase) async throws -> [[UInt8]] {
-        let tokens = (0..<RandomHistory.tokens).map { player.token($0).bytes }
-        let sql: SQL = "SELECT sha256(t) FROM unnest(\(tokens)) WITH ORDINALITY AS q (t, position) ORDER BY position"
-        return try await database.column(sql, as: [UInt8].self)
+        #expect(try await service.database.wronglyTrusted(in: player.scope) == 0, "history \(seed)")
     }
 
     /// Each order is played in its own app with equal ids, tokens and digests, so ties of times are broken equally.
     @Test func `Every order of a small set of requests leads to the same state`() async throws {
-        let database = try await TestDatabase.make()
-        let start = Date.minutesAgo(60)
+        let (service, start) = (try await CallService(), Date.minutesAgo(0))
         let first = SeededGenerator.firstSeed()
         let sets = (0..<UInt64(TestScale.isLong ? 60 : 20)).map { index in
             var generator = SeededGenerator(seed: first &+ index)
-            return Array(RandomHistory(using: &generator).requests.prefix(5))
+            return Array(RandomHistory(using: &generator).calls.prefix(5))
         }
         var (comparisons, differences) = (0, 0)
-        for (number, requests) in sets.enumerated() {
+        for calls in sets {
             var first: [String]?
-            for (index, order) in permutations(of: requests).enumerated() {
-                let scope = try await database.scope("com.example.p\(number)-\(index)")
-                let player = HistoryPlayer(scope: scope, name: "p", start: start)
-                for request in order { try await player.play(request, on: database.registry) }
-                let state = try await state(in: scope, database.pool)
+            for order in permutations(of: calls) {
+                var player = try await CallPlayer(service, start: start)
+                try await player.play(order)
+                let state = try await state(in: player.scope, service.database.pool)
                 guard let first else {
                     first = state
                     continue
@@ -105,10 +65,10 @@ import Testing
                 comparisons += 1
                 guard state != first else { continue }
                 differences += 1
-                if differences <= 5 { Issue.record("\(order): \(state) is not \(first) of \(requests)") }
+                if differences <= 5 { Issue.record("\(order): \(state) is not \(first) of \(calls)") }
             }
         }
-        let ties = sets.count { Set($0.map(\.time)).count < $0.count }
+        let ties = sets.count { Set($0.map(\.ago)).count < $0.count }
         print(
             "figure: \(sets.count) small sets from seed \(first) in all orders, \(ties) with equal times: \(comparisons) states compared"
         )
@@ -145,11 +105,11 @@ import Testing
     }
 }
 
-extension ClientRequest {
-    fileprivate var time: Int {
-        switch self {
-        case .register(let request): request.observedAt
-        case .end(_, let time), .fullState(_, let time, _), .death(_, let time): time
-        }
+func permutations<Element>(of elements: [Element]) -> [[Element]] {
+    guard elements.count > 1 else { return [elements] }
+    return elements.indices.flatMap { index in
+        var rest = elements
+        let first = rest.remove(at: index)
+        return permutations(of: rest).map { [first] + $0 }
     }
 }

@@ -1,52 +1,14 @@
 import RegistryCore
-import TestSupport
 
-/// A client's request or a sender's report, used by the reference model and the registry.
-enum ClientRequest: Hashable {
-    case register(Registration)
-    case end(activity: Int, observedAt: Int)
-    /// Activities and their tokens.
-    case fullState(installation: Int, observedAt: Int, items: [Item])
-    /// A sender's report that APNs returned 410 with this time of death.
-    case death(token: Int, at: Int)
-
-    struct Registration: Hashable {
-        let activity: Int
-        let token: Int
-        let observedAt: Int
-        let startedAt: Int?
-        let startsAt: Int?
-        let installation: Int?
-        let alias: Int?
-
-        /// The start time if it is later than its observation.
-        var scheduledStart: Int? { startsAt.flatMap { $0 > observedAt ? $0 : nil } }
-
-        /// Whether the activity has expired by the registration's own times. Such a registration is rejected.
-        var isOver: Bool {
-            let start = startedAt ?? observedAt
-            return max(start, scheduledStart ?? start) + ReferenceModel.lifetime <= ReferenceModel.now
-        }
-    }
-
-    struct Item: Hashable {
-        let activity: Int
-        let token: Int?
-    }
-}
-
-/// The state that results from a set of requests by the rules: a fold without Postgres.
+/// The state that results from a set of calls by the rules, in any order: a fold without Postgres.
+///
+/// Times are minutes from the present.
 struct ReferenceModel {
     struct Claim: Hashable {
         let observedAt: Int
-        /// Breaks ties: the digest among an activity's tokens, the activity among a token's owners.
-        let tieBreak: [UInt8]
+        /// Breaks ties: the digest's rank among an activity's tokens, the activity among a token's owners.
+        let tieBreak: Int
         let value: Int
-
-        static func precedes(_ left: Claim, _ right: Claim) -> Bool {
-            left.observedAt == right.observedAt
-                ? left.tieBreak.lexicographicallyPrecedes(right.tieBreak) : left.observedAt < right.observedAt
-        }
     }
 
     struct Activity: Hashable {
@@ -59,105 +21,103 @@ struct ReferenceModel {
         var alias: Claim?
     }
 
-    struct View: Hashable {
-        let state: ActivityState
-        /// Nil unless it is deliverable.
-        let token: Int?
-        let startedAt: Int?
-        let startsAt: Int?
-        let endedAt: Int?
-        let alias: Int?
+    /// The lifetime of an activity in minutes.
+    static let lifetime = 480
+
+    private var activities: [Int: Activity] = [:]
+    private var owners: [Int: Claim] = [:]
+    private var fullStates: [Int: Int] = [:]
+    private var deaths: [Int: Int] = [:]
+    private let ranks: [Int]
+
+    /// - Parameter ranks: the position of each token in the order of digests.
+    init(_ calls: [Call], ranks: [Int]) {
+        self.ranks = ranks
+        for call in calls { fold(call) }
     }
 
-    /// The minute at which histories are played, and the lifetime of an activity in minutes.
-    static let (now, lifetime) = (60, 480)
-
-    private(set) var activities: [Int: Activity] = [:]
-    private(set) var owners: [Int: Claim] = [:]
-    private(set) var fullStates: [Int: Int] = [:]
-    private(set) var deaths: [Int: Int] = [:]
-    private let digest: (Int) -> [UInt8]
-
-    /// - Parameter digest: the SHA-256 of a token.
-    init(_ requests: some Sequence<ClientRequest>, digest: @escaping (Int) -> [UInt8]) {
-        self.digest = digest
-        for request in requests { fold(request) }
+    var view: CallView {
+        var (view, tokens): (CallView, [Int: Set<Int>]) = (CallView(), [:])
+        for (number, known) in activities {
+            let (state, reason, isEnded) = (state(known), reason(known.token, number), known.endedAt != nil)
+            let times = isEnded ? [nil, nil, known.endedAt] : [known.startedAt, known.startsAt, nil]
+            view.add("a\(number)", state, reason, known.token?.value, facts: times)
+            guard state == .active, reason == nil, let alias = known.alias, let token = known.token else { continue }
+            tokens[alias.value, default: []].insert(token.value)
+        }
+        for (alias, tokens) in tokens { view.add(tokens, under: alias) }
+        for installation in fullStates.keys { view.add(installation: installation, user: nil, aliases: []) }
+        return view
     }
 
-    func view(_ activity: Int) -> View? {
-        guard let known = activities[activity] else { return nil }
-        let fullState = known.installation.flatMap { fullStates[$0] }
-        let isDismissed = fullState.map { $0 > known.observedAt ?? .min } ?? false
-        let start = max(known.startedAt ?? Self.now, known.startsAt ?? .min)
-        let isExpired = start + Self.lifetime <= Self.now
-        let state: ActivityState =
-            known.endedAt != nil ? .ended : isExpired ? .expired : isDismissed ? .dismissed : .active
-        let isOwner = known.token.flatMap { owners[$0.value]?.value } == activity
-        return View(
-            state: state,
-            token: state == .active && isOwner && !isDead(known.token) ? known.token?.value : nil,
-            startedAt: known.endedAt == nil ? known.startedAt : nil,
-            startsAt: known.endedAt == nil ? known.startsAt : nil,
-            endedAt: known.endedAt,
-            alias: known.alias?.value
-        )
+    private func state(_ activity: Activity) -> ActivityState {
+        if activity.endedAt != nil { return .ended }
+        if max(activity.startedAt ?? 0, activity.startsAt ?? .min) + Self.lifetime <= 0 { return .expired }
+        let fullState = activity.installation.flatMap { fullStates[$0] } ?? .min
+        return fullState > activity.observedAt ?? .min ? .dismissed : .active
     }
 
     /// A death at the time of the latest claim counts, too.
-    private func isDead(_ token: Claim?) -> Bool {
-        guard let token, let death = deaths[token.value] else { return false }
-        return token.observedAt <= death
+    private func reason(_ token: Claim?, _ activity: Int) -> String? {
+        guard let token else { return nil }
+        if owners[token.value]?.value != activity { return "taken-over" }
+        return token.observedAt <= deaths[token.value] ?? .min ? "unregistered" : nil
     }
 
-    private mutating func fold(_ request: ClientRequest) {
-        switch request {
-        case .death(let token, let time): deaths[token] = max(deaths[token] ?? .min, time)
-        case .register(let request):
-            guard !request.isOver else { return }
-            let (activity, time) = (request.activity, request.observedAt)
-            observe(activity, at: time, startedAt: request.startedAt, installation: request.installation)
-            if let startsAt = request.scheduledStart { activities[activity]?.startsAt = startsAt }
-            claim(request.token, for: activity, at: time)
-            if let alias = request.alias { self.alias(alias, for: activity, at: time) }
-        case .end(let activity, let time):
-            activities[activity, default: Activity()].endedAt.lower(to: time)
-        case .fullState(let installation, let time, let items):
+    private mutating func fold(_ call: Call) {
+        let time = -(call.ago ?? 0)
+        switch call.rule {
+        case .feedback:
+            for report in call.parts {
+                let token = report.token ?? 0
+                deaths[token] = max(deaths[token] ?? .min, -(report.ago ?? 0))
+            }
+        case .register:
+            let startsAt = call.startsIn.flatMap { $0 > time ? $0 : nil }
+            let start = call.startedAgo.map(-) ?? time
+            // A registration that has expired by its own times is rejected.
+            guard max(start, startsAt ?? start) + Self.lifetime > 0 else { return }
+            observe(call.activity, at: time, startedAt: start, installation: call.installation)
+            if let startsAt { activities[call.activity]?.startsAt = startsAt }
+            claim(call.token ?? 0, for: call.activity, at: time)
+            for alias in call.aliases ?? [] {
+                activities[call.activity]?.alias.replace(Claim(observedAt: time, tieBreak: alias, value: alias))
+            }
+        case .end:
+            let end = activities[call.activity]?.endedAt ?? .max
+            activities[call.activity, default: Activity()].endedAt = min(end, time)
+        case .fullState:
+            let installation = call.installation ?? 0
             fullStates[installation] = max(fullStates[installation] ?? .min, time)
             var (activities, tokens): (Set<Int>, Set<Int>) = ([], [])
             // Each activity and each token counts where it is listed first.
-            for item in items where activities.insert(item.activity).inserted {
-                observe(item.activity, at: time, startedAt: nil, installation: installation)
+            for item in call.parts where activities.insert(item.activity).inserted {
+                observe(item.activity, at: time, startedAt: time, installation: installation)
                 guard let token = item.token, tokens.insert(token).inserted else { continue }
                 claim(token, for: item.activity, at: time)
             }
+        default: break
         }
     }
 
-    private mutating func observe(_ activity: Int, at time: Int, startedAt: Int?, installation: Int?) {
+    private mutating func observe(_ activity: Int, at time: Int, startedAt: Int, installation: Int?) {
         var known = activities[activity, default: Activity()]
         known.observedAt = max(known.observedAt ?? .min, time)
-        known.startedAt.lower(to: startedAt ?? time)
+        known.startedAt = min(known.startedAt ?? .max, startedAt)
         known.installation = known.installation ?? installation
         activities[activity] = known
     }
 
     private mutating func claim(_ token: Int, for activity: Int, at time: Int) {
-        let claim = Claim(observedAt: time, tieBreak: digest(token), value: token)
-        if activities[activity]?.token.map({ Claim.precedes($0, claim) }) ?? true {
-            activities[activity, default: Activity()].token = claim
-        }
-        let ownership = Claim(observedAt: time, tieBreak: Array("a\(activity)".utf8), value: activity)
-        if owners[token].map({ Claim.precedes($0, ownership) }) ?? true { owners[token] = ownership }
-    }
-
-    private mutating func alias(_ alias: Int, for activity: Int, at time: Int) {
-        let claim = Claim(observedAt: time, tieBreak: [UInt8(alias)], value: alias)
-        if activities[activity]?.alias.map({ Claim.precedes($0, claim) }) ?? true {
-            activities[activity, default: Activity()].alias = claim
-        }
+        activities[activity]?.token.replace(Claim(observedAt: time, tieBreak: ranks[token], value: token))
+        owners[token].replace(Claim(observedAt: time, tieBreak: activity, value: activity))
     }
 }
 
-extension Int? {
-    fileprivate mutating func lower(to value: Int) { self = Swift.min(self ?? .max, value) }
+extension ReferenceModel.Claim? {
+    /// The greatest (time, tie-break) stays.
+    fileprivate mutating func replace(_ new: ReferenceModel.Claim) {
+        guard let stored = self else { return self = new }
+        if (stored.observedAt, stored.tieBreak) < (new.observedAt, new.tieBreak) { self = new }
+    }
 }

@@ -21,12 +21,6 @@ struct TestInstallation: Fixture {
         return TestInstallation(database: database, scope: try await database.scope(), hash: .sample(number))
     }
 
-    /// Makes an installation in a shared schema, with its own hash and tokens.
-    static func make(sharing name: String, _ bytes: [UInt8]) async throws -> TestInstallation {
-        let (database, hash) = (try await SharedDatabases.shared.database(name), InstallationHash(bytes: bytes))
-        return TestInstallation(database: database, scope: try await database.scope(), hash: hash)
-    }
-
     func another(_ number: Int) -> TestInstallation { installation(number) }
 
     func asUser(_ subject: UTF8Text) -> TestInstallation {

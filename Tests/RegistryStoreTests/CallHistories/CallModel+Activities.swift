@@ -1,23 +1,11 @@
 import RegistryCore
 
 extension CallModel {
-    struct Registration {
-        var token: Int?
-        var observedAt: Int?
-        var startedAt: Int?
-        var startsAt: Int?
-        var installation: Int?
-        var user: Int?
-        var aliases: [Int]?
-        /// Of a name-only activity.
-        var name: Int?
-    }
-
     /// A new token without a time counts as observed at receipt, the current one claims nothing new, and a former one
     /// keeps its time.
-    private func times(_ request: Registration, _ id: String) -> (observed: Int, claimed: Int, stated: Int) {
-        if let time = request.observedAt { return (time, min(time, now), time) }
-        guard let token = request.token, let current = activities[id]?.claim else { return (now, now, now) }
+    private func times(_ call: Call, _ id: String) -> (observed: Int, claimed: Int, stated: Int) {
+        if let time = time(call.ago) { return (time, min(time, now), time) }
+        guard let token = call.token, let current = activities[id]?.claim else { return (now, now, now) }
         if token == current.token {
             return (current.observedAt, withheld(id) == .quarantined ? now : current.claimedAt, now)
         }
@@ -25,26 +13,26 @@ extension CallModel {
         return (former, min(former, now), former)
     }
 
-    private func starts(_ request: Registration) -> (at: Int, scheduled: Int?) {
-        let seen = request.observedAt ?? now
-        return (min(request.startedAt ?? seen, now), request.startsAt.flatMap { $0 > seen ? $0 : nil })
+    private func starts(_ call: Call) -> (at: Int, scheduled: Int?) {
+        let seen = time(call.ago) ?? now
+        return (min(time(call.startedAgo) ?? seen, now), time(call.startsIn.map(-)).flatMap { $0 > seen ? $0 : nil })
     }
 
     /// Why a registration changes nothing.
-    func refusal(_ request: Registration, _ id: String, _ caller: Call.Caller) -> Problem.Code? {
-        if isSkewed(request.observedAt) || isSkewed(request.startedAt) { return .clockSkew }
-        if let known = activities[id], !mayChange(known, caller) { return .notYours }
-        let start = starts(request)
-        let isLate = request.observedAt.map { $0 + Self.lifetime <= now } ?? false
+    private func refusal(_ call: Call, _ id: String) -> Problem.Code? {
+        let (observed, start) = (time(call.ago), starts(call))
+        if isSkewed(observed) || isSkewed(time(call.startedAgo)) { return .clockSkew }
+        if let known = activities[id], !mayChange(known, call) { return .notYours }
+        let isLate = observed.map { $0 + Self.lifetime <= now } ?? false
         if isLate || max(start.at, start.scheduled ?? start.at) + Self.lifetime <= now { return .activityExpired }
-        var names = [request.installation.map(Name.installation), request.user.map(Name.user)].compactMap(\.self)
-        names += (request.aliases ?? [request.name].compactMap(\.self)).map(Name.alias)
-        let isErased = erasures[.activity(id)] != nil || isErased(names, times(request, id).observed)
+        var names = [call.installation.map(Name.installation), call.user.map(Name.user)].compactMap(\.self)
+        names += (call.givenAliases ?? [call.name].compactMap(\.self)).map(Name.alias)
+        let isErased = erasures[.activity(id)] != nil || isErased(names, times(call, id).observed)
         return isErased ? .activityEnded : nil
     }
 
-    mutating func merge(_ request: Registration, _ id: String) -> Answer {
-        let (times, start) = (times(request, id), starts(request))
+    private mutating func merge(_ call: Call, _ id: String) -> Answer {
+        let (times, start) = (times(call, id), starts(call))
         let (known, reason) = (activities[id], withheld(id))
         var activity = known ?? Activity(startedAt: start.at)
         let fullStateAt = activity.installation.flatMap { installations[$0]?.fullStateAt } ?? .min
@@ -53,23 +41,22 @@ extension CallModel {
         activity.startedAt = min(activity.startedAt, start.at)
         activity.startsAt = activity.startsAt ?? start.scheduled
         activity.observedAt = max(seen, times.observed)
-        activity.installation = activity.installation ?? request.installation
-        activity.user = activity.user ?? request.user
-        if let name = request.name, request.aliases == nil, activity.aliases == nil {
-            activity.aliases = Stamped(aliases: [name], at: .min)
-        }
-        activity.aliases.replace(request.aliases, at: times.stated)
+        activity.installation = activity.installation ?? call.installation
+        activity.user = activity.user ?? call.user
+        activity.type = activity.type ?? call.type
+        if let name = call.name { activity.aliases = activity.aliases ?? Stamped(aliases: [name], at: .min) }
+        activity.aliases.replace(call.givenAliases, at: times.stated)
         if activity.expiresAt > now { activity.isExpiryRecorded = false }
         let isBack = wasExpired || fullStateAt > seen && fullStateAt <= max(seen, times.observed)
         var outcome: RegistrationOutcome? = known == nil ? .registered : .refreshed
-        if let token = request.token {
+        if let token = call.token {
             let claim = Claim(token: token, observedAt: times.observed, claimedAt: times.claimed)
             outcome = activity.merge(claim, at: now, precedes)
             if known == nil { outcome = .registered }
         }
         if activity.isExpiryRecorded { activity.claim?.isPresent = false }
         activities[id] = activity
-        if let token = request.token, request.observedAt != nil || activity.claim?.token == token {
+        if let token = call.token, call.ago != nil || activity.claim?.token == token {
             let owner = values[token]?.owner
             if owner.map({ ($0.at, $0.activity) < (times.observed, id) }) ?? true {
                 values[token, default: Value()].owner = (id, times.observed)
@@ -78,23 +65,22 @@ extension CallModel {
         if state(activity) == .ended { return .problem(.activityEnded) }
         if activity.expiresAt <= now { return .problem(.activityExpired) }
         guard let outcome else { return .problem(.superseded) }
-        if request.token != nil, let reason = withheld(id), let code = reason.code { return .problem(code) }
+        if call.token != nil, let reason = withheld(id), let code = reason.code { return .problem(code) }
         let isReactivated = known != nil && outcome == .refreshed && (isBack || reason != nil && withheld(id) == nil)
         return .outcome(isReactivated ? .reactivated : outcome)
     }
 
-    mutating func register(_ request: Registration, _ id: String, _ caller: Call.Caller) -> Answer {
-        if let code = refusal(request, id, caller) { return .problem(code) }
-        return merge(request, id)
+    mutating func register(_ call: Call, _ id: String) -> Answer {
+        refusal(call, id).map(Answer.problem) ?? merge(call, id)
     }
 
-    mutating func register(_ request: Registration, name: Int, _ caller: Call.Caller) -> Answer {
-        if isSkewed(request.observedAt) { return .problem(.clockSkew) }
-        let key = Identity(name, caller)
+    mutating func registerName(_ call: Call) -> Answer {
+        if isSkewed(time(call.ago)) { return .problem(.clockSkew) }
+        let key = Identity(call)
         let identity = identities[key]
         let known = identity?.activity.flatMap { id in activities[id].map { (id: id, activity: $0) } }
-        let ended = Answer.problem(known.map { mayChange($0.activity, caller) } ?? true ? .activityEnded : .notYours)
-        let seen = request.observedAt ?? now
+        let ended = Answer.problem(known.map { mayChange($0.activity, call) } ?? true ? .activityEnded : .notYours)
+        let seen = time(call.ago) ?? now
         var lastEnd = identity?.endedAt
         if let activity = known?.activity, state(activity) == .ended {
             let end = activity.endedAt ?? activity.installation.flatMap { installations[$0]?.loggedOutAt }
@@ -103,7 +89,7 @@ extension CallModel {
         if let lastEnd, seen <= lastEnd { return ended }
         var id = known?.id
         if let activity = known?.activity {
-            let isRepeated = request.observedAt == nil && request.token == activity.claim?.token
+            let isRepeated = call.ago == nil && call.token == activity.claim?.token
             switch state(activity) {
             case .active, .dismissed: break
             case .ended:
@@ -113,9 +99,9 @@ extension CallModel {
             }
         }
         let chosen = id ?? newID()
-        if let code = refusal(request, chosen, caller) { return .problem(code) }
+        if let code = refusal(call, chosen) { return .problem(code) }
         identities[key] = (chosen, identity?.endedAt)
-        return merge(request, chosen)
+        return merge(call, chosen)
     }
 
     /// Lower than the ids that clients give, like the service's.
@@ -124,55 +110,54 @@ extension CallModel {
         return "0\(1000 + named)"
     }
 
-    mutating func end(_ id: String, at time: Int?, _ caller: Call.Caller) -> Answer {
+    mutating func end(_ id: String, _ call: Call) -> Answer {
+        let time = time(call.ago)
         if erasures[.activity(id)] != nil { return .done }
         if isSkewed(time) { return .problem(.clockSkew) }
-        if let known = activities[id], !mayChange(known, caller) { return .problem(.notYours) }
+        if let known = activities[id], !mayChange(known, call) { return .problem(.notYours) }
         var activity = activities[id] ?? Activity(startedAt: now)
         activity.endedAt = min(activity.endedAt ?? .max, time ?? now)
-        if caller.isClient {
-            activity.installation = activity.installation ?? caller.installation
-            activity.user = activity.user ?? caller.user
+        if call.isClient {
+            activity.installation = activity.installation ?? call.installation
+            activity.user = activity.user ?? call.user
         }
         activities[id] = activity
         return .done
     }
 
-    mutating func end(name: Int, at observed: Int?, _ caller: Call.Caller) -> Answer {
+    mutating func endName(_ call: Call) -> Answer {
+        let (key, observed) = (Identity(call), time(call.ago))
         if isSkewed(observed) { return .problem(.clockSkew) }
-        let key = Identity(name, caller)
         let identity = identities[key]
         let known = identity?.activity.flatMap { activities[$0] }
         let time = observed ?? max(now, known?.observedAt ?? now)
         // The end belongs to an earlier activity if the current one was observed later.
         let isEarlier = known?.observedAt.map { $0 > time } ?? false
-        if let known, !isEarlier, !mayChange(known, caller) { return .problem(.notYours) }
+        if let known, !isEarlier, !mayChange(known, call) { return .problem(.notYours) }
         let id = known.flatMap { _ in identity?.activity } ?? newID()
         identities[key] = (id, max(identity?.endedAt ?? time, time))
-        return isEarlier ? .done : end(id, at: observed, caller)
+        return isEarlier ? .done : end(id, call)
     }
 
-    mutating func fullState(_ items: [Call.Item], at time: Int, _ caller: Call.Caller) -> Reply {
-        guard let installation = caller.installation else { return Reply(.done) }
-        if let code = enterAsOwner(installation, at: time, aliases: [], caller) { return Reply(.problem(code)) }
+    mutating func fullState(_ call: Call) -> Reply {
+        let (installation, time) = (call.installation ?? 0, time(call.ago) ?? now)
+        if let code = enterAsOwner(call, at: time) { return Reply(.problem(code)) }
         let previous = installations[installation]?.fullStateAt
         let before = activities.filter { state($0.value) == .active }
         var (seen, tokens, present): (Set<Int>, Set<Int>, Set<String>) = ([], [], [])
         var answers = [Answer.done]
-        for item in items {
-            let id = "a\(item.activity)"
-            guard seen.insert(item.activity).inserted else {
+        for part in call.parts {
+            let id = "a\(part.activity)"
+            guard seen.insert(part.activity).inserted else {
                 answers.append(.problem(.invalidRequest))
                 continue
             }
-            let isRepeated = item.token.map { !tokens.insert($0).inserted } ?? false
-            let request = Registration(
-                token: isRepeated ? nil : item.token,
-                observedAt: time,
-                installation: installation,
-                user: caller.user
-            )
-            let answer = register(request, id, caller)
+            let isRepeated = part.token.map { !tokens.insert($0).inserted } ?? false
+            var item = part
+            (item.ago, item.isClient) = (call.ago, call.isClient)
+            (item.installation, item.user) = (installation, call.user)
+            if isRepeated { item.token = nil }
+            let answer = register(item, id)
             if answer != .problem(.notYours) { present.insert(id) }
             answers.append(isRepeated ? .problem(.invalidRequest) : answer)
         }

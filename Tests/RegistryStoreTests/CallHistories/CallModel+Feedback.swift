@@ -21,7 +21,7 @@ extension CallModel {
         return holders.map(\.kind).max().map { ($0, holders.map(\.claim)) }
     }
 
-    mutating func feedback(_ reports: [Call.Report]) -> Reply {
+    mutating func feedback(_ reports: [Call]) -> Reply {
         var tripped: [Call.Kind] = []
         for (kind, count) in newQuarantines(reports) {
             let (trippedAt, isOn) = (guards[kind]?.trippedAt, isGuarded(kind))
@@ -45,27 +45,28 @@ extension CallModel {
     }
 
     /// The values that the reports would newly withhold if no guard were on.
-    private func newQuarantines(_ reports: [Call.Report]) -> [Call.Kind: Int] {
+    private func newQuarantines(_ reports: [Call]) -> [Call.Kind: Int] {
         var (trial, new): (CallModel, Set<Int>) = (self, [])
         for report in reports {
-            let before = trial.values[report.token] ?? Value()
-            let claims = trial.holder(of: report.token)?.claims ?? []
+            let token = report.token ?? 0
+            let (before, claims) = (trial.values[token] ?? Value(), trial.holder(of: token)?.claims ?? [])
             _ = trial.apply(report, isTrial: true)
-            let after = trial.values[report.token] ?? Value()
+            let after = trial.values[token] ?? Value()
             let isNew = { self.accusation(before, $0) == nil && self.accusation(after, $0) == .quarantined }
-            if claims.contains(where: isNew) { new.insert(report.token) }
+            if claims.contains(where: isNew) { new.insert(token) }
         }
         return Dictionary(new.compactMap { trial.values[$0]?.quarantine?.kind }.map { ($0, 1) }, uniquingKeysWith: +)
     }
 
-    private mutating func apply(_ report: Call.Report, isTrial: Bool) -> FeedbackAction {
-        var value = values[report.token] ?? Value()
+    private mutating func apply(_ report: Call, isTrial: Bool) -> FeedbackAction {
+        let token = report.token ?? 0
+        var value = values[token] ?? Value()
         let time = min(time(report.ago) ?? now, now)
         if report.status == .dead {
             value.deadAt = max(value.deadAt ?? time, time)
-            values[report.token] = value
+            values[token] = value
         }
-        guard let holder = holder(of: report.token) else { return value.isKnown ? .retired : .unknown }
+        guard let holder = holder(of: token) else { return value.isKnown ? .retired : .unknown }
         let claimedAt = holder.claims.map(\.claimedAt).max() ?? 0
         switch report.status {
         case .failed: return .kept
@@ -75,7 +76,7 @@ extension CallModel {
             if let quarantine = value.quarantine, claimedAt <= quarantine.at { return .quarantined }
             if !isTrial, isGuarded(holder.kind) { return .guarded }
             if claimedAt > time { return .keptNewer }
-            values[report.token]?.quarantine = (time, holder.kind)
+            values[token]?.quarantine = (time, holder.kind)
             return .quarantined
         }
     }
@@ -106,7 +107,7 @@ extension CallModel {
 
     // MARK: Admins
 
-    mutating func endAll(under alias: Int) -> Reply {
+    mutating func endAll(under alias: Name) -> Reply {
         let running = activities.filter {
             $0.value.endedAt == nil && !$0.value.isExpiryRecorded && $0.value.has(alias)
         }
@@ -115,18 +116,15 @@ extension CallModel {
         return Reply(.done, running.values.filter { $0.expiresAt > now }.count)
     }
 
-    mutating func erase(_ name: Name, _ isOf: (Activity) -> Bool, _ isOfInstallation: (Installation) -> Bool) -> Answer
-    {
+    mutating func erase(_ name: Name) {
         erasures[name] = now
-        for (id, activity) in activities where isOf(activity) {
+        for (id, activity) in activities where activity.has(name) {
             for (token, value) in values where value.owner?.activity == id { values[token] = nil }
-            identities = identities.filter {
-                $0.value.activity != id || !activity.has($0.key.alias)
-            }
+            identities = identities.filter { $0.value.activity != id || !activity.has(.alias($0.key.alias)) }
             activities[id] = nil
             erasures[.activity(id)] = now
         }
-        let hashes = Set(installations.filter { isOfInstallation($0.value) }.keys)
+        let hashes = Set(installations.filter { $0.value.has(name) }.keys)
         let others = Set(slots.filter { !hashes.contains($0.key.installation) }.compactMap { $0.value.claim?.token })
         for (id, slot) in slots where hashes.contains(id.installation) {
             slots[id] = nil
@@ -141,20 +139,19 @@ extension CallModel {
             erasures[.installation(hash)] = now
         }
         identities = identities.filter { name != .alias($0.key.alias) && name != $0.key.user.map(Name.user) }
-        return .done
     }
 
-    mutating func purge(_ kind: Call.Kind, _ reason: StaleReason) -> Reply {
+    mutating func purge(_ call: Call) -> Reply {
         func isStale(_ withheld: Withheld?, _ confirmedAt: Int, _ expiresAt: Int?) -> Bool {
             guard withheld == nil || withheld == .quarantined else { return false }
-            switch reason {
+            switch call.reason {
             case .quarantined: return withheld != nil
             case .expired: return expiresAt.map { $0 <= now } ?? false
-            case .unconfirmed: return confirmedAt <= now - 10 * Self.minute
+            case .unconfirmed: return confirmedAt <= now - call.minutes * Self.minute
             }
         }
         var count = 0
-        for (id, activity) in activities where kind == .update {
+        for (id, activity) in activities where call.kind == .update {
             guard let claim = activity.claim, claim.isPresent, activity.endedAt == nil else { continue }
             let confirmedAt = max(activity.confirmedAt, activity.startsAt ?? .min)
             guard isStale(withheld(id), confirmedAt, activity.expiresAt) else { continue }
@@ -163,7 +160,7 @@ extension CallModel {
             values[claim.token]?.purgedAt = time
             count += 1
         }
-        for (id, slot) in slots where id.slot.kind == kind {
+        for (id, slot) in slots where id.slot.kind == call.kind {
             guard let claim = slot.claim, claim.isPresent, isStale(withheld(id), slot.confirmedAt, nil) else {
                 continue
             }
@@ -174,11 +171,10 @@ extension CallModel {
         return Reply(.done, count)
     }
 
-    mutating func sweep() -> Answer {
+    mutating func sweep() {
         for (id, activity) in activities where activity.endedAt == nil && activity.expiresAt <= now {
             activities[id]?.isExpiryRecorded = true
             activities[id]?.claim?.isPresent = false
         }
-        return .done
     }
 }

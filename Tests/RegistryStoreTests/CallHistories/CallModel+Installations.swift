@@ -3,14 +3,14 @@ import RegistryCore
 extension CallModel {
     /// A profile or full state: a user takes the installation over. The greatest (time, user) owns it; a late one still
     /// removes older aliases of another user.
-    mutating func enterAsOwner(_ hash: Int, at time: Int, aliases: [Int], _ caller: Call.Caller) -> Problem.Code? {
+    mutating func enterAsOwner(_ call: Call, at time: Int) -> Problem.Code? {
         if isSkewed(time) { return .clockSkew }
-        if isErased([.installation(hash)] + (caller.user.map { [.user($0)] } ?? []) + aliases.map(Name.alias), time) {
-            return .activityEnded
-        }
+        let hash = call.installation ?? 0
+        let names = [.installation(hash)] + [call.user.map(Name.user)].compactMap(\.self)
+        if isErased(names + (call.aliases ?? []).map(Name.alias), time) { return .activityEnded }
         var installation = installations[hash] ?? Installation()
         defer { installations[hash] = installation }
-        guard let user = caller.user, time > installation.loggedOutAt ?? .min else { return nil }
+        guard let user = call.user, time > installation.loggedOutAt ?? .min else { return nil }
         let former = installation.user
         if former.map({ (installation.userAt ?? .min, $0) < (time, user) }) ?? true { installation.user = user }
         installation.userAt = max(installation.userAt ?? time, time)
@@ -20,46 +20,41 @@ extension CallModel {
         return nil
     }
 
-    mutating func put(_ aliases: [Int]?, at observed: Int?, _ caller: Call.Caller) -> Answer {
-        guard let hash = caller.installation else { return .done }
-        let time = observed ?? now
-        if let code = enterAsOwner(hash, at: time, aliases: aliases ?? [], caller) { return .problem(code) }
-        guard let known = installations[hash], time > known.loggedOutAt ?? .min, !isOfAnother(hash, caller.user) else {
+    mutating func profile(_ call: Call) -> Answer {
+        let (hash, time) = (call.installation ?? 0, time(call.ago) ?? now)
+        if let code = enterAsOwner(call, at: time) { return .problem(code) }
+        guard let known = installations[hash], time > known.loggedOutAt ?? .min, !isOfAnother(call) else {
             return .problem(.superseded)
         }
-        if time >= known.takenOverAt ?? .min { installations[hash]?.aliases.replace(aliases, at: time) }
+        if time >= known.takenOverAt ?? .min { installations[hash]?.aliases.replace(call.aliases, at: time) }
         return .done
     }
 
-    /// A call that registers no user.
+    /// A call that registers no user gives a user to an installation without one.
     ///
-    /// - Returns: nil if it may go on.
-    private func refusal(_ hash: Int, at observed: Int?, _ caller: Call.Caller) -> Problem.Code? {
+    /// - Returns: nil if the call may go on.
+    private mutating func enter(_ call: Call) -> Problem.Code? {
+        let (hash, observed) = (call.installation ?? 0, time(call.ago))
         if isSkewed(observed) { return .clockSkew }
-        if isOfAnother(hash, caller.user) { return .notYours }
-        let names = [Name.installation(hash)] + (caller.user.map { [.user($0)] } ?? [])
-        return isErased(names, observed ?? now) ? .activityEnded : nil
-    }
-
-    private mutating func adopt(_ hash: Int, at observed: Int?, _ caller: Call.Caller) {
+        if isOfAnother(call) { return .notYours }
+        let names = [.installation(hash)] + [call.user.map(Name.user)].compactMap(\.self)
+        if isErased(names, observed ?? now) { return .activityEnded }
         var installation = installations[hash] ?? Installation()
         let isLoggedOut = observed.map { $0 <= installation.loggedOutAt ?? .min } ?? false
-        if !isLoggedOut { installation.user = installation.user ?? caller.user }
+        if !isLoggedOut { installation.user = installation.user ?? call.user }
         installations[hash] = installation
+        return nil
     }
 
-    mutating func put(_ token: Int, in slot: Call.Slot, at observed: Int?, _ caller: Call.Caller) -> Answer {
-        guard let hash = caller.installation else { return .done }
-        if let code = refusal(hash, at: observed, caller) { return .problem(code) }
-        adopt(hash, at: observed, caller)
-        let id = SlotID(slot: slot, installation: hash)
+    mutating func put(_ call: Call) -> Answer {
+        if let code = enter(call) { return .problem(code) }
+        let (id, token, observed) = (SlotID(call), call.token ?? 0, time(call.ago))
         let wasWithheld = withheld(id) != nil
-        let new = claim(token, in: id, at: observed)
-        let outcome = merge(new, in: id)
+        let outcome = merge(claim(token, in: id, at: observed), in: id)
         if let time = observed ?? slots[id]?.claim.flatMap({ $0.token == token ? $0.observedAt : nil }) {
             var value = values[token] ?? Value()
-            let owner = (at: time, hash: hash, kind: slot.kind)
-            if !slot.hasOneOwner {
+            let owner = (at: time, hash: id.installation, kind: id.slot.kind)
+            if !id.slot.hasOneOwner {
                 value.startAt = max(value.startAt ?? time, time)
             } else if value.installation.map({ $0 < owner }) ?? true {
                 value.installation = owner
@@ -98,22 +93,19 @@ extension CallModel {
         return isSame ? .refreshed : isLater ? .rotated : nil
     }
 
-    mutating func delete(_ slot: Call.Slot, at observed: Int?, _ caller: Call.Caller) -> Answer {
-        guard let hash = caller.installation else { return .done }
-        if let code = refusal(hash, at: observed, caller) { return code == .activityEnded ? .done : .problem(code) }
-        adopt(hash, at: observed, caller)
-        let id = SlotID(slot: slot, installation: hash)
-        let time = observed ?? max(now, slots[id]?.claim?.observedAt ?? now)
+    mutating func delete(_ call: Call) -> Answer {
+        if let code = enter(call) { return code == .activityEnded ? .done : .problem(code) }
+        let id = SlotID(call)
+        let time = time(call.ago) ?? max(now, slots[id]?.claim?.observedAt ?? now)
         slots[id, default: Slot()].deletedAt = max(slots[id]?.deletedAt ?? time, time)
         slots[id]?.remove(by: time)
         return .done
     }
 
     /// Without a time, it is later than everything known, even that of a fast clock.
-    mutating func logOut(at observed: Int?, _ caller: Call.Caller) -> Answer {
-        guard let hash = caller.installation else { return .done }
-        if let code = refusal(hash, at: observed, caller) { return code == .activityEnded ? .done : .problem(code) }
-        adopt(hash, at: observed, caller)
+    mutating func logOut(_ call: Call) -> Answer {
+        if let code = enter(call) { return code == .activityEnded ? .done : .problem(code) }
+        let (hash, observed) = (call.installation ?? 0, time(call.ago))
         var known = installations[hash] ?? Installation()
         let ids = slots.keys.filter { $0.installation == hash }
         let times = ids.map { slots[$0]?.claim?.observedAt } + [known.userAt, known.aliases?.at]

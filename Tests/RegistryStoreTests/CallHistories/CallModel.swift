@@ -19,24 +19,26 @@ struct CallModel {
         let at: Int
     }
 
-    struct Activity {
+    struct Activity: NamedRecord {
         var installation: Int?
         var user: Int?
         var startedAt: Int
         var startsAt: Int?
         var endedAt: Int?
         var isExpiryRecorded = false
+        var type: Int?
         var observedAt: Int?
         var aliases: Stamped?
         var claim: Claim?
         var confirmedAt = 0
         var expiresAt: Int { max(startedAt, startsAt ?? startedAt) + CallModel.lifetime }
-        func has(_ alias: Int) -> Bool { aliases?.aliases.contains(alias) ?? false }
     }
 
     struct SlotID: Hashable {
         let slot: Call.Slot
         let installation: Int
+
+        init(_ call: Call) { (slot, installation) = (call.slot, call.installation ?? 0) }
     }
 
     struct Slot {
@@ -45,7 +47,7 @@ struct CallModel {
         var confirmedAt = 0
     }
 
-    struct Installation {
+    struct Installation: NamedRecord {
         var user: Int?
         /// Nil while only token requests named the user.
         var userAt: Int?
@@ -53,7 +55,6 @@ struct CallModel {
         var fullStateAt: Int?
         var loggedOutAt: Int?
         var aliases: Stamped?
-        func has(_ alias: Int) -> Bool { aliases?.aliases.contains(alias) ?? false }
     }
 
     struct Value {
@@ -71,10 +72,9 @@ struct CallModel {
         let installation: Int?
         let user: Int?
 
-        init(_ alias: Int, _ caller: Call.Caller) {
-            self.alias = alias
-            installation = caller.installation
-            user = caller.installation == nil ? caller.user : nil
+        init(_ call: Call) {
+            (alias, installation) = (call.alias, call.installation)
+            user = call.installation == nil ? call.user : nil
         }
     }
 
@@ -88,9 +88,7 @@ struct CallModel {
     enum Withheld: String {
         case takenOver = "taken-over"
         case kindConflict = "kind-conflict"
-        case unregistered
-        case purged
-        case quarantined
+        case unregistered, purged, quarantined
     }
 
     static let (minute, lifetime) = (1000, 480 * 1000)
@@ -161,20 +159,37 @@ struct CallModel {
         (left.observedAt, ranks[left.token]) < (right.observedAt, ranks[right.token])
     }
 
-    func mayChange(_ activity: Activity, _ caller: Call.Caller) -> Bool {
-        if !caller.isClient { return true }
-        if let user = caller.user, activity.user == user { return true }
-        if let installation = caller.installation, activity.installation == installation {
-            return activity.user == nil || caller.user == nil
+    func mayChange(_ activity: Activity, _ call: Call) -> Bool {
+        if !call.isClient { return true }
+        if let user = call.user, activity.user == user { return true }
+        if let installation = call.installation, activity.installation == installation {
+            return activity.user == nil || call.user == nil
         }
         return activity.user == nil && activity.installation == nil && activity.claim == nil
     }
 
     func isErased(_ names: [Name], _ time: Int) -> Bool { names.contains { (erasures[$0] ?? .min) >= time } }
 
-    func isOfAnother(_ installation: Int, _ user: Int?) -> Bool {
-        guard let user, let owner = installations[installation]?.user else { return false }
+    func isOfAnother(_ call: Call) -> Bool {
+        guard let user = call.user, let owner = call.installation.flatMap({ installations[$0]?.user }) else {
+            return false
+        }
         return user != owner
+    }
+}
+
+protocol NamedRecord {
+    var user: Int? { get }
+    var aliases: CallModel.Stamped? { get }
+}
+
+extension NamedRecord {
+    func has(_ name: CallModel.Name) -> Bool {
+        switch name {
+        case .alias(let alias): aliases?.aliases.contains(alias) ?? false
+        case .user(let user): self.user == user
+        case .activity, .installation: false
+        }
     }
 }
 

@@ -59,30 +59,42 @@ import Testing
 
     private static func live(seed: UInt64, _ troubled: TroubledDatabase) async throws -> [String] {
         var generator = SeededGenerator(seed: seed)
-        let registries = troubled.registries
-        let (database, name) = (troubled.database, "com.example.life\(seed)")
-        let scope = try await untilAnswered { try await database.scope(name) }
-        let life = SenderLife(database: database, scope: scope, start: .minutesAgo(60))
+        let registries = troubled.service.registries
+        let player = try await untilAnswered { try await CallPlayer(troubled.service) }
         var cache = try await untilAnswered {
-            try await FollowingCache(of: SenderLife.aliases, on: registries[1], in: life.scope)
+            try await FollowingCache(of: (0..<Names.aliases).map(CallPlayer.alias), on: registries[1], in: player.scope)
         }
+        // Time passes for the registry and not for the cache.
+        var rest = CallHistory(seed: seed, count: 34...34).calls.filter { ![.pass, .plan].contains($0.rule) }[...]
         var told: [String] = []
-        for round in 0..<20 {
-            let width = round.isMultiple(of: 4) ? 3 : 1
-            let steps = (0..<width).map { _ in SenderLife.step(round * 2, using: &generator) }
+        while !rest.isEmpty {
+            let calls = rest.prefix(told.count.isMultiple(of: 4) ? 3 : 1)
+            rest = rest.dropFirst(calls.count)
             let isBroken = Int.random(in: 0..<8, using: &generator) == 0
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for (worker, step) in steps.enumerated() {
-                    group.addTask { try await life.play(step, on: registries[worker]) }
+                for (worker, call) in calls.enumerated() {
+                    group.addTask {
+                        var player = player
+                        player.instance = worker
+                        // Repeats the call unchanged while its outcome is unknown.
+                        while try await player.play(call).answers[0] == .problem(.unavailable) {}
+                    }
                 }
                 if isBroken { group.addTask { try await troubled.breakConnection() } }
                 try await group.waitForAll()
             }
             let types = try await untilAnswered { try await cache.follow() }
-            told.append("\(steps): \(types)")
+            told.append("\(calls): \(types)")
             let differences = try await untilAnswered { try await cache.differences(from: registries[0]) }
             if !differences.isEmpty { return ["seed \(seed):"] + differences + ["after"] + told }
         }
         return []
+    }
+}
+
+/// Repeats `body` while Postgres is unavailable or its response is lost.
+private func untilAnswered<Value>(_ body: () async throws -> Value) async throws -> Value {
+    while true {
+        do { return try await body() } catch let problem as Problem where problem.code == .unavailable {}
     }
 }

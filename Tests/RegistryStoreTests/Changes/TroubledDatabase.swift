@@ -6,8 +6,7 @@ import Testing
 
 /// Three instances of the service; some transactions roll back at their commit, and connections break during their use.
 final class TroubledDatabase: Sendable {
-    let database: TestDatabase
-    let registries: [Registry]
+    let service: CallService
     private let administration: TestDatabase
     private let count = Mutex(0)
 
@@ -16,13 +15,11 @@ final class TroubledDatabase: Sendable {
     /// The number of transactions that rolled back at their commit. A rollback does not reset the sequence that counts
     /// them.
     var undone: Int {
-        get async throws { try await database.count("SELECT nextval('undone') - 1") }
+        get async throws { try await service.database.count("SELECT nextval('undone') - 1") }
     }
 
-    private init(_ database: TestDatabase, _ administration: TestDatabase) {
-        self.database = database
-        self.administration = administration
-        registries = (0..<3).map { _ in database.anotherRegistry(isSilent: true) }
+    private init(_ service: CallService, _ administration: TestDatabase) {
+        (self.service, self.administration) = (service, administration)
     }
 
     static func make() async throws -> TroubledDatabase {
@@ -46,11 +43,12 @@ final class TroubledDatabase: Sendable {
                 """
             )
         }
-        return TroubledDatabase(database, try await TestDatabase.make(maximumConnections: 2))
+        let service = try await CallService(database, instances: 3, isSilent: true)
+        return TroubledDatabase(service, try await TestDatabase.make(maximumConnections: 2))
     }
 
     func breakConnection() async throws {
-        let name = try #require(database.connectionString.split(separator: "=").last).description
+        let name = try #require(service.database.connectionString.split(separator: "=").last).description
         let broken = try await administration.count(
             """
             SELECT count(*) FROM (
