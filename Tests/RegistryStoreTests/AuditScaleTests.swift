@@ -117,39 +117,4 @@ import Testing
         #expect((360_000...440_000).contains(registered), "\(registered)")
     }
 
-    @Test func `Plans use indexes`() async throws {
-        let (database, scope) = try await Self.make(100_000)
-        var filters: [EventFilter] = (0..<4).map { _ in EventFilter() }
-        filters[0].activityID = .sample("activity-77")
-        filters[1].installation = InstallationHash(bytes: Self.installation)
-        filters[2].subject = "user-77"
-        filters[3].type = "dropped"
-        let trail = AuditEventSearch(filter: EventFilter(), scope: scope)
-        var quarantined = StaleFilter()
-        quarantined.reason = .quarantined
-        let stale = TokenKind.all.flatMap { kind in
-            let all = StaleStatements(kind: kind, filter: StaleFilter(), scope: scope)
-            let suspects = StaleStatements(kind: kind, filter: quarantined, scope: scope)
-            return [
-                all.page(after: 0, through: 2000, limit: 100), all.counts(after: 0, through: 2000),
-                suspects.page(after: 0, through: .max, limit: 100),
-            ]
-        }
-        let statements = stale + [trail.page(from: 148_000, before: 150_000, limit: 100)]
-        let pages = filters.compactMap { filter in
-            AuditEventSearch(filter: filter, scope: scope).indexedPage(before: .max, limit: 100)
-        }
-        #expect(pages.count == filters.count)
-        let first = [Query.preferIndexes()]
-        let plans = try await QueryPlan.plans(of: pages, after: first, in: database)
-        for (filter, plan) in zip(filters, plans) {
-            #expect(!plan.text.contains("Seq Scan"), "\(plan.text)")
-            #expect(plan.asksSummary == (filter.installation != nil || filter.subject != nil), "\(plan.text)")
-        }
-        for plan in try await QueryPlan.plans(of: statements, in: database) {
-            #expect(plan.wholeReads == [], "\(plan.statement)\n\(plan.text)")
-            // A range has 2000 tokens or events, and few of them match.
-            #expect(plan.mostRemoved <= 2000, "\(plan.statement)\n\(plan.text)")
-        }
-    }
 }

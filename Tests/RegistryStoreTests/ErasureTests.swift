@@ -50,17 +50,6 @@ import Testing
         return registration
     }
 
-    /// Start tokens may repeat: the value stays while another installation has it.
-    @Test func `A value of another installation is not erased`() async throws {
-        let phone = try await TestInstallation.make()
-        let other = phone.another(2)
-        try await phone.register(1, at: .minutesAgo(5))
-        try await other.register(1, at: .minutesAgo(4))
-        try await phone.erase(.installation(phone.hash))
-        #expect(try await phone.suspect([1]) == [.quarantined])
-        #expect(try await other.token() == nil)
-    }
-
     @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
     func `A dump contains no erased data`(erased: ErasureSubject) async throws {
         let activity = try await TestActivity.make("erased-activity")
@@ -206,16 +195,6 @@ import Testing
         #expect(try await phone.record() == nil)
         #expect(try await other.token() == .sample(8001))
         #expect(try await phone.asUser("someone").register(7005, at: .minutesAgo(-1)).outcome == .registered)
-    }
-
-    @Test func `New data after an erasure is accepted`() async throws {
-        let activity = try await TestActivity.make("erased-activity")
-        try await Self.live(in: activity)
-        try await activity.erase(.alias(Self.user))
-        #expect(await activity.problem { try await activity.register(7001, at: nil) }?.code == .activityEnded)
-        let again = activity.another("new")
-        try await again.register(7005, at: .minutesAgo(-1), aliases: [Self.user])
-        #expect(try await again.tokens(Self.user) == [.sample(7005)])
     }
 
     @Test func `An erasure also removes the data of concurrent requests`() async throws {

@@ -17,23 +17,6 @@ import Testing
         FullState.Item(activityID: activity.id, registration: .sample(token: token.map(PushToken.sample)))
     }
 
-    @Test func `A missing activity is dismissed, and a later observation undoes it`() async throws {
-        let gone = try await TestActivity.make("gone")
-        let alias = Alias.sample("orderId", "42")
-        let kept = gone.another("kept")
-        try await gone.register(1, at: t0, installation: phone, aliases: [alias])
-        try await kept.register(2, at: t0, installation: phone, aliases: [alias])
-        let answer = try await gone.tellFullState(of: phone, [item(kept, token: 2)], at: after(1))
-        #expect(answer.ended == [gone.id])
-        #expect(answer.results == [.success(.refreshed)])
-        #expect(try await gone.tokens(alias) == [.sample(2)])
-        #expect(try await gone.record()?.status.state == .dismissed)
-        #expect(try await gone.events() == ["registered", "dismissed"])
-        #expect(try await gone.register(1, at: after(2)).outcome == .reactivated)
-        #expect(try await gone.tokens(alias) == [.sample(1), .sample(2)])
-        #expect(try await gone.events() == ["registered", "dismissed", "reactivated"])
-    }
-
     @Test func `A registration that waited for a dismissing full state reactivates the activity`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, installation: phone)
@@ -51,13 +34,6 @@ import Testing
         #expect(answer.outcome == .reactivated)
         #expect(answer.activity.state == .active)
         #expect(try await activity.events() == ["registered", "reactivated"])
-    }
-
-    @Test func `A late registration creates a dismissed activity`() async throws {
-        let activity = try await TestActivity.make()
-        try await activity.tellFullState(of: phone, at: after(5))
-        #expect(try await activity.register(1, at: t0, installation: phone).activity.state == .dismissed)
-        #expect(try await activity.currentToken() == nil)
     }
 
     /// Beyond a limit that no real phone reaches, nothing is locked, read or dismissed.

@@ -53,33 +53,6 @@ struct QueryPlan {
         }
     }
 
-    /// Like `plans(of:)`, for groups of statements, with plans made before a change of the tables. The database has one
-    /// connection.
-    ///
-    /// - Parameter areRenewed: whether plans are renewed after the change. Connections renew them every ten seconds.
-    static func plans(
-        of groups: [[SQL]],
-        madeBefore growth: () async throws -> Void,
-        areRenewed: Bool,
-        in database: TestDatabase
-    ) async throws -> [[QueryPlan]] {
-        let prepared = groups.map { $0.map(PreparedPlan.init) }
-        for group in prepared {
-            try await database.pool.withSession { session in
-                try session.transaction { transaction in
-                    for statement in group { try statement.prepare(transaction) }
-                }
-            }
-        }
-        try await growth()
-        if areRenewed { try await database.run("DISCARD PLANS") }
-        var plans: [[QueryPlan]] = []
-        for group in prepared {
-            plans.append(try await undoing(in: database) { transaction in try group.map { try $0.run(transaction) } })
-        }
-        return plans
-    }
-
     static func plan(of statement: SQL, in database: TestDatabase) async throws -> QueryPlan {
         try await plans(of: [statement], in: database)[0]
     }

@@ -97,4 +97,37 @@ import Testing
         #expect(try await activity.tokens(alias) == [])
         #expect(try await activity.another("a3").events() == ["registered", "ended"])
     }
+
+    @Test func `An alias lists all start tokens page by page`() async throws {
+        let (phone, alias) = (try await TestInstallation.make(0), Alias.sample("topic", "match-7"))
+        var expected: Set<PushToken> = []
+        for number in 1...7 {
+            let other = phone.another(number)
+            try await other.put([alias], at: .minutesAgo(60))
+            for (index, type) in TestInstallation.types.enumerated() {
+                try await other.register(number * 10 + index, in: .start(type), at: .minutesAgo(60))
+                expected.insert(.sample(number * 10 + index))
+            }
+        }
+        var (seen, sizes): ([PushToken], [Int]) = ([], [])
+        var position = TokenPosition.start
+        let registry = phone.registry
+        while true {
+            let page = try await registry.tokens(under: alias, .start, after: position, limit: 5, in: phone.scope)
+            guard let last = page.last else { break }
+            seen += page.map(\.token)
+            sizes.append(page.count)
+            position = last.position
+            // Rotations between pages do not move rows.
+            expected.remove(.sample(10))
+            try await phone.another(1).register(100 + sizes.count, at: nil)
+        }
+        #expect(sizes == [5, 5, 4])
+        #expect(Set(seen).subtracting([.sample(10)]) == expected)
+        #expect(seen.count == 14)
+        let (type, scope) = (TestInstallation.types[1], phone.scope)
+        let matches = try await registry.tokens(under: alias, .start, attributesType: type, limit: 100, in: scope)
+        #expect(matches.count == 7)
+        #expect(Set(matches.map(\.attributesType)) == ["Match"])
+    }
 }

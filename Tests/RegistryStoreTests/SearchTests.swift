@@ -86,22 +86,4 @@ import Testing
         #expect(health.migrations.last?.version == SchemaMigrator.currentVersion)
     }
 
-    @Test func `Plans use indexes`() async throws {
-        let database = try await TestDatabase.make(requestTimeout: .seconds(300))
-        let scope = try await database.scope()
-        try await QueryPlanFilling.fill(database, scope)
-        let ways: [ActivitySearch] = [
-            .id("activity-77"), .alias(kind: nil, value: "77"), .alias(kind: "orderId", value: "77"),
-            .fingerprint([1, 2, 3, 4]), .installation([1, 2, 3]), .running, .over,
-        ]
-        var quarantined = StaleFilter()
-        quarantined.reason = .quarantined
-        let stale = TokenKind.all.map { StaleStatements(kind: $0, filter: quarantined, scope: scope) }
-        let statements: [SQL] =
-            ways.map { $0.query(limit: 100, in: scope) }
-            + stale.flatMap { [$0.page(after: 0, through: .max, limit: 100), $0.counts(after: 0, through: .max)] }
-        for plan in try await QueryPlan.plans(of: statements, in: database) {
-            #expect(plan.wholeReads == [], "\(plan.statement)\n\(plan.text)")
-        }
-    }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryStore
 
-/// A release or purge of a shared value writes an event for each affected token, and no other.
+/// R7: a value of several records. A release or purge writes an event for each affected token, and no other.
 @Suite(.timeLimit(.minutes(5))) struct SharedValueTests {
     @Test func `Releasing a token at an installation that lost it keeps the quarantine`() async throws {
         let former = try await TestInstallation.make(1)
@@ -55,5 +55,54 @@ import Testing
         #expect(try await phone.events() == ["registered", "purged"])
         #expect(try await later.token() == .sample(1))
         #expect(try await later.events() == ["registered"])
+    }
+
+    @Test func `A device token replaces tokens with the same value in other records`() async throws {
+        let activity = try await TestActivity.make()
+        let phone = activity.installation(1)
+        try await activity.register(7, at: .minutesAgo(60))
+        try await phone.another(2).register(7, at: .minutesAgo(60))
+        #expect(try await phone.register(7, in: TestInstallation.device, at: .minutesAgo(90)).outcome == .registered)
+        #expect(try await activity.currentToken() == nil)
+        #expect(try await activity.record()?.status.reason == "kind-conflict")
+        #expect(try await activity.events() == ["registered", "taken-over"])
+        #expect(try await activity.retired() == ["taken-over"])
+        #expect(try await phone.another(2).token() == nil)
+        #expect(try await phone.another(2).events() == ["registered", "taken-over"])
+        // A refresh and a takeover of the known value do not change other records again.
+        try await phone.register(7, in: TestInstallation.device, at: .minutesAgo(59))
+        try await phone.another(3).register(7, in: TestInstallation.device, at: .minutesAgo(58))
+        #expect(try await activity.events() == ["registered", "taken-over"])
+    }
+
+    /// The settings of a kind decide whether its values have one owner.
+    @Test func `Values of a kind may repeat`() async throws {
+        let phone = try await TestInstallation.make()
+        let other = phone.another(2)
+        let (name, push) = ("beacon", "background")
+        let kind = TokenKind(name: name, holder: .installation, hasOneOwner: false, topicSuffix: "", pushType: push)
+        for phone in [phone, other] { try await phone.register(1, in: .only(kind), at: .minutesAgo(60)) }
+        #expect(try await phone.token(in: .only(kind)) == .sample(1))
+        #expect(try await other.token(in: .only(kind)) == .sample(1))
+        #expect(try await phone.report(1, 410, "Unregistered") == .dropped)
+        for phone in [phone, other] { #expect(try await phone.token(in: .only(kind)) == nil) }
+        #expect(try await other.events() == ["registered", "dropped"])
+    }
+
+    @Test func `Environments and apps never mix`() async throws {
+        let phone = try await TestInstallation.make()
+        let (activity, alias) = (phone.activity("a"), Alias.sample("orderId", "42"))
+        try await activity.register(1, at: .minutesAgo(60), aliases: [alias])
+        try await phone.register(2, in: TestInstallation.device, at: .minutesAgo(60))
+        let production = Scope(app: phone.scope.app, environment: .production)
+        for scope in [production, try await phone.database.scope("com.example.other")] {
+            #expect(try await phone.registry.activity(activity.id, in: scope) == nil)
+            #expect(try await phone.registry.activities(under: alias, limit: 9, in: scope) == [])
+            let other = TestInstallation(database: phone.database, scope: scope, hash: .sample(2))
+            try await other.register(2, in: TestInstallation.device, at: .minutesAgo(59))
+            try await other.activity("a").register(1, at: .minutesAgo(59))
+        }
+        #expect(try await phone.token(in: TestInstallation.device) == .sample(2))
+        #expect(try await activity.tokens(alias) == [.sample(1)])
     }
 }

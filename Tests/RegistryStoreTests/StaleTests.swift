@@ -65,6 +65,16 @@ import Testing
         #expect(try await life.stale { $0.attributesType = TestInstallation.types[1] }.map(\.kind) == [.update])
     }
 
+    /// A phone that sleeps until its activity starts confirms nothing.
+    @Test func `A scheduled activity is not stale`() async throws {
+        let life = try await Life.make()
+        try await life.activity.register(1, at: .minutesAgo(10), startsAt: .minutesAgo(-600))
+        try await life.age("5 hours")
+        #expect(try await life.stale { $0.kind = .update }.isEmpty)
+        try await life.database.age("activities", ["starts_at"], by: "14 hours")
+        #expect(try await life.stale { $0.kind = .update }.map(\.reasons) == [[.unconfirmed]])
+    }
+
     @Test func `A token is stale past its expiry until the sweep`() async throws {
         let life = try await Life.make()
         try await life.database.run(
@@ -150,30 +160,6 @@ import Testing
         // Without a time, a start or device token counts as observed now.
         #expect(try await life.phone.register(3, in: device, at: nil).outcome == .reactivated)
         #expect(try await life.stale().isEmpty)
-    }
-
-    @Test func `A purge reveals no other holders`() async throws {
-        let life = try await Life.make()
-        let other = life.phone.another(2)
-        try await life.age("9 days")
-        try await other.register(2, at: .minutesAgo(5))
-        #expect(try await life.purge { $0.kind = .start } == 1)
-        #expect(try await life.phone.token() == nil)
-        #expect(try await other.token() == .sample(2))
-    }
-
-    /// R0: a purge and the feedback before and after it, in any order.
-    @Test func `A purge and feedback keep the latest time`() async throws {
-        let life = try await Life.make()
-        try await life.age("9 days")
-        #expect(try await life.purge { $0.kind = .update } == 1)
-        // A later death by APNs becomes the reason.
-        _ = try await life.report(1, 410, "Unregistered", at: .minutesAgo(5))
-        #expect(try await life.activity.record()?.status.reason == "unregistered")
-        let late = await life.activity.problem { try await life.activity.register(1, at: .minutesAgo(10)) }
-        #expect(late?.code == .tokenUnregistered)
-        #expect(late?.activity?.reason == "unregistered")
-        #expect(try await life.activity.register(1, at: .minutesAgo(1)).outcome == .reactivated)
     }
 
     @Test func `A purge that races confirmations purges no confirmed token`() async throws {

@@ -206,4 +206,46 @@ import Testing
             }
         }
     }
+
+    /// The schedule may arrive after the end.
+    @Test(arguments: [true, false])
+    func `The tombstone of an end outlives the schedule`(isKnownBefore: Bool) async throws {
+        let activity = try await TestActivity.make()
+        let start = Date.minutesAgo(60 - 20 * 24 * 60)
+        if isKnownBefore { try await activity.register(1, at: .minutesAgo(60), startsAt: start) }
+        try await activity.end(at: .minutesAgo(59))
+        _ = await activity.problem { try await activity.register(2, at: .minutesAgo(60), startsAt: start) }
+        // It expires after 20 days and 8 hours, and its tombstone 7 days later.
+        for (interval, deleted) in [("19 days", 0), ("8 days", 0), ("1 day", 1)] {
+            try await activity.age(by: interval)
+            #expect(try await activity.sweep(.tombstones) == deleted, "\(interval)")
+        }
+    }
+
+    /// Resolve reads the rows of the current aliases, even if the activity had other aliases when it expired.
+    @Test(arguments: [[1, 2], [2], [1]])
+    func `An activity that returns with other aliases is found only by the new aliases`(numbers: [Int]) async throws {
+        let activity = try await TestActivity.make()
+        let alias = { (number: Int) in Alias.sample("orderId", "\(number)") }
+        try await activity.register(1, at: .minutesAgo(60), aliases: [alias(1), alias(3)])
+        try await activity.age(by: "9 hours")
+        #expect(try await activity.sweep(.expiry) == 1)
+        let (now, aliases) = (Date.minutesAgo(0), numbers.map(alias))
+        let anew = try await activity.register(1, at: now, startsAt: .minutesAgo(-60), aliases: aliases)
+        #expect(anew.outcome == .reactivated)
+        for number in 1...3 {
+            let tokens = try await activity.tokens(alias(number))
+            #expect(tokens == (numbers.contains(number) ? [.sample(1)] : []), "\(number)")
+        }
+        #expect(try await activity.rows(in: "activity_aliases") == numbers.count)
+        #expect(try await activity.count("SELECT count(*) FROM activity_aliases WHERE ended") == 0)
+    }
+
+    @Test func `The name of a scheduled activity is kept until the activity is removed`() async throws {
+        let identity = try await TestIdentity.make()
+        let first = try await identity.post(1, at: .minutesAgo(0), startsAt: .minutesAgo(-25 * 24 * 60)).activity
+        try await identity.age(by: "20 days")
+        #expect(try await identity.sweep(.identities) == 0)
+        #expect(try await identity.post(2, at: .minutesAgo(1)).activity.activityID == first.activityID)
+    }
 }

@@ -66,9 +66,4 @@ struct TestActivity: Fixture {
     func retired() async throws -> [String] {
         try await registry.life(of: id, events: 1, in: scope)?.retired.map(\.reason) ?? []
     }
-
-    /// The time of the row's last write, in microseconds.
-    func touchedAt() async throws -> String {
-        try await column("SELECT touched_at::text FROM activities WHERE activity_id = \(id.rawValue)")[0]
-    }
 }
