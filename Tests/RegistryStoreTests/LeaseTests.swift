@@ -7,6 +7,27 @@ import TestSupport
 import Testing
 
 @Suite struct LeaseTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        typealias Step = @Sendable (TestPlan) async throws -> Void
+
+        let testDescription: String
+        let isOver: Bool
+        let before: Step
+        let after: Step
+
+        init(_ name: String, isOver: Bool, before: @escaping Step = { _ in }, after: @escaping Step) {
+            (testDescription, self.isOver, self.before, self.after) = (name, isOver, before, after)
+        }
+
+        static func over(_ name: String, before: @escaping Step = { _ in }, after: @escaping Step) -> Case {
+            Case(name, isOver: true, before: before, after: after)
+        }
+
+        static func kept(_ name: String, before: @escaping Step = { _ in }, after: @escaping Step) -> Case {
+            Case(name, isOver: false, before: before, after: after)
+        }
+    }
+
     @Test func `A repeated plan gets the same lease, and another plan gets none`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start("plan-1")
@@ -20,83 +41,86 @@ import Testing
         #expect(try await plan.leaseEvents() == ["lease-taken"])
     }
 
-    @Test func `A third attempt is returned again to the same plan`() async throws {
-        let plan = try await TestPlan.make()
-        for _ in 1...2 {
-            _ = try await plan.start("plan-1")
-            try await plan.pass(61)
-        }
-        let third = try await plan.start("plan-1")
-        #expect(try await plan.start("plan-1") == third && third.attempt == 3)
+    private static func dismiss(in plan: TestPlan) async throws {
+        try await plan.register(at: .minutesAgo(2))
+        try await plan.tellFullState(nil, at: .minutesAgo(1))
     }
 
-    @Test func `A registration under the alias frees the lease`() async throws {
+    private static let repeated: Case.Step = { _ = try? await $0.register(at: .minutesAgo(2)) }
+
+    static let registrations: [Case] = [
+        .over("a registration") { try await $0.register().end() },
+        .over("an item of a full state, without a token") { try await $0.register(token: nil).end() },
+        .kept("a registration under another alias") {
+            let other = Alias.sample("liveactivityId", "order-43")
+            try await $0.activity("b-1").register(12, at: nil, installation: $0.phone.hash, aliases: [other])
+        },
+        .kept(
+            "a late repetition after the end",
+            before: { try await $0.register(at: .minutesAgo(2)).end() },
+            after: repeated
+        ),
+        .kept("a late repetition after a full state without the activity", before: dismiss, after: repeated),
+        .kept("the late end of an activity missing from a full state", before: dismiss) {
+            try await $0.activity().end()
+        },
+        .kept(
+            "a late repetition after the expiry",
+            before: { try await $0.register(at: .minutesAgo(2)).age(by: "9 hours") },
+            after: { _ = try? await $0.register(at: .minutesAgo(9 * 60 + 2)) }
+        ),
+        .kept(
+            "a late registration of an activity that a log-out ended",
+            before: {
+                try await $0.phone.logOut(at: nil)
+                try await $0.phone.put([$0.user], at: nil)
+                try await $0.phone.register(2, at: nil)
+            },
+            after: { _ = try? await $0.register(at: .minutesAgo(10)) }
+        ),
+    ]
+
+    @Test(arguments: registrations)
+    func `Only a new activity with the alias frees a lease`(_ test: Case) async throws {
         let plan = try await TestPlan.make()
+        try await test.before(plan)
         let lease = try await plan.start()
-        try await plan.register().end()
+        try await test.after(plan)
+        guard test.isOver else {
+            #expect(try await plan.step().waitReason == .leased)
+            return
+        }
         let next = try await plan.start()
         #expect(next.id != lease.id)
         #expect(next.attempt == 1)
     }
 
-    @Test func `An item of a full state frees the lease, with a token or without`() async throws {
-        let plan = try await TestPlan.make()
-        let lease = try await plan.start()
-        try await plan.register(token: nil).end()
-        #expect(try await plan.start().id != lease.id)
-    }
+    static let removals: [Case] = [
+        .over("a log-out") { try await $0.phone.logOut(at: nil) },
+        .kept("a late log-out", before: { try await $0.phone.logOut(at: .minutesAgo(1)) }) {
+            try await $0.phone.logOut(at: .minutesAgo(2))
+        },
+        .kept("a profile of the user") { try await $0.phone.asUser("u-7").put([$0.user], at: nil) },
+        .over("a profile of another user") { try await $0.phone.asUser("u-8").put([$0.user], at: nil) },
+        .over("a full state of another user") {
+            let claimant = Claimant.subject("u-8", $0.phone.hash)
+            try await $0.tellFullState(of: $0.phone.hash, at: .minutesAgo(0), claimant: claimant)
+        },
+        .over("an erasure of the activity's alias") { try await $0.erase(.alias($0.order)) },
+        .over("an erasure of the user's alias") { try await $0.erase(.alias($0.user)) },
+        .over("an erasure of the phone") { try await $0.erase(.installation($0.phone.hash)) },
+    ]
 
-    @Test func `A registration before the lease and its late repetition free no lease`() async throws {
+    @Test(arguments: removals)
+    func `A log-out, another user and an erasure remove leases`(_ test: Case) async throws {
         let plan = try await TestPlan.make()
-        let activity = try await plan.register(at: .minutesAgo(2))
-        try await activity.end()
+        try await test.before(plan)
+        try await plan.phone.asUser("u-7").put([plan.user], at: .minutesAgo(0))
         _ = try await plan.start()
-        let late = await activity.problem { try await plan.register(at: .minutesAgo(2)) }
-        #expect(late?.code == .activityEnded)
-        #expect(try await plan.step().waitReason == .leased)
-    }
-
-    @Test(arguments: [false, true])
-    func `A late repetition for a dismissed or expired activity frees no lease`(hasExpired: Bool) async throws {
-        let plan = try await TestPlan.make()
-        let activity = try await plan.register(at: .minutesAgo(2))
-        if hasExpired {
-            try await activity.age(by: "9 hours")
-        } else {
-            try await plan.tellFullState(nil, at: .minutesAgo(1))
-        }
-        _ = try await plan.start()
-        _ = try? await plan.register(at: .minutesAgo(hasExpired ? 9 * 60 + 2 : 2))
-        #expect(try await plan.step().waitReason == .leased)
-    }
-
-    @Test func `A lease returned after its end stays an attempt`() async throws {
-        let plan = try await TestPlan.make()
-        let lease = try await plan.start()
-        try await plan.pass(61)
-        try await plan.registry.release(lease.id, in: plan.scope, by: "sender")
-        let next = try await plan.start()
-        #expect(next.attempt == 2)
-        #expect(next.id != lease.id)
-        #expect(next.collapseID == lease.collapseID)
-        #expect(try await plan.leaseEvents() == ["lease-taken", "lease-taken"])
-    }
-
-    @Test func `The late end of a dismissed activity frees no lease`() async throws {
-        let plan = try await TestPlan.make()
-        let activity = try await plan.register(at: .minutesAgo(2))
-        try await plan.tellFullState(nil, at: .minutesAgo(1))
-        _ = try await plan.start()
-        try await activity.end()
-        #expect(try await plan.step().waitReason == .leased)
-    }
-
-    @Test func `A registration under another alias frees no lease`() async throws {
-        let plan = try await TestPlan.make()
-        _ = try await plan.start()
-        let other = Alias.sample("liveactivityId", "order-43")
-        try await plan.activity("b-1").register(12, at: nil, installation: plan.phone.hash, aliases: [other])
-        #expect(try await plan.step().waitReason == .leased)
+        try await test.after(plan)
+        #expect(try await plan.leaseCount() == (test.isOver ? 0 : 1))
+        let named: SQL = "SELECT count(*) FROM events WHERE type = 'lease-taken' AND aliases IS NOT NULL"
+        #expect(try await plan.count(named) == (test.testDescription.contains("erasure") ? 0 : 1))
     }
 
     @Test(arguments: [410, 400, 429, 503])
@@ -146,45 +170,6 @@ import Testing
         #expect(try await plan.leaseEvents() == ["lease-taken", "lease-released", "lease-taken"])
     }
 
-    @Test func `A log-out removes the lease, and a late one keeps the next user's lease`() async throws {
-        let plan = try await TestPlan.make()
-        _ = try await plan.start()
-        let time = Date.minutesAgo(-1)
-        try await plan.phone.logOut(at: time)
-        #expect(try await plan.leaseCount() == 0)
-        try await plan.phone.put([plan.user], at: time.addingTimeInterval(1))
-        try await plan.phone.register(2, at: time.addingTimeInterval(1))
-        _ = try await plan.start()
-        try await plan.phone.logOut(at: time)
-        #expect(try await plan.leaseCount() == 1)
-    }
-
-    @Test func `A user who takes the installation over returns its leases`() async throws {
-        let plan = try await TestPlan.make()
-        try await plan.phone.asUser("u-7").put([plan.user], at: nil)
-        _ = try await plan.start()
-        try await plan.phone.asUser("u-7").put([plan.user], at: nil)
-        #expect(try await plan.leaseCount() == 1)
-        try await plan.phone.asUser("u-8").put([plan.user], at: nil)
-        #expect(try await plan.leaseCount() == 0)
-        _ = try await plan.start()
-        let claimant = Claimant.subject("u-9", plan.phone.hash)
-        try await plan.tellFullState(of: plan.phone.hash, at: .minutesAgo(0), claimant: claimant)
-        #expect(try await plan.leaseCount() == 0)
-    }
-
-    @Test(arguments: ["order", "user", "phone"])
-    func `An erasure removes leases, and their events name no user`(_ what: String) async throws {
-        let plan = try await TestPlan.make()
-        _ = try await plan.start()
-        let subjects: [String: ErasureSubject] = ["order": .alias(plan.order), "user": .alias(plan.user)]
-        let counts = try await plan.erase(subjects[what] ?? .installation(plan.phone.hash))
-        #expect(counts.records > 0)
-        #expect(try await plan.leaseCount() == 0)
-        let named: SQL = "SELECT count(*) FROM events WHERE type = 'lease-taken' AND aliases IS NOT NULL"
-        #expect(try await plan.count(named) == 0)
-    }
-
     @Test func `The sweep keeps a lease while its attempts count`() async throws {
         let plan = try await TestPlan.make()
         _ = try await plan.start()
@@ -204,37 +189,31 @@ import Testing
         #expect(try await plan.column(told) == ["sender \(lease.id) \(plan.phone.hash) \(alias)"])
     }
 
-    @Test func `The audit shows the outcome of a lease`() async throws {
+    @Test func `The audit shows the leases of an alias and of a phone`() async throws {
         let plan = try await TestPlan.make()
-        func states() async throws -> [Lease.State] {
+        func shown() async throws -> ExplainedLease {
             let ofAlias = try await plan.explain(plan.order).leases
-            let ofPhone = try await plan.registry.leases(of: plan.phone.hash, in: plan.scope)
-            #expect(ofAlias == ofPhone)
-            return ofAlias.map(\.state)
+            #expect(try await plan.registry.leases(of: plan.phone.hash, in: plan.scope) == ofAlias)
+            return try #require(ofAlias.first)
         }
-        #expect(try await states() == [])
         let first = try await plan.start("plan-1")
-        let explained = try #require(try await plan.registry.leases(of: plan.phone.hash, in: plan.scope).first)
-        #expect(explained.lease.id == first.id)
-        #expect(explained.lease.planID == "plan-1")
-        #expect(explained.lease.attempt == 1)
-        #expect(explained.lease.alias == plan.order)
-        #expect(explained.lease.leasedUntil.date == first.leasedUntil)
-        #expect(try await states() == [.live])
+        let live = try await shown()
+        #expect(live.lease.id == first.id)
+        #expect(live.lease.planID == "plan-1")
+        #expect(live.lease.attempt == 1)
+        #expect(live.lease.alias == plan.order)
+        #expect(live.lease.leasedUntil.date == first.leasedUntil)
+        #expect(live.state == .live)
         try await plan.registry.release(first.id, in: plan.scope, by: "sender")
-        #expect(try await states() == [.released])
-        _ = try await plan.start()
-        try await plan.pass(61)
-        #expect(try await states() == [.expired])
+        #expect(try await shown().state == .released)
         try await plan.report(410, try await plan.start(), reason: "Unregistered", token: 9)
-        #expect(try await states() == [.failed])
-        let failed = try #require(try await plan.registry.leases(of: plan.phone.hash, in: plan.scope).first)
+        let failed = try await shown()
+        #expect(failed.state == .failed)
         #expect(failed.lease.failure?.reason == "410 Unregistered")
-        #expect(failed.lease.attempt == 2)
         try await plan.pass(5)
         _ = try await plan.start()
         try await plan.register()
-        #expect(try await states() == [.registered])
+        #expect(try await shown().state == .registered)
         let page = try await plan.registry.events(EventFilter(), limit: 100, in: plan.scope)
         #expect(page.items.contains { $0.type == "lease-taken" && $0.leaseID == first.id })
     }

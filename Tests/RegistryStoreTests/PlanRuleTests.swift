@@ -33,16 +33,6 @@ import Testing
         }
     }
 
-    @Test func `A late registration of an activity ended by a log-out frees no lease`() async throws {
-        let plan = try await TestPlan.make()
-        try await plan.phone.logOut(at: nil)
-        try await plan.phone.put([plan.user], at: nil)
-        try await plan.phone.register(2, at: nil)
-        _ = try await plan.start("plan-1")
-        await #expect(throws: Problem.self) { try await plan.register(at: .minutesAgo(10)) }
-        #expect(try await plan.step("plan-2").waitReason == .leased)
-    }
-
     // MARK: Rule 1
 
     @Test func `Rule 1: a running activity is updated under any lease`() async throws {
@@ -63,43 +53,44 @@ import Testing
         #expect(try await plan.entries().map(\.step.updated?.token) == [.sample(11), .sample(12), .sample(13)])
     }
 
-    @Test func `Rule 1: an activity without a token is a reason to wait a minute, and then to alert`() async throws {
+    struct WithoutToken: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        /// In the first minute, and after it.
+        let actions: [String]
+        var reason: PlanReason?
+        var pushType: ActivityPushType?
+        var setUp: @Sendable (TestPlan) async throws -> Void = { _ in }
+    }
+
+    static let withoutToken: [WithoutToken] = [
+        WithoutToken(testDescription: "no token yet", actions: ["wait", "alert"]),
+        WithoutToken(testDescription: "a channel of the alias", actions: ["none", "none"], reason: .channel) {
+            let channel = try BroadcastChannel(id: "dHN0LXNyY2gtY2hubA==", storagePolicy: .none)
+            _ = try await $0.registry.put(channel, for: $0.order, in: $0.scope, by: "sender")
+        },
+        WithoutToken(testDescription: "by design", actions: ["none", "none"], reason: .channel, pushType: .channel),
+        WithoutToken(testDescription: "app only", actions: ["none", "none"], reason: .noPush, pushType: .appOnly),
+    ]
+
+    @Test(arguments: withoutToken)
+    func `Rule 1: an activity without a token has its reason, and is updated once it has one`(_ test: WithoutToken)
+        async throws
+    {
         let plan = try await TestPlan.make()
+        try await test.setUp(plan)
         try await plan.phone.register(21, in: TestInstallation.device, at: nil)
-        try await plan.register(token: nil)
-        #expect(try await plan.step().waitReason == .tokenPending)
-        try await plan.database.age("activities", ["created_at"], by: "61 seconds")
-        #expect(try await plan.step() == .alert(.noUpdateToken, .sample(21)))
-    }
-
-    @Test func `Rule 1: the channel of the alias reaches an activity without a token`() async throws {
-        let plan = try await TestPlan.make()
-        let channel = try BroadcastChannel(id: "dHN0LXNyY2gtY2hubA==", storagePolicy: .none)
-        _ = try await plan.registry.put(channel, for: plan.order, in: plan.scope, by: "sender")
-        _ = try await plan.start()
-        try await plan.register(token: nil)
-        for _ in 1...2 {
-            #expect(try await plan.step() == .none(.channel))
-            try await plan.database.age("activities", ["created_at"], by: "61 seconds")
-        }
-        try await plan.register(token: 11)
-        #expect(try await plan.step().updated?.token == .sample(11))
-    }
-
-    @Test(arguments: [(ActivityPushType.channel, PlanReason.channel), (.appOnly, .noPush)])
-    func `Rule 1: an activity without a token by design is not waited for`(
-        _ type: ActivityPushType,
-        _ reason: PlanReason
-    ) async throws {
-        let plan = try await TestPlan.make()
         _ = try await plan.start()
         var registration = ActivityRegistration.sample(token: nil, installation: plan.phone.hash, aliases: [plan.order])
-        registration.facts.pushType = type
-        let item = FullState.Item(activityID: .sample("a-1"), registration: registration)
-        _ = try await plan.tellFullState(of: plan.phone.hash, [item], at: .minutesAgo(0))
-        #expect(try await plan.step() == .none(reason))
-        try await plan.database.age("activities", ["created_at"], by: "61 seconds")
-        #expect(try await plan.step() == .none(reason))
+        registration.facts.pushType = test.pushType
+        try await plan.tellFullState(registration, at: .minutesAgo(0))
+        for action in test.actions {
+            let step = try await plan.step()
+            #expect(step.action == action)
+            if action == "wait" { #expect(step.waitReason == .tokenPending) }
+            if action == "alert" { #expect(step == .alert(.noUpdateToken, .sample(21))) }
+            if let reason = test.reason { #expect(step == .none(reason)) }
+            try await plan.database.age("activities", ["created_at"], by: "61 seconds")
+        }
         try await plan.register(token: 11)
         #expect(try await plan.step().updated?.token == .sample(11))
     }
@@ -107,8 +98,7 @@ import Testing
     @Test func `Rule 1: an activity with a dead token is not started again`() async throws {
         let plan = try await TestPlan.make()
         try await plan.register(token: 11, at: .minutesAgo(2))
-        try await plan.phone.mark(11, dead: .minutesAgo(1))
-        try await plan.database.run("UPDATE activities SET withheld = 'taken-over'")
+        _ = try await plan.phone.report(11, 410)
         try await plan.database.age("activities", ["created_at"], by: "61 seconds")
         #expect(try await plan.step() == .alert(.noUpdateToken, nil))
         #expect(try await plan.leaseCount() == 0)
@@ -116,51 +106,48 @@ import Testing
 
     // MARK: Rule 2
 
-    @Test func `Rule 2: an activity dismissed by the user is not started again unless the sender asks`() async throws {
-        let plan = try await TestPlan.make()
-        try await plan.register().end(reason: .dismissed)
-        #expect(try await plan.step() == .alert(.dismissed, nil))
-        #expect(try await plan.step { $0.restartsDismissed = true }.action == "start")
-    }
+    struct Dismissal: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let isOfUser: Bool
+        let setUp: @Sendable (TestPlan) async throws -> Void
 
-    @Test func `Rule 2: an activity ended by the app may be started again`() async throws {
-        let plan = try await TestPlan.make()
-        try await plan.register().end(reason: .ended)
-        _ = try await plan.start()
-    }
-
-    @Test func `Rule 2: an activity missing from a full state was not dismissed by the user`() async throws {
-        let plan = try await TestPlan.make()
-        let activity = try await plan.register(at: .minutesAgo(2))
-        try await plan.tellFullState(nil, at: .minutesAgo(1))
-        #expect(try await activity.record()?.status.state == .dismissed)
-        _ = try await plan.start()
-    }
-
-    @Test func `Rule 2: an activity newer than the dismissed one decides`() async throws {
-        let plan = try await TestPlan.make()
-        try await plan.register("a-1", at: .minutesAgo(5)).end(reason: .dismissed)
-        try await plan.register("a-2", token: 12, at: .minutesAgo(4)).end(reason: .ended)
-        _ = try await plan.start()
-    }
-
-    @Test func `Rule 2: a dismissal counts while its tombstone is kept`() async throws {
-        let plan = try await TestPlan.make()
-        try await plan.register().end(reason: .dismissed)
-        let back: [(days: String, isDismissed: Bool)] = [("6 days", true), ("1 day 8 hours", false)]
-        for (days, isDismissed) in back {
-            try await plan.database.age("activities", ["started_at", "expires_at", "ended_at"], by: days)
-            if isDismissed { #expect(try await plan.step() == .alert(.dismissed, nil)) }
+        init(_ name: String, isOfUser: Bool, setUp: @escaping @Sendable (TestPlan) async throws -> Void) {
+            (testDescription, self.isOfUser, self.setUp) = (name, isOfUser, setUp)
         }
-        _ = try await plan.start()
     }
 
-    @Test func `Rule 2: an activity that iOS ended before is not dismissed`() async throws {
+    static let dismissals = [
+        Dismissal("dismissed by the user", isOfUser: true) { try await $0.register().end(reason: .dismissed) },
+        Dismissal("ended by the app", isOfUser: false) { try await $0.register().end(reason: .ended) },
+        Dismissal("missing from a full state", isOfUser: false) {
+            try await $0.register(at: .minutesAgo(2))
+            try await $0.tellFullState(nil, at: .minutesAgo(1))
+        },
+        Dismissal("dismissed before a newer activity ended", isOfUser: false) {
+            try await $0.register("a-1", at: .minutesAgo(5)).end(reason: .dismissed)
+            try await $0.register("a-2", token: 12, at: .minutesAgo(4)).end(reason: .ended)
+        },
+        Dismissal("dismissed, with a tombstone", isOfUser: true) {
+            try await $0.register().end(reason: .dismissed)
+            try await $0.database.age("activities", ["started_at", "expires_at", "ended_at"], by: "6 days")
+        },
+        Dismissal("dismissed, and the tombstone's time is over", isOfUser: false) {
+            try await $0.register().end(reason: .dismissed)
+            try await $0.database.age("activities", ["started_at", "expires_at", "ended_at"], by: "7 days 8 hours")
+        },
+        Dismissal("dismissed after iOS had ended it", isOfUser: false) {
+            try await $0.register()
+            try await $0.age("8 hours")
+            try await $0.activity().end(reason: .dismissed)
+        },
+    ]
+
+    @Test(arguments: dismissals)
+    func `Rule 2: only an activity dismissed by the user needs the sender's wish`(_ test: Dismissal) async throws {
         let plan = try await TestPlan.make()
-        try await plan.register()
-        try await plan.age("8 hours")
-        try await plan.activity().end(reason: .dismissed)
-        _ = try await plan.start()
+        try await test.setUp(plan)
+        if test.isOfUser { #expect(try await plan.step() == .alert(.dismissed, nil)) }
+        #expect(try await plan.step { $0.restartsDismissed = test.isOfUser }.action == "start")
     }
 
     // MARK: Rule 3
@@ -178,31 +165,20 @@ import Testing
 
     // MARK: Rule 4
 
-    @Test func `Rule 4: failures prevent starts for 1 minute, then 5 minutes, then the rest of a day`() async throws {
+    @Test func `Rule 4: failures prevent starts for some minutes, and the third for the rest of a day`() async throws {
         let plan = try await TestPlan.make()
-        for (attempt, minutes) in [(1, 1), (2, 5)] {
+        for attempt in 1...3 {
             let lease = try await plan.start()
             #expect(lease.attempt == attempt)
             try await plan.report(503, lease)
-            let rest = try await plan.backOff()
-            #expect(rest > Double(minutes) - 0.5)
-            #expect(rest <= Double(minutes))
-            try await plan.pass(minutes)
+            if attempt < 3 { #expect(try await plan.step().waitReason == .backOff) }
+            try await plan.pass(5)
         }
-        try await plan.report(503, try await plan.start())
         #expect(try await plan.step() == .alert(.startFailed, nil))
         try await plan.pass(20 * 60)
         #expect(try await plan.step() == .alert(.startFailed, nil))
         try await plan.pass(4 * 60)
         #expect(try await plan.start().attempt <= 3)
-    }
-
-    @Test func `Rule 4: a start followed by its activity is not a failed attempt`() async throws {
-        let plan = try await TestPlan.make()
-        for number in 1...4 {
-            #expect(try await plan.start().attempt == 1)
-            try await plan.register("a-\(number)", token: 10 + number).end()
-        }
     }
 
     // MARK: Rules 5 and 6
@@ -221,7 +197,7 @@ import Testing
         let plan = try await TestPlan.make(startToken: nil)
         try await plan.phone.register(1, at: .minutesAgo(2))
         try await plan.phone.register(2, in: .start(TestInstallation.types[1]), at: nil)
-        try await plan.phone.mark(1, dead: .minutesAgo(1))
+        _ = try await plan.phone.report(1, 410)
         #expect(try await plan.step() == .none(.noStartToken))
         #expect(try await plan.leaseCount() == 0)
     }

@@ -53,20 +53,6 @@ import Testing
         #expect(try await plan.leaseEvents() == ["lease-taken"])
     }
 
-    @Test func `A new activity that never registers is tried again, and the old one stays until its end`()
-        async throws
-    {
-        let plan = try await Self.make()
-        for _ in 1...3 {
-            #expect(try await Self.step(of: plan).action == "renew")
-            #expect(try await Self.step(of: plan).updated?.token == .sample(11))
-            try await plan.pass(11)
-        }
-        #expect(try await Self.step(of: plan) == .update(try #require(try await plan.step().updated)))
-        try await plan.age("20 minutes")
-        #expect(try await Self.step(of: plan) == .alert(.startFailed, nil))
-    }
-
     @Test func `The user swipes the old activity away while the renewal is under way`() async throws {
         let plan = try await Self.make()
         #expect(try await Self.step(of: plan, "plan-1").action == "renew")
@@ -75,21 +61,6 @@ import Testing
         // The start push was already on its way.
         try await plan.register("a-2", token: 13)
         #expect(try await Self.step(of: plan, "plan-1").updated?.activityID == .sample("a-2"))
-    }
-
-    @Test func `The user swipes the new activity away`() async throws {
-        let plan = try await Self.make()
-        #expect(try await Self.step(of: plan, "plan-1").action == "renew")
-        try await plan.register("a-2", token: 13).end(reason: .dismissed)
-        #expect(try await Self.step(of: plan, "plan-1") == .update(try #require(try await plan.step().updated)))
-    }
-
-    @Test func `A start that began without an activity stays a start if the old one ends meanwhile`() async throws {
-        let plan = try await Self.make()
-        #expect(try await Self.step(of: plan, "plan-1").action == "renew")
-        try await plan.activity("a-1").end()
-        #expect(try await Self.step(of: plan, "plan-1").action == "start")
-        #expect(try await Self.step(of: plan, "plan-2").waitReason == .leased)
     }
 
     @Test func `One of two activities is renewed, regardless of the size of pages`() async throws {

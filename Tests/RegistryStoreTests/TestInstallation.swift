@@ -94,31 +94,4 @@ struct TestInstallation: Fixture {
             """
         )
     }
-
-    /// Marks a value as dead by a 410, or as quarantined.
-    func mark(_ token: Int, dead deadAt: Date? = nil, quarantined quarantinedAt: Date? = nil) async throws {
-        try await database.run(
-            """
-            INSERT INTO token_values AS stored (scope_id, token_digest, dead_at, quarantined_at,
-                quarantined_kind, quarantine_reason)
-            SELECT \(scope.id), sha256(\(PushToken.sample(token).bytes)), q.dead_at, q.quarantined_at,
-                CASE WHEN q.quarantined_at IS NOT NULL THEN 'start' END,
-                CASE WHEN q.quarantined_at IS NOT NULL THEN 'BadDeviceToken' END
-            FROM (VALUES (\(deadAt), \(quarantinedAt))) AS q (dead_at, quarantined_at)
-            ON CONFLICT (scope_id, token_digest) DO UPDATE SET
-                dead_at = greatest(stored.dead_at, excluded.dead_at),
-                quarantined_at = coalesce(excluded.quarantined_at, stored.quarantined_at),
-                quarantined_kind = coalesce(excluded.quarantined_kind, stored.quarantined_kind),
-                quarantine_reason = coalesce(excluded.quarantine_reason, stored.quarantine_reason)
-            """
-        )
-        try await database.run(
-            """
-            UPDATE installation_tokens r SET withheld = CASE WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-                WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined' END
-            FROM token_values t WHERE t.scope_id = r.scope_id AND t.token_digest = r.token_digest
-                AND r.token_digest = sha256(\(PushToken.sample(token).bytes)) AND r.token IS NOT NULL
-            """
-        )
-    }
 }

@@ -60,12 +60,6 @@ struct TestPlan: Fixture {
         return lease
     }
 
-    func backOff() async throws -> Double {
-        let step = try await step()
-        guard case .wait(.backOff, let retryAt) = step else { throw Unexpected(step: step) }
-        return retryAt.timeIntervalSinceNow / 60
-    }
-
     struct Unexpected: Error {
         var entries: [PlanEntry] = []
         var step: PlanStep?
