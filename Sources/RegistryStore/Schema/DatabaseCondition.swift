@@ -44,46 +44,42 @@ package struct DatabaseCondition: Sendable, Hashable {
     package var distribution: DistributionCondition?
 
     init(_ session: borrowing PostgresSession) throws {
-        let row = try session.execute(ConditionStatements.settings)[0]
-        (version, versionNumber, isReadOnly, isAutovacuumOn, connections, connectionLimit) = try row.decode(
-            String.self,
-            Int.self,
-            Bool.self,
-            Bool.self,
-            Int.self,
-            Int.self
-        )
-        (user, schema, mayCreateTables) = try session.execute(ConditionStatements.rights)[0].decode(
-            String.self,
-            String?.self,
-            Bool.self
-        )
+        // Requires no schema and no privileges. Most roles cannot see other sessions, only their number.
+        (version, versionNumber, isReadOnly, isAutovacuumOn, connections, connectionLimit) = try session.execute(
+            """
+            SELECT current_setting('server_version'), current_setting('server_version_num')::bigint,
+                current_setting('transaction_read_only')::boolean,
+                current_setting('autovacuum')::boolean AND current_setting('track_counts')::boolean,
+                (SELECT coalesce(sum(numbackends), 0)::bigint FROM pg_stat_database),
+                current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
+            """
+        )[0].decode(String.self, Int.self, Bool.self, Bool.self, Int.self, Int.self)
+        (user, schema, mayCreateTables) = try session.execute(
+            """
+            SELECT current_user::text, current_schema()::text,
+                coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)
+            """
+        )[0].decode(String.self, String?.self, Bool.self)
         unsafeSettings = try UnsafeDurability.found(session)
         try compareClocks(session)
-        neglectedTables = try session.execute(ConditionStatements.neglectedTables).rows.map { row in
-            let (name, deadRows) = try row.decode(String.self, Int.self)
-            return NeglectedTable(name: name, deadRows: deadRows)
-        }
-        oldSnapshot = try OldSnapshot(session.execute(ConditionStatements.oldSnapshot))
+        neglectedTables = try session.execute(NeglectedTable.find).decode(String.self, Int.self)
+            .map(NeglectedTable.init(name:deadRows:))
+        oldSnapshot = try session.execute(OldSnapshot.find).decode(String.self, Int.self).first
+            .map(OldSnapshot.init(holder:age:))
         distribution = try DistributionCondition.read(session)
         unsafeSettings += distribution?.workers.flatMap(\.unsafeSettings) ?? []
     }
 
+    static let clock: SQL = "SELECT clock_timestamp()"
+
     private mutating func compareClocks(_ session: borrowing PostgresSession) throws {
         // The first execution prepares the statement, which takes long.
-        _ = try session.execute(ConditionStatements.clock)
+        _ = try session.execute(Self.clock)
         let start = Date()
-        let theirs = try session.execute(ConditionStatements.clock)[0].decode(Date.self)
+        let theirs = try session.execute(Self.clock)[0].decode(Date.self)
         let half = Date().timeIntervalSince(start) / 2
         clockSkew = .seconds(theirs.timeIntervalSince(start.addingTimeInterval(half)))
         clockUncertainty = .seconds(half)
-    }
-}
-
-extension DatabaseCondition.OldSnapshot {
-    init?(_ result: PostgresResult) throws {
-        guard let row = result.rows.first else { return nil }
-        (holder, age) = try row.decode(String.self, Int.self)
     }
 }
 
@@ -98,27 +94,10 @@ extension Registry {
     }
 }
 
-/// Require no schema and no privileges.
-enum ConditionStatements {
-    /// In the order of ``DatabaseCondition``'s properties. Most roles cannot see other sessions, only their number.
-    static let settings: SQL = """
-        SELECT current_setting('server_version'), current_setting('server_version_num')::bigint,
-            current_setting('transaction_read_only')::boolean,
-            current_setting('autovacuum')::boolean AND current_setting('track_counts')::boolean,
-            (SELECT coalesce(sum(numbackends), 0)::bigint FROM pg_stat_database),
-            current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
-        """
-
-    static let rights: SQL = """
-        SELECT current_user::text, current_schema()::text,
-            coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)
-        """
-
-    static let clock: SQL = "SELECT clock_timestamp()"
-
+extension DatabaseCondition.NeglectedTable {
     /// Tables with more than twice the dead rows at which autovacuum starts (by its documented formula), and more than
     /// accumulate in a minute.
-    static let neglectedTables: SQL = """
+    fileprivate static let find: SQL = """
         SELECT s.relname::text, s.n_dead_tup
         FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid
         WHERE s.schemaname = current_schema() AND s.n_dead_tup > 10000
@@ -126,10 +105,12 @@ enum ConditionStatements {
                 + current_setting('autovacuum_vacuum_scale_factor')::float8 * greatest(c.reltuples, 0))
         ORDER BY s.n_dead_tup DESC
         """
+}
 
+extension DatabaseCondition.OldSnapshot {
     /// The age is in transactions, because Postgres hides other roles' times, and dead rows come from transactions.
     /// Autovacuum's workers, which have no user, do not keep dead rows.
-    static let oldSnapshot: SQL = """
+    static let find: SQL = """
         SELECT h.holder, h.age
         FROM (
             SELECT format('session %s (application %s, user %s)', a.pid, a.application_name, a.usename) AS holder,

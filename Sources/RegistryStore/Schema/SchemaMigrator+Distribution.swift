@@ -29,15 +29,8 @@ extension SchemaMigrator {
                 try transaction.simple(command)
             }
             guard !missing.isEmpty else { return [] }
-            // To distribute a table, Citus makes its referenced tables local, and then rejects their sequences. Foreign
-            // keys are therefore dropped and added again.
-            let keys = try transaction.execute(DistributionStatements.foreignKeys(of: missing)).rows.map { row in
-                try row.decode(String.self, String.self)
-            }
             try transaction.simple(DistributionStatements.oneByOne)
-            for (dropping, _) in keys { try transaction.simple(dropping) }
             for table in missing { _ = try transaction.execute(DistributionStatements.distribute(table)) }
-            for (_, adding) in keys { try transaction.simple(adding) }
             return missing
         }
     }
@@ -55,16 +48,6 @@ enum DistributionStatements {
             AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = to_regclass(t.name))
         ORDER BY t.name <> ALL(\(Distribution.referenceTables)), t.name <> 'activities', t.position
         """
-
-    static func foreignKeys(of tables: [String]) -> SQL {
-        """
-        SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conname),
-            format('ALTER TABLE %s ADD CONSTRAINT %I %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid))
-        FROM pg_constraint k
-        WHERE k.contype = 'f' AND k.conrelid IN (SELECT to_regclass(t.name) FROM unnest(\(tables)) AS t (name))
-        ORDER BY k.conname
-        """
-    }
 
     /// One connection per node. Otherwise Citus rejects later commands about reference tables.
     static let oneByOne = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"

@@ -8,11 +8,7 @@ enum TableSizes {
         guard session.isDistributed else {
             return try session.run("counts.estimate-rows", ["table": table]).decode { try $0["rows"] }[0]
         }
-        let answer: SQL = """
-            SELECT coalesce(sum(answer.result::float8) FILTER (WHERE answer.success), 0)
-            FROM run_command_on_workers((SELECT format(\(rowQuestion), current_schema(), \(table), \(scope)::bigint))) AS answer
-            """
-        return try session.execute(answer)[0].decode(Double.self)
+        return try ask(rowQuestion, of: table, holding: scope, session).sum
     }
 
     /// The pages of 8 KiB of a table or shard.
@@ -20,13 +16,23 @@ enum TableSizes {
     /// - Throws: `unavailable` if a worker does not answer.
     static func pages(of table: String, holding scope: Int64, _ session: borrowing PostgresSession) throws -> Int {
         guard session.isDistributed else { return try session.run("apps.count-pages", ["table": table]).readCount() }
-        let answer: SQL = """
-            SELECT coalesce(sum(answer.result::int8) FILTER (WHERE answer.success), 0)::int8, bool_and(answer.success)
-            FROM run_command_on_workers((SELECT format(\(pageQuestion), current_schema(), \(table), \(scope)::bigint))) AS answer
-            """
-        let (pages, isWhole) = try session.execute(answer)[0].decode(Int.self, Bool.self)
+        let (pages, isWhole) = try ask(pageQuestion, of: table, holding: scope, session)
         guard isWhole else { throw Problem(.unavailable, "A worker of Citus does not answer.") }
-        return pages
+        return Int(pages)
+    }
+
+    private static func ask(
+        _ question: String,
+        of table: String,
+        holding scope: Int64,
+        _ session: borrowing PostgresSession
+    ) throws -> (sum: Double, isWhole: Bool) {
+        try session.execute(
+            """
+            SELECT coalesce(sum(answer.result::float8) FILTER (WHERE answer.success), 0), bool_and(answer.success)
+            FROM run_command_on_workers((SELECT format(\(question), current_schema(), \(table), \(scope)::bigint))) AS answer
+            """
+        )[0].decode(Double.self, Bool.self)
     }
 
     private static let pageQuestion = question(
