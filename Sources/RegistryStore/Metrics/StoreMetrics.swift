@@ -1,9 +1,4 @@
 package struct StoreMetrics: Sendable {
-    package enum SharedWork: String, Sendable, Hashable, CaseIterable {
-        case registrations
-        case resolutions
-    }
-
     package enum Work: String, Sendable, Hashable, CaseIterable {
         case registrations
         case resolutions
@@ -22,16 +17,11 @@ package struct StoreMetrics: Sendable {
         }
     }
 
-    package let batches: [SharedWork: Batches]
+    package let batches: [Work: Batches] = [.registrations: Batches(), .resolutions: Batches()]
     /// Time of a batch's or call's statements on the connection, in seconds, including retries.
-    package let statements: [Work: Histogram]
+    package let statements = Dictionary(
+        uniqueKeysWithValues: Work.allCases.map { ($0, Histogram(bounds: Histogram.seconds)) }
+    )
     /// Wait for a connection, in seconds. If none became free, the time until the work failed.
     package let connectionWaits = Histogram(bounds: Histogram.seconds)
-
-    init() {
-        batches = Dictionary(uniqueKeysWithValues: SharedWork.allCases.map { ($0, Batches()) })
-        statements = Dictionary(
-            uniqueKeysWithValues: Work.allCases.map { ($0, Histogram(bounds: Histogram.seconds)) }
-        )
-    }
 }
