@@ -13,10 +13,12 @@ package struct NewAuditEvent: Sendable, Hashable {
         case quarantined
         case released
         case ended
+        case expired
         case dismissed
         case installationChanged = "installation-changed"
         case loggedOut = "logged-out"
         case deleted
+        case purged
         case leaseTaken = "lease-taken"
         case leaseReleased = "lease-released"
         case startFailed = "start-failed"

@@ -31,13 +31,23 @@ package final class Registry: Sendable {
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
-        try await units.write(body)
+        try await units.run(.writes, .ifSafe) { session, watch in try watch.timing { try body(session) } }
+    }
+
+    /// Like ``write(_:)``, in a transaction that restarts if it needs other locks.
+    func transact<Value: Sendable>(
+        _ body: @escaping @Sendable (borrowing PostgresTransaction, _ additionalIDs: Set<ActivityID>) throws -> Value
+    ) async throws -> Value {
+        try await write { try $0.transaction(body) }
     }
 
     /// Retried once after a lost connection.
     func read<Value: Sendable>(
+        priority: PoolPriority = .usual,
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
-        try await units.read(.usual, body)
+        try await units.run(.reads, .idempotentRead, priority) { session, watch in
+            try watch.timing { try body(session) }
+        }
     }
 }

@@ -1,5 +1,4 @@
--- The schema of the push-token registry. Each migration has one subject; read them in order. A released migration never
--- changes; a schema change is a new file.
+-- The schema of the push-token registry. A released migration never changes; a schema change is a new file.
 --
 -- Tables
 --   apps                     An app's settings.
@@ -23,26 +22,23 @@
 --   schema_migrations        The applied migrations.
 --
 -- Views
+--   app_records                                              Apps with their scopes.
 --   deliverable_activities, deliverable_installation_tokens  The rows with tokens for senders. Nothing else decides.
 --   explained_activities, explained_installation_tokens      All rows, with the reason why senders do not get a token.
+--   sender_activities                                        The same activities, without aliases and metadata.
 --   activity_explanations, installation_token_explanations   For the audit: also the time of the reason.
 --   purgeable_tokens                                         The tokens that an admin may purge.
 --
 -- How a token flows. A registration locks its activity and the token's value, decides in Swift (RegistryRules), and
--- writes the activity, its changed aliases, the value's owner and an event in one transaction. APNs reports,
--- registrations of other activities and installations, releases and purges change a value under these locks too. Each
--- of them recomputes why the token is withheld and stores the reason in the activity or token slot. Resolve therefore
--- reads only an alias's rows and the deliverable activities, not the values. Full states and log-outs take effect at
--- once, because reads of an activity compare their times. A sweep records expiries, and deletes tombstones and values
--- after their retention.
+-- writes the changed rows and an event in one transaction. APNs reports, releases and purges change a value under these
+-- locks too. They all store in the activity or token slot why the token is withheld, so that resolve reads no values.
+-- Full states and log-outs write no activity, because reads of an activity compare their times.
 --
 -- No foreign keys. A value outlives its activity, because a late claim must lose to a later one. Erasures and the sweep
--- delete in pages, in an order that decides races. One transaction writes the rows that belong together, under their
--- owner's locks; foreign keys would lock parents in another order.
+-- delete in pages, in an order that decides races; foreign keys would lock parents in another order.
 --
--- Citus. The schema runs on one Postgres or, distributed by scope_id, on Citus: except in the small reference tables,
--- every primary key and unique constraint contains scope_id, and every hot query names it. Text keys are compared
--- bytewise (COLLATE "C").
+-- Citus. The schema runs on one Postgres or, distributed by scope_id, on Citus: except in small reference tables, every
+-- primary key contains scope_id, and every hot query names it. Text keys are compared bytewise (COLLATE "C").
 --
 -- Plans. The service plans each query once, without its values (plan_cache_mode = force_generic_plan), sometimes while
 -- tables are almost empty. Such a plan considers all indexes that begin with the scope equal, and could scan the whole
@@ -88,6 +84,13 @@ CREATE TABLE scopes (
     CONSTRAINT scopes_pkey PRIMARY KEY (scope_id),
     CONSTRAINT scopes_app_key UNIQUE (app_id, environment)
 );
+
+-- Scopes are looked up one by one.
+CREATE VIEW app_records AS
+SELECT
+    a.*, (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'sandbox') AS sandbox,
+    (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'production') AS production
+FROM apps a;
 
 -- A sweep continues interrupted deletions.
 CREATE TABLE deleted_apps (

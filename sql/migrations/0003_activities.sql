@@ -143,3 +143,61 @@ CREATE INDEX alias_identities_touched ON alias_identities (scope_id, touched_at)
 
 -- Erasures find an installation's or user's identities. Excludes 'app', which may own all rows.
 CREATE INDEX alias_identities_of_owner ON alias_identities (owner, scope_id) WHERE owner <> 'app';
+
+-- Postgres inlines this function.
+CREATE FUNCTION activity_state(
+    ended_at timestamptz, started_at timestamptz, expires_at timestamptz, last_observed_at timestamptz,
+    removed_at timestamptz, full_state_at timestamptz
+) RETURNS text LANGUAGE sql STABLE RETURN CASE
+    WHEN ended_at IS NOT NULL THEN 'ended'
+    WHEN expires_at <= now() THEN 'expired'
+    -- Started before its installation's log-out, even if it became known later.
+    WHEN removed_at >= started_at THEN 'ended'
+    -- Missing from its installation's full state.
+    WHEN full_state_at > last_observed_at THEN 'dismissed'
+    ELSE 'active'
+END;
+
+-- The activities with a token for senders. Full states and log-outs do not write activities, so their times are
+-- compared here.
+CREATE VIEW deliverable_activities AS
+SELECT
+    a.activity_key, a.activity_id, a.token, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled,
+    a.started_at, a.starts_at, a.token_observed_at, a.confirmed_at, a.expires_at, a.revision, a.scope_id
+FROM activities a
+LEFT JOIN installations i ON i.scope_id = a.scope_id AND i.installation_hash = a.installation_hash
+WHERE a.ended_at IS NULL AND a.expires_at > now() AND a.token IS NOT NULL AND a.withheld IS NULL
+    AND (i.removed_at >= a.started_at) IS NOT TRUE
+    AND (i.full_state_at > a.last_observed_at) IS NOT TRUE;
+
+-- All activities with their state, and the first reason why senders do not get the token; null if deliverable.
+CREATE VIEW explained_activities AS
+SELECT
+    a.*, i.removed_at, i.full_state_at, s.state,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        -- expired, dismissed
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN CASE a.push_type
+            WHEN 'channel' THEN 'channel'
+            WHEN 'none' THEN 'no-push'
+            ELSE 'no-token'
+        END
+        ELSE a.withheld
+    END AS reason
+FROM activities a
+LEFT JOIN installations i ON i.scope_id = a.scope_id AND i.installation_hash = a.installation_hash
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s;
+
+-- All activities, with the columns that senders and plans read: not the JSON, which may be long.
+CREATE VIEW sender_activities AS
+SELECT
+    a.activity_key, a.activity_id, a.token, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled,
+    a.started_at, a.starts_at, a.token_observed_at, a.confirmed_at, a.expires_at, a.revision, a.scope_id,
+    a.created_at, a.last_observed_at, a.ended_at, a.end_reason, a.removed_at, a.state, a.reason
+FROM explained_activities a;

@@ -1,54 +1,6 @@
--- Postgres inlines this function.
-CREATE FUNCTION activity_state(
-    ended_at timestamptz, started_at timestamptz, expires_at timestamptz, last_observed_at timestamptz,
-    removed_at timestamptz, full_state_at timestamptz
-) RETURNS text LANGUAGE sql STABLE RETURN CASE
-    WHEN ended_at IS NOT NULL THEN 'ended'
-    WHEN expires_at <= now() THEN 'expired'
-    -- Started before its installation's log-out, even if it became known later.
-    WHEN removed_at >= started_at THEN 'ended'
-    -- Missing from its installation's full state.
-    WHEN full_state_at > last_observed_at THEN 'dismissed'
-    ELSE 'active'
-END;
-
--- The activities with a token for senders. Full states and log-outs do not write activities, so their times are
--- compared here.
-CREATE VIEW deliverable_activities AS
-SELECT a.*
-FROM activities a
-LEFT JOIN installations i ON i.scope_id = a.scope_id AND i.installation_hash = a.installation_hash
-WHERE a.ended_at IS NULL AND a.expires_at > now() AND a.token IS NOT NULL AND a.withheld IS NULL
-    AND (i.removed_at >= a.started_at) IS NOT TRUE
-    AND (i.full_state_at > a.last_observed_at) IS NOT TRUE;
-
 -- The installations' tokens for senders. A log-out deletes the stored tokens.
 CREATE VIEW deliverable_installation_tokens AS
 SELECT r.* FROM installation_tokens r WHERE r.token IS NOT NULL AND r.withheld IS NULL;
-
--- All activities with their state, and the first reason why senders do not get the token; null if deliverable.
-CREATE VIEW explained_activities AS
-SELECT
-    a.*, i.removed_at, i.full_state_at, s.state,
-    CASE
-        WHEN a.ended_at IS NOT NULL THEN 'ended'
-        WHEN i.removed_at >= a.started_at THEN 'logged-out'
-        -- expired, dismissed
-        WHEN s.state <> 'active' THEN s.state
-        WHEN a.token IS NULL THEN CASE a.push_type
-            WHEN 'channel' THEN 'channel'
-            WHEN 'none' THEN 'no-push'
-            ELSE 'no-token'
-        END
-        ELSE a.withheld
-    END AS reason
-FROM activities a
-LEFT JOIN installations i ON i.scope_id = a.scope_id AND i.installation_hash = a.installation_hash
-CROSS JOIN LATERAL (
-    SELECT activity_state(
-        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
-    ) AS state
-) AS s;
 
 -- All tokens of installations, with the reason why senders do not get them; null if deliverable.
 CREATE VIEW explained_installation_tokens AS
@@ -69,20 +21,17 @@ SELECT
     a.scope_id, a.activity_key, a.activity_id, a.ended_at, a.expiry_recorded_at,
     a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL AS is_closed,
     a.state, a.reason,
-    CASE a.reason
+    CASE coalesce(a.reason, '')
+        WHEN '' THEN a.token_observed_at
         WHEN 'ended' THEN a.ended_at
         WHEN 'logged-out' THEN a.removed_at
         WHEN 'expired' THEN a.expires_at
         WHEN 'dismissed' THEN a.full_state_at
-        WHEN 'no-token' THEN NULL
-        WHEN 'channel' THEN NULL
-        WHEN 'no-push' THEN NULL
         WHEN 'taken-over' THEN t.observed_at
         WHEN 'kind-conflict' THEN t.installation_observed_at
         WHEN 'purged' THEN t.purged_at
         WHEN 'unregistered' THEN t.dead_at
         WHEN 'quarantined' THEN t.quarantined_at
-        ELSE a.token_observed_at
     END AS since,
     a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4) AS fingerprint, a.installation_hash,
     a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at) AS observed_at,
@@ -104,7 +53,8 @@ SELECT
         WHEN 'quarantined' THEN t.quarantined_at
         ELSE r.observed_at
     END AS since,
-    t.quarantine_reason, substr(r.token_digest, 1, 4) AS fingerprint, r.observed_at, r.confirmed_at
+    t.quarantine_reason, substr(r.token_digest, 1, 4) AS fingerprint, r.observed_at, r.confirmed_at,
+    r.token IS NULL AS is_deleted
 FROM explained_installation_tokens r
 LEFT JOIN token_values t ON t.scope_id = r.scope_id AND t.token_digest = r.token_digest;
 

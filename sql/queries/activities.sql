@@ -4,11 +4,7 @@
 
 -- name: activities.lock
 -- Locks activities in the order of their ids. Index: activities_pkey.
-SELECT a.ctid AS row_position, a.activity_key, a.activity_id, a.installation_hash, a.subject, a.attributes_type,
-    a.frequent_pushes_enabled, a.push_type, a.starts_at, a.started_at, a.expires_at, a.ended_at,
-    a.end_reason::text, a.expiry_recorded_at, a.last_observed_at,
-    a.aliases, a.aliases_observed_at, a.metadata, a.metadata_observed_at,
-    a.token, a.token_digest, a.token_observed_at, a.token_claimed_at, a.confirmed_at, a.withheld, a.revision
+SELECT a.ctid AS row_position, a.*
 FROM activities a
 WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
 ORDER BY a.activity_id
@@ -16,9 +12,7 @@ FOR UPDATE;
 
 -- name: activities.lock-values
 -- Locks token values in the order of their digests. Index: token_values_pkey.
-SELECT v.ctid AS row_position, v.token_digest, v.activity_id, v.observed_at,
-    v.installation_kind, v.installation_hash, v.installation_observed_at,
-    v.start_observed_at, v.dead_at, v.purged_at, v.quarantined_at, v.quarantined_kind, v.quarantine_reason
+SELECT v.ctid AS row_position, v.*
 FROM token_values v
 WHERE v.scope_id = :scope AND v.token_digest = ANY(:digests)
 ORDER BY v.token_digest
@@ -64,7 +58,6 @@ CROSS JOIN LATERAL (
 WHERE app.app_id = :app;
 
 -- name: activities.insert
--- Inserts activities, or fails with a unique violation.
 INSERT INTO activities (
     scope_id, activity_id, installation_hash, subject, attributes_type, frequent_pushes_enabled,
     push_type, starts_at, started_at, expires_at, ended_at, end_reason, last_observed_at,
@@ -119,7 +112,7 @@ FROM unnest(:rows::activity_alias_write[]) AS n
 ON CONFLICT DO NOTHING;
 
 -- name: activities.insert-values
--- Inserts values, or fails with a unique violation. Index: activities_pkey.
+-- Index: activities_pkey.
 INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at)
 SELECT :scope, n.token_digest, n.activity_id,
     coalesce(n.activity_key, (

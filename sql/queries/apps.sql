@@ -1,22 +1,14 @@
 -- Apps, and the deletion of an app in small transactions.
 
 -- name: apps.find
--- Finds apps by bundle id. Scopes are looked up one by one. Indexes: apps_bundle_id_key, scopes_app_key.
-SELECT a.app_id,
-    (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'sandbox') AS sandbox,
-    (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'production') AS production,
-    a.bundle_id, a.name, a.activity_lifetime, a.tombstone_retention, a.event_retention, a.alias_rules, a.token_kinds,
-    a.jwt, a.created_at, a.updated_at
-FROM apps a
+-- Finds apps by bundle id. Indexes: apps_bundle_id_key, scopes_app_key.
+SELECT a.*
+FROM app_records a
 WHERE a.bundle_id = ANY(:bundle_ids);
 
 -- name: apps.list
-SELECT a.app_id,
-    (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'sandbox') AS sandbox,
-    (SELECT s.scope_id FROM scopes s WHERE s.app_id = a.app_id AND s.environment = 'production') AS production,
-    a.bundle_id, a.name, a.activity_lifetime, a.tombstone_retention, a.event_retention, a.alias_rules, a.token_kinds,
-    a.jwt, a.created_at, a.updated_at
-FROM apps a
+SELECT a.*
+FROM app_records a
 ORDER BY a.bundle_id;
 
 -- name: apps.insert
@@ -68,7 +60,6 @@ INSERT INTO deleted_apps (app_id) SELECT deleted.app_id FROM deleted
 RETURNING app_id;
 
 -- name: apps.list-deleted
--- Lists deleted apps that may still have rows.
 SELECT d.app_id FROM deleted_apps d ORDER BY d.app_id;
 
 -- name: apps.list-scopes
@@ -76,7 +67,6 @@ SELECT d.app_id FROM deleted_apps d ORDER BY d.app_id;
 SELECT s.scope_id FROM scopes s WHERE s.app_id = :app;
 
 -- name: apps.count-pages
--- Counts a table's pages.
 SELECT pg_relation_size(:table::text::regclass) / current_setting('block_size')::int8 AS count;
 
 -- name: apps.delete-keys
@@ -84,13 +74,12 @@ SELECT pg_relation_size(:table::text::regclass) / current_setting('block_size'):
 DELETE FROM api_keys k WHERE k.app_id = :app;
 
 -- name: apps.finish-deletion
--- Ends a deletion after a minute, when no instance uses the app any more; otherwise a later sweep retries.
--- Index: deleted_apps_pkey.
-DELETE FROM deleted_apps d WHERE d.app_id = :app AND d.deleted_at <= now() - interval '1 minute';
-
--- name: apps.delete-scopes
--- Deletes an app's scopes. Index: scopes_app_key.
-DELETE FROM scopes s WHERE s.app_id = :app;
+-- Ends a deletion and deletes the scopes after a minute, when no instance uses the app any more. Until then, a later
+-- sweep retries. Indexes: deleted_apps_pkey, scopes_app_key.
+WITH finished AS (
+    DELETE FROM deleted_apps d WHERE d.app_id = :app AND d.deleted_at <= now() - interval '1 minute' RETURNING d.app_id
+)
+DELETE FROM scopes s WHERE s.app_id IN (SELECT f.app_id FROM finished f);
 
 -- name: apps.exists
 -- Whether an app exists. Index: apps_pkey.

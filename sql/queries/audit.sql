@@ -94,8 +94,7 @@ LIMIT :limit;
 
 -- name: audit.read-activity
 -- Reads the facts about an activity that lists omit. Indexes: activities_pkey, token_values_pkey.
-SELECT a.subject, a.aliases, a.metadata, a.attributes_type, a.frequent_pushes_enabled, a.revision, a.created_at,
-    a.last_observed_at, a.ended_at, t.dead_at, t.quarantine_reason, a.full_state_at, a.removed_at
+SELECT a.*, t.dead_at, t.quarantine_reason
 FROM explained_activities a
 LEFT JOIN token_values t ON t.scope_id = a.scope_id AND t.token_digest = a.token_digest
 WHERE a.scope_id = :scope AND a.activity_id = :id;
@@ -126,25 +125,9 @@ WHERE a.scope_id = :scope AND a.activity_id = :id AND a.token_digest IS NOT NULL
 ORDER BY observed_at DESC
 LIMIT :limit;
 
--- name: audit.is-used
--- Whether any activity or installation exists. Without ORDER BY, a table would be read whole.
--- Indexes: activities_of_key, installations_touched.
-SELECT EXISTS (
-        SELECT FROM (
-            SELECT FROM activities a WHERE a.scope_id = :scope AND a.activity_key > 0 ORDER BY a.activity_key LIMIT 1
-        ) AS activity
-    ) OR EXISTS (
-        SELECT FROM (
-            SELECT FROM installations i
-            WHERE i.scope_id = :scope AND i.touched_at > '-infinity'
-            ORDER BY i.touched_at
-            LIMIT 1
-        ) AS installation
-    ) AS is_used;
-
 -- name: audit.list-installations
 -- One page of installations, most recently active first. Index: installations_touched.
-SELECT i.installation_hash, i.subject, i.touched_at, i.full_state_at, i.removed_at
+SELECT i.*
 FROM installations i
 WHERE i.scope_id = :scope AND i.touched_at > '-infinity'
     AND (i.touched_at, i.installation_hash) < (:touched_at, :installation)

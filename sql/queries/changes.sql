@@ -1,7 +1,7 @@
 -- The change feed. A page contains the events visible in one snapshot but not in an earlier one.
 
 -- name: changes.read-last-number
-SELECT last_value AS number FROM events_event_number_seq;
+SELECT s.last_value AS number, s.is_called FROM events_event_number_seq s;
 
 -- name: changes.read-moment
 -- Reads the present snapshot, whether its commits are flushed, and the identity of this database, which restored

@@ -8,12 +8,6 @@ SELECT sc.scope_id FROM scopes sc JOIN apps app ON app.app_id = sc.app_id WHERE 
 ON CONFLICT (scope_id) DO UPDATE SET touched_at = excluded.touched_at
 RETURNING stored.touched_at;
 
--- name: channels.read
--- Reads an alias's channel. By the primary key.
-SELECT c.channel_id, c.message_storage_policy
-FROM channels c
-WHERE c.scope_id = :scope AND c.kind = :kind AND c.value = :value;
-
 -- name: channels.count-others
 -- Whether another alias has the channel, and the number of other aliases' distinct channels. Requires the lock.
 -- Index: channels_of_id. Reads many rows: the scope's channels, at most the quota.
@@ -43,7 +37,6 @@ WHERE c.scope_id = :scope AND c.kind = :kind AND c.value = :value
 RETURNING c.channel_id;
 
 -- name: channels.record-event
--- Records a change of an alias's channel.
 INSERT INTO events (scope_id, drop_on, type, who, aliases)
 VALUES (:scope, (now() + :retention::interval)::date + 1, :type, :who,
     jsonb_build_object(:kind::text, jsonb_build_array(:value::text)));

@@ -121,31 +121,23 @@ ORDER BY c.counted_at;
 DELETE FROM counts c
 WHERE c.scope_id = :scope AND (
     c.counted_at < now() - interval '31 days'
-    OR c.counted_at < now() - interval '25 hours' AND EXISTS (
-        SELECT FROM counts later
-        WHERE later.scope_id = :scope AND later.counted_at > c.counted_at
-            AND later.counted_at < date_bin('1 hour', c.counted_at, '2020-01-01'::timestamptz) + interval '1 hour'
-    )
     OR c.counted_at < now() - interval '1 hour' AND EXISTS (
         SELECT FROM counts later
+        CROSS JOIN (
+            SELECT CASE WHEN c.counted_at < now() - interval '25 hours' THEN interval '1 hour' ELSE '5 minutes' END
+        ) AS steps (step)
         WHERE later.scope_id = :scope AND later.counted_at > c.counted_at
-            AND later.counted_at < date_bin('5 minutes', c.counted_at, '2020-01-01'::timestamptz) + interval '5 minutes'
+            AND later.counted_at < date_bin(steps.step, c.counted_at, '2020-01-01'::timestamptz) + steps.step
     )
 );
 
 -- name: counts.list-scopes
--- Lists all scopes with the ages of their apps.
 SELECT s.scope_id, s.environment::text, now() - app.created_at AS age
 FROM scopes s
 JOIN apps app ON app.app_id = s.app_id
 ORDER BY s.scope_id;
 
 -- name: counts.count-guards
--- Counts the active burst guards, at most one per scope and kind.
 SELECT count(*) AS count
 FROM quarantine_guards g
 WHERE g.tripped_at IS NOT NULL AND g.reported_at > now() - :window::interval;
-
--- name: counts.read-last-event
--- Reads the last event number.
-SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'event_number')::regclass), 0) AS last;

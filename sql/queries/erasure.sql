@@ -10,9 +10,6 @@ WHERE app.app_id = :app
 ORDER BY 2
 ON CONFLICT (scope_id, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- name: erasure.read-clock
-SELECT clock_timestamp() AS now;
-
 -- name: erasure.count-writers
 -- Counts writing transactions that began before a time and may have missed a commit. A statement locks its tables
 -- before it takes its snapshot, so a transaction with an older snapshot already holds the lock.
@@ -135,8 +132,8 @@ SELECT (SELECT count(*) FROM page) AS page_size,
     (SELECT count(*) FROM theirs WHERE theirs.is_unheld) + (SELECT count(*) FROM released) AS changes;
 
 -- name: erasure.delete-tokens
--- Deletes the tokens of locked installations. They are looked up like leases in installations.delete-leases, because
--- each installation has few. Index: installation_tokens_pkey.
+-- Deletes the tokens of locked installations. They are looked up for each installation, because a plan
+-- for a small table would read the scope's. Index: installation_tokens_pkey.
 DELETE FROM installation_tokens d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row_position

@@ -19,13 +19,7 @@ LIMIT :limit;
 -- name: export.read-activities
 -- The activities in a range of keys, with their names. Indexes: activities_of_key, alias_identities_pkey.
 -- Reads many rows: the range.
-SELECT r.activity_id, r.state, r.end_reason::text,
-    CASE r.reason WHEN 'logged-out' THEN r.removed_at ELSE r.ended_at END AS ended_at,
-    coalesce(r.token_observed_at, r.last_observed_at) AS observed_at,
-    CASE WHEN r.reason IS NULL THEN r.token END AS token,
-    r.token_observed_at, r.started_at, n.alias AS name, coalesce(n.ended_at >= r.ended_at, false) AS is_end_noted,
-    r.installation_hash, r.subject, r.starts_at, r.attributes_type, r.frequent_pushes_enabled, r.push_type,
-    r.aliases, r.aliases_observed_at, r.metadata, r.metadata_observed_at
+SELECT r.*, n.alias AS name, coalesce(n.ended_at >= r.ended_at, false) AS is_end_noted
 FROM explained_activities r
 LEFT JOIN LATERAL (
     SELECT i.alias, i.ended_at

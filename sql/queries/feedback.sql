@@ -39,7 +39,7 @@ WHERE g.scope_id = :scope
 ORDER BY g.kind;
 
 -- name: feedback.update-guards
--- Updates burst guards. Index: quarantine_guards_pkey.
+-- Index: quarantine_guards_pkey.
 UPDATE quarantine_guards g
 SET tripped_at = n.tripped_at, reported_at = n.reported_at
 FROM unnest(:kinds::text[], :tripped_at::timestamptz[], :reported_at::timestamptz[])
@@ -114,28 +114,24 @@ WHERE r.scope_id = :scope AND r.installation_hash = :installation AND r.kind = :
     AND r.token IS NOT NULL;
 
 -- name: feedback.read-owners
--- Reads the owners of delivered values without a lock, because deliveries do not change activities.
--- Index: activities_pkey.
-SELECT a.activity_id, a.started_at, a.expires_at, a.ended_at, a.end_reason::text,
-    a.token_digest, a.token_observed_at, a.token_claimed_at
+-- Reads the owners of delivered values. No lock, because deliveries do not change activities. Index: activities_pkey.
+SELECT a.started_at, a.expires_at, a.activity_id, a.ended_at, a.end_reason, a.token, a.token_digest,
+    a.token_observed_at, a.token_claimed_at
 FROM activities a
 WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
 
 -- name: feedback.update-withholding
--- Updates locked rows by ctid.
 UPDATE activities a
 SET withheld = n.withheld, revision = n.revision
 FROM unnest(:rows::activity_withholding_write[]) AS n
 WHERE a.ctid = n.row_position AND a.scope_id = :scope::bigint::numeric;
 
 -- name: feedback.insert-values
--- Stores the deaths of unknown values, or fails with a unique violation.
 INSERT INTO token_values (scope_id, token_digest, dead_at)
 SELECT :scope, n.token_digest, n.dead_at
 FROM unnest(:rows::token_report_write[]) AS n;
 
 -- name: feedback.update-values
--- Updates locked rows by ctid.
 UPDATE token_values v
 SET dead_at = n.dead_at, quarantined_at = n.quarantined_at, quarantined_kind = n.quarantined_kind,
     quarantine_reason = n.quarantine_reason, delivered_at = coalesce(n.delivered_at, v.delivered_at),

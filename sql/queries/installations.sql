@@ -20,7 +20,7 @@ FOR UPDATE;
 -- name: installations.lock-owners
 -- Locks the token slots that own some locked values. Values are looked up one by one. Indexes: token_values_pkey,
 -- installation_tokens_pkey, installations_pkey.
-SELECT r.*, i.subject, i.aliases
+SELECT r.*, i.subject, i.aliases, i.aliases_observed_at
 FROM (
     SELECT its.installation_hash, its.installation_kind, its.token_digest
     FROM token_values its
@@ -36,7 +36,7 @@ CROSS JOIN LATERAL (
     FOR UPDATE
 ) AS r
 CROSS JOIN LATERAL (
-    SELECT its.subject, its.aliases
+    SELECT its.subject, its.aliases, its.aliases_observed_at
     FROM installations its
     WHERE its.scope_id = :scope AND its.installation_hash = r.installation_hash
     LIMIT 1
@@ -46,7 +46,7 @@ CROSS JOIN LATERAL (
 -- Locks the token slots that share some locked values, at most :limit per value. Omits values owned by an installation,
 -- because these slots are withheld already. Indexes: token_values_pkey, installation_tokens_of_value,
 -- installations_pkey.
-SELECT r.*, i.subject, i.aliases
+SELECT r.*, i.subject, i.aliases, i.aliases_observed_at
 FROM (
     SELECT its.token_digest
     FROM token_values its
@@ -62,14 +62,13 @@ CROSS JOIN LATERAL (
     FOR UPDATE
 ) AS r
 CROSS JOIN LATERAL (
-    SELECT its.subject, its.aliases
+    SELECT its.subject, its.aliases, its.aliases_observed_at
     FROM installations its
     WHERE its.scope_id = :scope AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i;
 
 -- name: installations.insert
--- Inserts an installation, or fails with a unique violation.
 INSERT INTO installations (
     scope_id, installation_hash, subject, subject_observed_at, taken_over_at, full_state_at, removed_at,
     aliases, aliases_observed_at, metadata, metadata_observed_at, touched_at
@@ -80,7 +79,7 @@ VALUES (
 );
 
 -- name: installations.update
--- Updates an installation. Index: installations_pkey.
+-- Index: installations_pkey.
 UPDATE installations i
 SET subject = :subject, subject_observed_at = :subject_observed_at, taken_over_at = :taken_over_at,
     full_state_at = :full_state_at, removed_at = :removed_at, aliases = :aliases,
@@ -109,19 +108,8 @@ FROM unnest(:kinds::text[], :values::text[]) AS n (kind, value)
 ON CONFLICT DO NOTHING;
 
 -- name: installations.delete-leases
--- Looks up the leases of each installation by its key, because a plan for a small table would read the scope's.
 -- Index: start_leases_pkey.
-DELETE FROM start_leases d
-WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.row_position
-    FROM unnest(:hashes::bytea[]) AS n (installation_hash)
-    CROSS JOIN LATERAL (
-        SELECT l.ctid AS row_position
-        FROM start_leases l
-        WHERE l.scope_id = :scope AND l.installation_hash = n.installation_hash
-        FOR UPDATE
-    ) AS found
-));
+DELETE FROM start_leases l WHERE l.scope_id = :scope AND l.installation_hash = ANY(:hashes);
 
 -- name: installations.insert-slot
 INSERT INTO installation_tokens (
@@ -134,7 +122,6 @@ VALUES (
 );
 
 -- name: installations.update-slots
--- Updates locked rows by ctid.
 UPDATE installation_tokens r
 SET token = n.token, token_digest = n.token_digest, observed_at = n.observed_at, claimed_at = n.claimed_at,
     confirmed_at = n.confirmed_at, deleted_at = n.deleted_at, withheld = n.withheld, touched_at = :now
@@ -142,7 +129,6 @@ FROM unnest(:rows::token_slot_write[]) AS n
 WHERE r.ctid = n.row_position AND r.scope_id = :scope::bigint::numeric;
 
 -- name: installations.insert-value
--- Inserts a value, or fails with a unique violation.
 INSERT INTO token_values (
     scope_id, token_digest, installation_kind, installation_hash, installation_observed_at, start_observed_at,
     touched_at
@@ -159,18 +145,10 @@ SET installation_kind = :installation_kind, installation_hash = :installation,
 WHERE v.scope_id = :scope AND v.token_digest = :digest;
 
 -- name: installations.read
--- Reads an installation. Index: installations_pkey.
+-- Index: installations_pkey.
 SELECT i.*
 FROM installations i
 WHERE i.scope_id = :scope AND i.installation_hash = :installation;
-
--- name: installations.read-tokens
--- Lists an installation's tokens, except deleted tokens. Index: installation_tokens_pkey.
-SELECT r.kind, nullif(r.attributes_type, '') AS attributes_type, substr(r.token_digest, 1, 4) AS fingerprint,
-    r.observed_at, r.confirmed_at, r.withheld
-FROM installation_tokens r
-WHERE r.scope_id = :scope AND r.installation_hash = :installation AND r.token IS NOT NULL
-ORDER BY r.kind, r.attributes_type;
 
 -- name: installations.read-running-activities
 -- Lists an installation's activities without an end. Index: activities_of_installation.

@@ -7,19 +7,11 @@ FROM api_keys k
 LEFT JOIN apps app ON app.app_id = k.app_id
 WHERE k.key_id = ANY(:ids) AND (k.app_id = 0 OR app.app_id IS NOT NULL);
 
--- name: keys.list-of-app
--- Lists an app's keys. Index: api_keys_pkey.
-SELECT k.*, app.bundle_id
-FROM api_keys k
-JOIN apps app ON app.app_id = k.app_id
-WHERE k.app_id = :app
-ORDER BY k.created_at, k.key_id;
-
 -- name: keys.list
 SELECT k.*, app.bundle_id
 FROM api_keys k
 LEFT JOIN apps app ON app.app_id = k.app_id
-WHERE k.app_id = 0 OR app.app_id IS NOT NULL
+WHERE (k.app_id = 0 OR app.app_id IS NOT NULL) AND (:app::bigint IS NULL OR k.app_id = :app)
 ORDER BY app.bundle_id NULLS FIRST, k.created_at, k.key_id;
 
 -- name: keys.insert

@@ -8,7 +8,6 @@ WHERE i.scope_id = :scope AND i.alias = :alias AND i.owner = :owner
 FOR UPDATE;
 
 -- name: name-only.insert-identity
--- Inserts an identity, or fails with a unique violation.
 INSERT INTO alias_identities (scope_id, alias, owner, activity_id, ended_at, touched_at)
 VALUES (:scope, :alias, :owner, :activity, :ended_at, :touched_at);
 

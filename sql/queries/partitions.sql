@@ -19,7 +19,6 @@ WHERE to_regclass(wanted.name) IS NULL AND wanted.day NOT IN (SELECT b.drop_on F
 ORDER BY wanted.name;
 
 -- name: partitions.find-past
--- Finds partitions that may be dropped.
 SELECT c.relname::text AS name
 FROM pg_inherits i
 JOIN pg_class c ON c.oid = i.inhrelid

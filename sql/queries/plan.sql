@@ -6,9 +6,7 @@
 -- One page of an alias's running activities in the order of their keys, with the device token if an activity has no
 -- deliverable token. Examines at most :most activities, because most may have expired. Indexes: activity_aliases_pkey,
 -- activities_of_key, installations_pkey, installation_tokens_pkey.
-SELECT a.activity_key, a.activity_id, a.token, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled,
-    a.started_at, a.starts_at, a.token_observed_at, a.confirmed_at, a.expires_at, a.revision, a.created_at, a.reason,
-    dt.token AS device_token
+SELECT a.*, dt.token AS device_token
 FROM (
     SELECT its.activity_key
     FROM activity_aliases its
@@ -19,7 +17,7 @@ FROM (
 ) AS al
 CROSS JOIN LATERAL (
     SELECT its.*
-    FROM explained_activities its
+    FROM sender_activities its
     WHERE its.scope_id = :scope AND its.activity_key = al.activity_key AND its.activity_key > 0
         AND its.state = 'active'
     LIMIT 1
@@ -55,9 +53,7 @@ LIMIT :limit;
 -- activity on an earlier page. A registration's time is at most the end of its activity, so a late repetition does not
 -- count. Examines at most :most activities with an end and :most without one per installation, newest first.
 -- Indexes: installations_pkey, activities_of_installation, activities_of_key.
-SELECT q.position, i.subject, b.registered_at, b.newest_at, b.was_dismissed,
-    a.activity_key, a.activity_id, a.token, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled,
-    a.started_at, a.starts_at, a.token_observed_at, a.confirmed_at, a.expires_at, a.revision, a.created_at, a.reason
+SELECT q.position, i.subject, b.registered_at, b.newest_at, b.was_dismissed, a.*
 FROM unnest(:hashes::bytea[], :kinds::text[], :values::text[]) WITH ORDINALITY AS q (hash, kind, value, position)
 LEFT JOIN LATERAL (
     SELECT its.subject, its.removed_at, its.full_state_at
@@ -85,29 +81,23 @@ CROSS JOIN LATERAL (
     WHERE own.aliases -> q.kind ? q.value
 ) AS b
 LEFT JOIN LATERAL (
-    SELECT its.* FROM explained_activities its
+    SELECT its.* FROM sender_activities its
     WHERE its.scope_id = :scope AND its.activity_key = b.running AND its.activity_key > 0 LIMIT 1
 ) AS a ON true
 WHERE coalesce(b.running > :after, true);
 
 -- name: plan.read-tokens
--- The start token of a type and the device token of each installation. Index: installation_tokens_pkey.
-SELECT q.installation_hash, st.token AS start_token, st.confirmed_at, dt.token AS device_token
+-- The start tokens of a type and the device tokens of installations. Index: installation_tokens_pkey.
+SELECT r.installation_hash, r.kind, r.token, r.confirmed_at
 FROM unnest(:hashes::bytea[]) AS q (installation_hash)
-LEFT JOIN LATERAL (
-    SELECT its.token, its.confirmed_at
+CROSS JOIN LATERAL (
+    SELECT its.installation_hash, its.kind, its.token, its.confirmed_at
     FROM deliverable_installation_tokens its
-    WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = 'start'
-        AND its.attributes_type = :attributes_type
-    LIMIT 1
-) AS st ON true
-LEFT JOIN LATERAL (
-    SELECT its.token
-    FROM deliverable_installation_tokens its
-    WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash AND its.kind = 'device'
-        AND its.attributes_type = ''
-    LIMIT 1
-) AS dt ON true;
+    WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash
+        AND (its.kind = 'start' AND its.attributes_type = :attributes_type
+            OR its.kind = 'device' AND its.attributes_type = '')
+    OFFSET 0
+) AS r;
 
 -- name: plan.read-leases
 -- An alias's leases on some installations. Index: start_leases_pkey or start_leases_of_alias.
@@ -162,7 +152,6 @@ CROSS JOIN LATERAL (
 ) AS l;
 
 -- name: plan.insert-leases
--- Inserts leases, or fails with a unique violation.
 INSERT INTO start_leases (
     scope_id, installation_hash, kind, value, attributes_type, replaces, lease_id, plan_id, leased_at, leased_until,
     attempted_at, touched_at
@@ -172,7 +161,6 @@ SELECT :scope, n.installation_hash, n.kind, n.value, n.attributes_type, n.replac
 FROM unnest(:rows::start_lease_write[]) AS n;
 
 -- name: plan.update-leases
--- Updates locked rows by ctid.
 UPDATE start_leases l
 SET attributes_type = n.attributes_type, replaces = n.replaces, lease_id = n.lease_id, plan_id = n.plan_id,
     leased_at = n.leased_at, leased_until = n.leased_until, attempted_at = n.attempted_at, failed_at = n.failed_at,

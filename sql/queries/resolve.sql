@@ -5,8 +5,7 @@
 -- name: resolve.read-page
 -- One page of an alias's rows in the order of activity keys. A withheld activity is null, so that a page with many
 -- withheld activities ends. Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
-SELECT al.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
-    c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
+SELECT al.activity_key AS row_key, c.*
 FROM (
     SELECT its.activity_key
     FROM activity_aliases its
@@ -31,9 +30,7 @@ ORDER BY al.activity_key;
 SELECT q.position, c.*
 FROM unnest(:kinds::text[], :values::text[]) WITH ORDINALITY AS q (kind, value, position)
 CROSS JOIN LATERAL (
-    SELECT al.activity_key, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type,
-        cur.frequent_pushes_enabled, cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at,
-        cur.expires_at, cur.revision
+    SELECT al.activity_key AS row_key, cur.*
     FROM (
         SELECT its.activity_key
         FROM activity_aliases its
@@ -61,8 +58,7 @@ LIMIT 1 OFFSET :skipped;
 
 -- name: resolve.read-range
 -- An alias's activities up to a key. Indexes: activity_aliases_pkey, activities_of_key, installations_pkey.
-SELECT c.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
-    c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
+SELECT c.*
 FROM activity_aliases al
 CROSS JOIN LATERAL (
     SELECT *
@@ -78,8 +74,7 @@ ORDER BY al.activity_key;
 -- Like resolve.read-range, but for ranges in which most activities have the alias: reads all in order and omits the
 -- others. IS TRUE makes Postgres keep the alias's rows in a hash table. Indexes: activities_of_key,
 -- activity_aliases_pkey, installations_pkey.
-SELECT c.activity_key, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
-    c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
+SELECT c.*
 FROM deliverable_activities c
 WHERE c.scope_id = :scope AND c.activity_key > 0 AND c.activity_key > :after AND c.activity_key <= :last
     AND (c.activity_key IN (
@@ -91,13 +86,9 @@ WHERE c.scope_id = :scope AND c.activity_key > 0 AND c.activity_key > :after AND
 ORDER BY c.activity_key;
 
 -- name: resolve.read-activity
--- An activity in any state; its token only if deliverable. Indexes: activities_pkey, installations_pkey.
-SELECT a.activity_id, a.end_reason::text,
-    CASE a.reason WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END AS ended_at,
-    coalesce(a.token_observed_at, a.last_observed_at) AS observed_at, a.confirmed_at, a.expires_at, a.revision, a.state,
-    nullif(a.reason, 'no-token') AS reason, CASE WHEN a.reason IS NULL THEN a.token END AS token, a.installation_hash,
-    a.attributes_type, a.frequent_pushes_enabled, a.started_at, a.starts_at
-FROM explained_activities a
+-- An activity in any state. Indexes: activities_pkey, installations_pkey.
+SELECT a.*
+FROM sender_activities a
 WHERE a.scope_id = :scope AND a.activity_id = :id;
 
 -- name: resolve.read-metadata
@@ -115,14 +106,8 @@ WHERE a.metadata IS NOT NULL;
 -- name: resolve.read-installation-metadata
 -- The metadata of some installations. Index: installations_pkey.
 SELECT i.installation_hash, i.metadata
-FROM unnest(:hashes::bytea[]) AS q (installation_hash)
-CROSS JOIN LATERAL (
-    SELECT its.installation_hash, its.metadata
-    FROM installations its
-    WHERE its.scope_id = :scope AND its.installation_hash = q.installation_hash
-    LIMIT 1
-) AS i
-WHERE i.metadata IS NOT NULL;
+FROM installations i
+WHERE i.scope_id = :scope AND i.installation_hash = ANY(:hashes) AND i.metadata IS NOT NULL;
 
 -- name: resolve.read-channels
 -- The channels of some aliases, with each alias's position. Index: channels_pkey.

@@ -3,7 +3,7 @@
 
 -- name: sweep.lock-expired
 -- Locks a page of expired activities without a recorded expiry. Index: activities_running.
-SELECT a.activity_id
+SELECT a.ctid AS row_position, a.*
 FROM activities a
 WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
 ORDER BY a.expires_at
@@ -28,46 +28,10 @@ UPDATE activities a
 SET token = NULL, expiry_recorded_at = now(), revision = a.revision + 1
 WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids);
 
--- name: sweep.close-aliases
--- Marks the alias rows of locked activities as ended, so that resolve does not read them. Their ctids are stable,
--- because every writer of these rows locks the activity first. Rows are looked up one by one. Indexes: activities_pkey,
--- activity_aliases_pkey.
-UPDATE activity_aliases al
-SET ended = true
-WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.row_position
-    FROM activities a
-    CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
-    CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
-    CROSS JOIN LATERAL (
-        SELECT r.ctid AS row_position
-        FROM activity_aliases r
-        WHERE r.scope_id = :scope AND r.kind = kinds.key AND r.value = alias_values.value AND NOT r.ended
-            AND r.activity_key = a.activity_key
-        LIMIT 1
-    ) AS found
-    WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
-));
-
--- name: sweep.insert-events
--- Writes an event for each locked activity. Reads the rows before the insert, because Citus restricts a query inside an
--- insert into a table with a sequence. Index: activities_pkey.
-INSERT INTO events (
-    scope_id, drop_on, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
-)
-WITH given AS MATERIALIZED (
-    SELECT :scope::bigint AS scope_id, (now() + :retention::interval)::date + 1 AS drop_on, :type::text AS type,
-        :who::text AS who, a.activity_id, a.installation_hash, a.subject, a.aliases,
-        substr(a.token_digest, 1, 4) AS token_fingerprint
-    FROM activities a
-    WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
-)
-SELECT * FROM given;
-
 -- name: sweep.lock-tombstones
 -- Locks a page of tombstones past their retention. A late request updates touched_at and so keeps its tombstone.
 -- Index: activities_over.
-SELECT a.activity_id
+SELECT a.ctid AS row_position, a.*
 FROM activities a
 WHERE a.scope_id = :scope AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
     AND a.expires_at <= now() - :retention::interval AND a.touched_at <= now() - :retention::interval
@@ -107,25 +71,6 @@ WITH page AS MATERIALIZED (
         AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_of_installations))
 )
 SELECT count(*) AS count FROM page;
-
--- name: sweep.delete-aliases
--- Deletes locked activities' alias rows, like sweep.close-aliases. Indexes: activities_pkey, activity_aliases_pkey.
-DELETE FROM activity_aliases al
-WHERE al.scope_id = :scope::bigint::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.row_position
-    FROM activities a
-    CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
-    CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
-    CROSS JOIN LATERAL (
-        SELECT r.ctid AS row_position
-        FROM activity_aliases r
-        WHERE r.scope_id = :scope AND r.kind = kinds.key AND r.value = alias_values.value
-            AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
-            AND r.activity_key = a.activity_key
-        LIMIT 1
-    ) AS found
-    WHERE a.scope_id = :scope AND a.activity_id = ANY(:ids)
-));
 
 -- name: sweep.delete-activities
 -- Deletes locked activities. Index: activities_pkey.
@@ -237,19 +182,10 @@ CROSS JOIN LATERAL (
 ) AS i;
 
 -- name: sweep.delete-installation-aliases
--- Deletes locked installations' alias rows. Installations are looked up one by one (OFFSET 0).
+-- Deletes locked installations' alias rows. Other indexes do not fit a numeric scope.
 -- Index: installation_aliases_of_installation.
-DELETE FROM installation_aliases d
-WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.row_position
-    FROM unnest(:hashes::bytea[]) AS named (hash)
-    CROSS JOIN LATERAL (
-        SELECT its.ctid AS row_position
-        FROM installation_aliases its
-        WHERE its.scope_id = :scope AND its.installation_hash = named.hash
-        OFFSET 0
-    ) AS found
-));
+DELETE FROM installation_aliases al
+WHERE al.scope_id = :scope::bigint::numeric AND al.installation_hash = ANY(:hashes);
 
 -- name: sweep.delete-installations
 -- Deletes locked installations. Index: installations_pkey.

@@ -32,14 +32,8 @@ extension Registry {
         }
         for scope in scopes { try await deleteRows(of: scope) }
         try await write { session in
-            try session.transaction { transaction in
-                let app: QueryValues = ["app": app]
-                let results = try transaction.pipeline([
-                    Query("apps.delete-keys")(app), Query("apps.finish-deletion")(app),
-                ])
-                let rest = results[1].affectedRows > 0 ? [Query("apps.delete-scopes")(app)] : []
-                _ = try transaction.pipeline(rest, finishing: true)
-            }
+            let app: QueryValues = ["app": app]
+            _ = try session.pipeline([Query("apps.delete-keys")(app), Query("apps.finish-deletion")(app)])
         }
     }
 

@@ -25,9 +25,9 @@ extension Registry {
                     .decode { try $0["app_id"] as Int64 }.first
                 let change =
                     new.map { Query("apps.insert-scopes")(["app": $0]) }
-                    ?? Query.updateApp(changes.values(for: bundleID))
+                    ?? Query("apps.update")(changes.values(for: bundleID))
                 let event = App.event(new == nil ? "app-changed" : "app-created", bundleID, by: who)
-                let find = Query.findApps(["bundle_ids": [bundleID.rawValue]])
+                let find = Query("apps.find")(["bundle_ids": [bundleID.rawValue]])
                 let apps = try transaction.pipeline([change, find, event], finishing: true)[1].decode(App.self)
                 guard let app = apps.first else {
                     throw Problem(.unavailable, "The app was deleted meanwhile. Send the same request again.")
@@ -44,8 +44,8 @@ extension Registry {
         return try await write { session in
             try Self.checkKinds(changes, of: bundleID, session)
             return try session.pipeline([
-                Query.updateApp(changes.values(for: bundleID)),
-                Query.findApps(["bundle_ids": [bundleID.rawValue]]), App.event("app-changed", bundleID, by: who),
+                Query("apps.update")(changes.values(for: bundleID)),
+                Query("apps.find")(["bundle_ids": [bundleID.rawValue]]), App.event("app-changed", bundleID, by: who),
             ])[1].decode(App.self).first
         }
     }
@@ -98,7 +98,7 @@ extension AppChanges {
 
 extension App {
     static func find(_ session: borrowing PostgresSession, _ names: [BundleID]) throws -> [App?] {
-        let apps = try session.run(.findApps, ["bundle_ids": names.map(\.rawValue)]).decode(App.self)
+        let apps = try session.run("apps.find", ["bundle_ids": names.map(\.rawValue)]).decode(App.self)
         let byName = Dictionary(apps.map { ($0.bundleID, $0) }) { first, _ in first }
         return names.map { byName[$0] }
     }
@@ -127,11 +127,6 @@ extension App: DecodableRow {
             updatedAt: try row["updated_at"]
         )
     }
-}
-
-extension Query {
-    fileprivate static let findApps: Query = "apps.find"
-    fileprivate static let updateApp: Query = "apps.update"
 }
 
 extension JSONObject {

@@ -15,23 +15,21 @@ extension Registry {
         in scope: Scope,
         by who: UTF8Text
     ) async throws -> Bool {
-        let key = Self.key(of: alias, in: scope)
-        return try await write { session in
-            try session.transaction { transaction in
-                let results = try transaction.pipeline([
-                    Query.lockChannels(Self.values(of: scope)), Refusal.facts(ofApp: scope.app.id),
-                    Query.readChannel(key),
-                    Query.countOtherChannels(key + ["channel": channel.id]),
-                ])
-                guard !results[0].isEmpty else { throw try Refusal.problem(results[1]) }
-                let known = try results[2].decode(BroadcastChannel.self).first
-                let use = try results[3].decode(ChannelUse.self)[0]
-                guard use.isShared || use.others < quota else { throw Self.quotaProblem(quota) }
-                let put = Query.putChannel(key + ["channel": channel.id, "policy": channel.storagePolicy])
-                let event = known == channel ? [] : [Self.event("channel-set", of: alias, in: scope, by: who)]
-                _ = try transaction.pipeline([put] + event, finishing: true)
-                return known == nil
-            }
+        let key = alias.values(in: scope)
+        return try await transact { transaction, _ in
+            let results = try transaction.pipeline([
+                Query("channels.lock")(["scope": scope.id]), Refusal.facts(ofApp: scope.app.id),
+                BroadcastChannel.find([alias], in: scope),
+                Query("channels.count-others")(key + ["channel": channel.id]),
+            ])
+            guard !results[0].isEmpty else { throw try Refusal.problem(results[1]) }
+            let known = try results[2].decode(BroadcastChannel.self).first
+            let (isShared, others): (Bool, Int) = try results[3].decode { (try $0["is_shared"], try $0["others"]) }[0]
+            guard isShared || others < quota else { throw Self.quotaProblem(quota) }
+            let put = Query("channels.put")(key + ["channel": channel.id, "policy": channel.storagePolicy])
+            let event = known == channel ? [] : [Self.event("channel-set", of: alias, in: scope, by: who)]
+            _ = try transaction.pipeline([put] + event, finishing: true)
+            return known == nil
         }
     }
 
@@ -41,64 +39,38 @@ extension Registry {
     }
 
     package func channel(of alias: Alias, in scope: Scope) async throws -> BroadcastChannel? {
-        let key = Self.key(of: alias, in: scope)
-        return try await read { session in
-            try session.run(.readChannel, key).decode(BroadcastChannel.self).first
-        }
+        try await read { try $0.execute(BroadcastChannel.find([alias], in: scope)).decode(BroadcastChannel.self).first }
     }
 
     /// Does not delete the channel in APNs.
     package func deleteChannel(of alias: Alias, in scope: Scope, by who: UTF8Text) async throws {
-        let key = Self.key(of: alias, in: scope)
-        try await write { session in
-            try session.transaction { transaction in
-                let results = try transaction.pipeline([
-                    Query.lockChannels(Self.values(of: scope)), Refusal.facts(ofApp: scope.app.id),
-                    Query.deleteChannel(key),
-                ])
-                guard !results[0].isEmpty else { throw try Refusal.problem(results[1]) }
-                let event = results[2].isEmpty ? [] : [Self.event("channel-deleted", of: alias, in: scope, by: who)]
-                _ = try transaction.pipeline(event, finishing: true)
-            }
+        try await transact { transaction, _ in
+            let results = try transaction.pipeline([
+                Query("channels.lock")(["scope": scope.id]), Refusal.facts(ofApp: scope.app.id),
+                Query("channels.delete")(alias.values(in: scope)),
+            ])
+            guard !results[0].isEmpty else { throw try Refusal.problem(results[1]) }
+            let event = results[2].isEmpty ? [] : [Self.event("channel-deleted", of: alias, in: scope, by: who)]
+            _ = try transaction.pipeline(event, finishing: true)
         }
     }
 
-    private static func values(of scope: Scope) -> QueryValues {
-        ["scope": scope.id]
-    }
-
-    private static func key(of alias: Alias, in scope: Scope) -> QueryValues {
-        values(of: scope) + ["kind": alias.kind, "value": alias.value]
-    }
-
     private static func event(_ type: String, of alias: Alias, in scope: Scope, by who: UTF8Text) -> SQL {
-        Query.recordChannelEvent(
-            key(of: alias, in: scope) + ["type": type, "who": who, "retention": scope.app.settings.eventRetention]
-        )
+        let event: QueryValues = ["type": type, "who": who, "retention": scope.app.settings.eventRetention]
+        return Query("channels.record-event")(alias.values(in: scope) + event)
     }
 }
 
 extension Query {
-    static let lockChannels: Query = "channels.lock"
-    static let readChannel: Query = "channels.read"
-    static let countOtherChannels: Query = "channels.count-others"
-    static let putChannel: Query = "channels.put"
-    static let deleteChannel: Query = "channels.delete"
-    static let recordChannelEvent: Query = "channels.record-event"
+    fileprivate static let findChannels: Query = "resolve.read-channels"
 }
 
 extension BroadcastChannel: DecodableRow {
     package init(row: NamedRow) throws {
         self.init(stored: try row["channel_id"], storagePolicy: try row["message_storage_policy"])
     }
-}
 
-private struct ChannelUse: DecodableRow {
-    let isShared: Bool
-    let others: Int
-
-    init(row: NamedRow) throws {
-        isShared = try row["is_shared"]
-        others = try row["others"]
+    static func find(_ aliases: [Alias], in scope: Scope) -> SQL {
+        Query.findChannels(["kinds": aliases.map(\.kind), "values": aliases.map(\.value), "scope": scope.id])
     }
 }

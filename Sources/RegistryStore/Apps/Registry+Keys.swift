@@ -22,8 +22,8 @@ extension Registry {
         let insert = app.map { Query("keys.insert")(["app": $0.id] + new) } ?? Query("keys.insert-root")(new)
         return try await write { session in
             let results = try session.pipeline([
-                insert, Query.insertKeyEvents(["type": "key-created", "who": who] + key),
-                Query.findKeys(["ids": [id.rawValue]]), Refusal.facts(ofApp: app?.id ?? Self.noApp),
+                insert, Query("keys.insert-events")(["type": "key-created", "who": who] + key),
+                Query("keys.find")(["ids": [id.rawValue]]), Refusal.facts(ofApp: app?.id ?? Self.noApp),
             ])
             let keys = try results[2].decode(StoredKey.self)
             if let stored = keys.first(where: { $0.digest == digest }) { return stored.record }
@@ -38,12 +38,12 @@ extension Registry {
     package func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] { try await keyLookups.submit(id) }
 
     /// Includes revoked and expired keys, oldest first.
-    package func keys(of app: App) async throws -> [APIKeyRecord] {
-        try await read { try $0.run("keys.list-of-app", ["app": app.id]).decode(StoredKey.self).map(\.record) }
-    }
+    package func keys(of app: App) async throws -> [APIKeyRecord] { try await keys(ofApp: app.id) }
 
-    package func allKeys() async throws -> [APIKeyRecord] {
-        try await read { try $0.run("keys.list").decode(StoredKey.self).map(\.record) }
+    package func allKeys() async throws -> [APIKeyRecord] { try await keys(ofApp: nil) }
+
+    private func keys(ofApp id: Int64?) async throws -> [APIKeyRecord] {
+        try await read { try $0.run("keys.list", ["app": id]).decode(StoredKey.self).map(\.record) }
     }
 
     /// Writes an audit event the first time.
@@ -54,7 +54,7 @@ extension Registry {
         let key: QueryValues = ["app": app, "id": id.rawValue]
         return try await write { session in
             try session.pipeline([
-                Query("keys.revoke")(key), Query.insertKeyEvents(["type": "key-revoked", "who": who] + key),
+                Query("keys.revoke")(key), Query("keys.insert-events")(["type": "key-revoked", "who": who] + key),
             ])[0].affectedRows > 0
         }
     }
@@ -68,13 +68,8 @@ extension Registry {
 
 extension StoredKey {
     static func find(_ session: borrowing PostgresSession, _ ids: [APIKeyID]) throws -> [[StoredKey]] {
-        let keys = try session.run(.findKeys, ["ids": ids.map(\.rawValue)]).decode(StoredKey.self)
+        let keys = try session.run("keys.find", ["ids": ids.map(\.rawValue)]).decode(StoredKey.self)
         let byID = Dictionary(grouping: keys, by: \.record.id)
         return ids.map { byID[$0] ?? [] }
     }
-}
-
-extension Query {
-    fileprivate static let findKeys: Query = "keys.find"
-    fileprivate static let insertKeyEvents: Query = "keys.insert-events"
 }

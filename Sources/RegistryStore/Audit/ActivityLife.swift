@@ -16,7 +16,7 @@ package struct ActivityLife: Sendable {
     /// The stored JSON: `{"kind": ["value", …]}`.
     package let aliases: [UInt8]?
     package let metadata: [UInt8]?
-    package private(set) var facts = ActivityFacts()
+    package let facts: ActivityFacts
     /// Counts changes that senders can see, from 1.
     package let revision: Int64
     package let createdAt: Date
@@ -77,8 +77,7 @@ extension ActivityLife {
         subject = try row["subject"]
         aliases = (try row["aliases"] as JSONB?)?.bytes
         metadata = (try row["metadata"] as JSONB?)?.bytes
-        facts.attributesType = try row["attributes_type"]
-        facts.frequentPushesEnabled = try row["frequent_pushes_enabled"]
+        facts = try ActivityFacts(row: row)
         revision = try row["revision"]
         createdAt = try row["created_at"]
         lastObservedAt = try row["last_observed_at"]

@@ -3,9 +3,9 @@ import PostgresDriver
 import RegistryCore
 
 /// Limits one call's search of the audit trail. The call then returns its results so far.
-struct SearchBudget: Sendable {
+package struct SearchBudget: Sendable {
     /// No new range begins after this time.
-    static let time = Duration.milliseconds(400)
+    package static let time = Duration.milliseconds(400)
 
     private let deadline: ContinuousClock.Instant
 
@@ -56,14 +56,15 @@ extension Registry {
         var found: [AuditEvent] = []
         while true {
             let values: QueryValues = ["scope": search.scope.id, "before": upper, "size": eventRangeSize]
-            let range = try session.run("events.find-range", values).decode(EventRange.self)[0]
-            guard let first = range.first, let latest = range.latest else { return AuditPage(items: found) }
+            let (first, count, latest): (Int64?, Int, Date?) = try session.run("events.find-range", values)
+                .decode { (try $0["first"], try $0["count"], try $0["latest"]) }[0]
+            guard let first, let latest else { return AuditPage(items: found) }
             let page = search.page(from: first, before: upper, limit: limit + 1 - found.count)
             found += try session.execute(page).decode(AuditEvent.self)
             if found.count > limit { return Self.page(found, limit: limit) }
             // Overlapping transactions write events out of order, but not by an hour.
             let isBefore = search.filter.since.map { latest < $0.addingTimeInterval(-3600) } ?? false
-            if isBefore || range.count < eventRangeSize { return AuditPage(items: found) }
+            if isBefore || count < eventRangeSize { return AuditPage(items: found) }
             upper = first
             if budget.isSpent { return AuditPage(items: found, next: first) }
         }
@@ -77,17 +78,40 @@ extension Registry {
         let end = try session.run("events.find-end", ["scope": search.scope.id, "time": until])
         return try end.decode { try $0["number"] as Int64? }[0] ?? .max
     }
+}
 
-    private struct EventRange: DecodableRow {
-        let first: Int64?
-        let count: Int
-        let latest: Date?
+struct AuditEventSearch {
+    let filter: EventFilter
+    let scope: Scope
 
-        init(row: NamedRow) throws {
-            first = try row["first"]
-            count = try row["count"]
-            latest = try row["latest"]
-        }
+    /// Types that nearly every request writes. The index of types omits them.
+    static let commonTypes: Set<UTF8Text> = ["registered", "rotated", "ended", "expired", "dismissed"]
+
+    func indexedPage(before number: Int64, limit: Int) -> SQL? {
+        let ofType = values(before: number, limit: limit) + ["type": filter.type]
+        let ofSubject = ofType + ["subject": filter.subject]
+        let ofInstallation = ofSubject + ["installation": filter.installation]
+        if let id = filter.activityID { return Query("events.read-of-activity")(ofInstallation + ["activity": id]) }
+        if filter.installation != nil { return Query("events.read-of-installation")(ofInstallation) }
+        if filter.subject != nil { return Query("events.read-of-subject")(ofSubject) }
+        if let type = filter.type, !Self.commonTypes.contains(type) { return Query("events.read-rare")(ofType) }
+        return nil
+    }
+
+    func page(from first: Int64, before number: Int64, limit: Int) -> SQL {
+        Query("events.read-range")(
+            values(before: number, limit: limit) + [
+                "first": first, "activity": filter.activityID, "installation": filter.installation,
+                "subject": filter.subject, "type": filter.type,
+            ]
+        )
+    }
+
+    private func values(before number: Int64, limit: Int) -> QueryValues {
+        [
+            "scope": scope.id, "before": number, "limit": limit, "kind": filter.alias?.kind,
+            "value": filter.alias?.value, "since": filter.since, "until": filter.until,
+        ]
     }
 }
 

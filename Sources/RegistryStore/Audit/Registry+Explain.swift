@@ -26,8 +26,7 @@ extension Registry {
         limit: Int,
         in scope: Scope
     ) async throws -> AliasExplanation {
-        let key: QueryValues = ["kind": alias.kind, "value": alias.value]
-        let here = ["scope": scope.id] + key
+        let here = alias.values(in: scope)
         let most = Self.explainedInstallations
         let page = Query("explain.read-page")(
             here + ["is_closed": position.isClosed, "after": position.key, "limit": limit]
@@ -41,16 +40,18 @@ extension Registry {
             ]
             .map { UTF8Text($0) }
         ).subtracting([alias.value]).sorted()
+        let askIfKnown: Query = "explain.is-known"
         let rest =
             [
                 Query("explain.read-tokens-of-alias")(here + ["limit": most]),
                 Erasures.find([ErasureSubject.alias(alias).name], in: scope),
-                Query.isKnown(here), Query.isKnown(["scope": scope.other.id] + key),
+                askIfKnown(here), askIfKnown(alias.values(in: scope.other)),
                 ExplainedLease.list(of: alias, limit: most, in: scope),
-            ] + spellings.map { Query.isKnown(["scope": scope.id, "kind": alias.kind, "value": $0]) }
+            ] + spellings.map { askIfKnown(Alias(checkedKind: alias.kind, value: $0).values(in: scope)) }
         return try await read { session in
             let isFirst = position == .start
-            let results = try session.pipeline([page, Query.readChannel(here)] + (isFirst ? rest : []))
+            let channel = BroadcastChannel.find([alias], in: scope)
+            let results = try session.pipeline([page, channel] + (isFirst ? rest : []))
             var explanation = AliasExplanation(alias: alias)
             explanation.activities = try results[0].decode()
             if results[1].count > 0 {
@@ -78,9 +79,8 @@ extension Registry {
         of installation: InstallationHash,
         in scope: Scope
     ) async throws -> [AliasExplanation.Token] {
-        try await read { session in
-            try session.run("explain.read-tokens", ["scope": scope.id, "installation": installation]).decode()
-        }
+        let values: QueryValues = ["scope": scope.id, "installation": installation]
+        return try await read { try $0.run("explain.read-tokens", values).decode() }
     }
 }
 
@@ -126,8 +126,4 @@ extension AliasExplanation.Token: DecodableRow {
             confirmedAt: try row["confirmed_at"]
         )
     }
-}
-
-extension Query {
-    fileprivate static let isKnown: Query = "explain.is-known"
 }

@@ -2,17 +2,6 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-package struct ListedInstallation: Sendable, Hashable {
-    package let installation: InstallationHash
-    /// Nil without a signed-in user.
-    package let subject: UTF8Text?
-    /// The last request about it, by the server's clock.
-    package let touchedAt: Date
-    /// The later of its last full state and last log-out.
-    package let fullStateAt: Date?
-    package let loggedOutAt: Date?
-}
-
 package struct ListedChannel: Sendable, Hashable {
     package let alias: Alias
     package let channel: BroadcastChannel
@@ -26,17 +15,22 @@ package struct ChannelCounts: Sendable, Hashable {
 
 extension Registry {
     package func isUsed(_ scope: Scope) async throws -> Bool {
-        try await read { try $0.run("audit.is-used", ["scope": scope.id]).decode { try $0["is_used"] }[0] }
+        let hasActivity = try await read { session in
+            let range = NumberRange.find(of: .update, after: 0, size: 1, in: scope)
+            return try session.execute(range).decode(NumberRange.self)[0].last != nil
+        }
+        if hasActivity { return true }
+        return try await !installations(limit: 1, in: scope).isEmpty
     }
 
-    /// Most recently active first.
+    /// Most recently active first, without tokens.
     ///
     /// - Parameter last: the last installation of the previous page, and its time.
     package func installations(
         after last: (touchedAt: Date, installation: InstallationHash)? = nil,
         limit: Int,
         in scope: Scope
-    ) async throws -> [ListedInstallation] {
+    ) async throws -> [InstallationRecord] {
         let values: QueryValues = [
             "scope": scope.id, "touched_at": last?.touchedAt ?? .distantFuture,
             "installation": last?.installation.bytes ?? [], "limit": limit,
@@ -60,16 +54,6 @@ extension Registry {
                 ChannelCounts(aliases: try row["aliases"], channels: try row["channels"])
             }[0]
         }
-    }
-}
-
-extension ListedInstallation: DecodableRow {
-    package init(row: NamedRow) throws {
-        installation = try row["installation_hash"]
-        subject = try row["subject"]
-        touchedAt = try row["touched_at"]
-        fullStateAt = try row["full_state_at"]
-        loggedOutAt = try row["removed_at"]
     }
 }
 

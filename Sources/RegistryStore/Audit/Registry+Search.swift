@@ -39,10 +39,7 @@ extension Registry {
     }
 
     package func findInstallations(under alias: Alias, limit: Int, in scope: Scope) async throws -> [InstallationHash] {
-        try await findInstallations(
-            .findInstallationsOfAlias,
-            ["scope": scope.id, "kind": alias.kind, "value": alias.value, "limit": limit]
-        )
+        try await findInstallations("audit.find-installations-of-alias", alias.values(in: scope) + ["limit": limit])
     }
 
     private func findInstallations(_ query: Query, _ values: QueryValues) async throws -> [InstallationHash] {
@@ -71,8 +68,4 @@ extension QueryValues {
     fileprivate static func digests(_ prefix: [UInt8]) -> QueryValues {
         ["first": prefix, "last": prefix + [UInt8](repeating: 0xFF, count: max(0, 32 - prefix.count))]
     }
-}
-
-extension Query {
-    static let findInstallationsOfAlias: Query = "audit.find-installations-of-alias"
 }

@@ -19,17 +19,16 @@ extension Registry {
     private static let sampleSize = 10
     private static let purgePageSize = 1000
 
-    /// - Parameter searchTime: the time limit; nil for the default.
+    /// - Parameter searchTime: the time limit.
     package func staleTokens(
         _ filter: StaleFilter = StaleFilter(),
         after position: StalePosition = .start,
         limit: Int,
-        searchTime: Duration? = nil,
+        searchTime: Duration = SearchBudget.time,
         in scope: Scope
     ) async throws -> AuditPage<StaleToken, StalePosition> {
-        let searchTime = searchTime ?? SearchBudget.time
-        return try await read { session in
-            var search = StaleSearch(filter: filter, scope: scope, position: position, searchTime: searchTime)
+        try await read { session in
+            var search = StaleSearch(filter: filter, scope: scope, budget: SearchBudget(searchTime), position: position)
             var found: [StaleToken] = []
             try search.readPages(session) { statements, start, end in
                 let page = statements.page(after: start, through: end, limit: limit + 1 - found.count)
@@ -45,15 +44,14 @@ extension Registry {
 
     /// The number of tokens that a purge would drop, and a sample.
     ///
-    /// - Parameter searchTime: the time limit for the count, and again for the sample; nil for the default.
+    /// - Parameter searchTime: the time limit for the count, and again for the sample.
     package func countStaleTokens(
         _ filter: StaleFilter = StaleFilter(),
-        searchTime: Duration? = nil,
+        searchTime: Duration = SearchBudget.time,
         in scope: Scope
     ) async throws -> StaleCounts {
-        let time = searchTime ?? SearchBudget.time
         var counts = try await read { session in
-            var search = StaleSearch(filter: filter, scope: scope, position: .start, searchTime: time)
+            var search = StaleSearch(filter: filter, scope: scope, budget: SearchBudget(searchTime), position: .start)
             var counts = StaleCounts()
             try search.readPages(session) { statements, start, end in
                 let found = try session.execute(statements.counts(after: start, through: end)).decode { row in
@@ -65,7 +63,7 @@ extension Registry {
             counts.isComplete = search.next == nil
             return counts
         }
-        counts.sample = try await staleTokens(filter, limit: Self.sampleSize, searchTime: time, in: scope).items
+        counts.sample = try await staleTokens(filter, limit: Self.sampleSize, searchTime: searchTime, in: scope).items
         return counts
     }
 
@@ -79,9 +77,8 @@ extension Registry {
         while let start = position {
             let page = try await staleTokens(filter, after: start, limit: Self.purgePageSize, in: scope)
             for (kind, tokens) in Dictionary(grouping: page.items, by: \.kind) {
-                let stale = StaleStatements(kind: kind, filter: filter, scope: scope)
-                let numbers = tokens.map(\.number)
-                purged += try await purge(numbers, of: kind, remaining: stale.remaining(numbers), in: scope, by: who)
+                let purge = Purge(statements: StaleStatements(kind: kind, filter: filter, scope: scope), who: who)
+                purged += try await transact { transaction, _ in try purge.purge(tokens, in: transaction) }
             }
             position = page.next
         }
@@ -92,16 +89,9 @@ extension Registry {
 private struct StaleSearch {
     let filter: StaleFilter
     let scope: Scope
+    let budget: SearchBudget
     var position: StalePosition
     private(set) var next: StalePosition?
-    private let budget: SearchBudget
-
-    init(filter: StaleFilter, scope: Scope, position: StalePosition, searchTime: Duration) {
-        budget = SearchBudget(searchTime)
-        self.filter = filter
-        self.scope = scope
-        self.position = position
-    }
 
     /// Calls `visit` with the bounds of each range, until it returns false, the time is up or the last range is done.
     mutating func readPages(

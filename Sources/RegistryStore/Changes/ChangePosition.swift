@@ -46,30 +46,6 @@ package struct ChangePosition: Sendable, Hashable {
 
     package var time: Date { Date(timeIntervalSince1970: Double(since.time) / 1000) }
 
-    /// The position from now on.
-    ///
-    /// - Parameters:
-    ///   - mark: from an earlier moment.
-    ///   - fallback: how far below the current number the bound is until the mark is reached.
-    init(database: Database, now: Moment, mark: Mark, fallback: Int64) {
-        let isReached = now.snapshot.oldest > mark.transaction
-        self.init(
-            database: database,
-            since: now,
-            low: isReached ? mark.number : max(0, now.number - fallback),
-            mark: isReached ? nil : mark,
-            page: nil
-        )
-    }
-
-    init(database: Database, since: Moment, low: Int64, mark: Mark?, page: Page?) {
-        self.database = database
-        self.since = since
-        self.low = low
-        self.mark = mark
-        self.page = page
-    }
-
     func moved(to moment: Moment) -> ChangePosition {
         var moved = self
         moved.page = nil
@@ -88,5 +64,23 @@ package struct ChangePosition: Sendable, Hashable {
         var moved = self
         moved.page = Page(upper: upper, last: last)
         return moved
+    }
+}
+
+extension ChangePosition {
+    /// The position from now on.
+    ///
+    /// - Parameters:
+    ///   - mark: from an earlier moment.
+    ///   - fallback: how far below the current number the bound is until the mark is reached.
+    init(database: Database, now: Moment, mark: Mark, fallback: Int64) {
+        let isReached = now.snapshot.oldest > mark.transaction
+        self.init(
+            database: database,
+            since: now,
+            low: isReached ? mark.number : max(0, now.number - fallback),
+            mark: isReached ? nil : mark,
+            page: nil
+        )
     }
 }

@@ -22,12 +22,9 @@ enum PreparedTransactions {
             guard !left.isEmpty else { return }
             waiting = left
         }
-        var problem = Problem(
-            .unavailable,
+        throw Problem.unavailable(
             "A Citus worker has not finished some transactions, so the changes are not known yet. Send the same request again."
         )
-        problem.retryAfter = .seconds(1)
-        throw problem
     }
 
     /// How often to ask, and the pause in seconds: one or two seconds in total.

@@ -90,7 +90,7 @@ extension Registry {
         _ session: borrowing PostgresSession
     ) throws -> (database: ChangePosition.Database, moment: ChangePosition.Moment) {
         let results = try session.pipeline([Query("changes.read-last-number")(), Query("changes.read-moment")()])
-        let number = try results[0][0].decode(Int64.self)
+        let number = try results[0].decode { try $0["number"] as Int64 }[0]
         let (text, time, isFlushed, system, oid, table, timeline) = try results[1][0].decode(
             String.self,
             Int64.self,
@@ -103,7 +103,7 @@ extension Registry {
         guard let snapshot = TransactionSnapshot(text), let timeline = UInt32(timeline, radix: 16) else {
             throw UnreadableRow(detail: "the snapshot \(text) on timeline \(timeline)")
         }
-        if !isFlushed { _ = try session.execute(Query.flush()) }
+        if !isFlushed { _ = try session.run("changes.flush") }
         if session.isDistributed { try PreparedTransactions.wait(session) }
         return (
             ChangePosition.Database(
@@ -145,8 +145,4 @@ extension Problem {
         follow from there.
         """
     )
-}
-
-extension Query {
-    fileprivate static let flush: Query = "changes.flush"
 }

@@ -8,7 +8,7 @@ extension Registry {
     package func counts(in scope: Scope) async throws -> Counts {
         try await write { session in
             let latest: QueryValues = ["scope": scope.id]
-            let current = try session.run(.readLatestCounts, latest).decode { row in
+            let current = try session.run("counts.read-latest", latest).decode { row in
                 try row["is_current"] ? Counts(row: row) : nil
             }
             if let counts = current.first.flatMap(\.self) { return counts }
@@ -20,7 +20,7 @@ extension Registry {
             ]
             _ = try session.pipeline([Query("counts.insert")(counts), Query("counts.thin-out")(latest)])
             // Another instance's counts if it was first.
-            return try session.run(.readLatestCounts, latest).decode(Counts.self)[0]
+            return try session.run("counts.read-latest", latest).decode(Counts.self)[0]
         }
     }
 }
@@ -34,56 +34,36 @@ private struct Count {
     var ages: [Counts.Group: [Int]] = [:]
     var isEstimated = false
 
-    private struct Activities: DecodableRow {
-        let state: String
-        let age: Int
-        let tokenState: String?
-        let tokenAge: Int?
-
-        init(row: NamedRow) throws {
-            state = try row["state"]
-            age = try row["age"]
-            tokenState = try row["token_state"]
-            tokenAge = try row["token_age"]
-        }
-    }
-
-    private struct Tokens: DecodableRow {
-        let kind: String
-        let state: String
-        let age: Int
-
-        init(row: NamedRow) throws {
-            kind = try row["kind"]
-            state = try row["state"]
-            age = try row["age"]
-        }
-    }
+    private typealias Key = (kind: String, state: String, age: Int)
 
     mutating func addActivities(_ session: borrowing PostgresSession) throws {
-        let groups: [(Activities, count: Int)] = try count("counts.count-activities", in: "activities", session)
-        for (group, count) in groups {
-            try add(count, "activity", group.state, age: group.age)
-            guard let state = group.tokenState, let age = group.tokenAge else { continue }
-            try add(count, TokenKind.update.name, state, age: age)
+        try count("counts.count-activities", in: "activities", session) { row in
+            let activity: Key = ("activity", try row["state"], try row["age"])
+            guard let state: String = try row["token_state"] else { return [activity] }
+            return [activity, (TokenKind.update.name, state, try row["token_age"])]
         }
     }
 
     mutating func addTokens(_ session: borrowing PostgresSession) throws {
-        let groups: [(Tokens, count: Int)] = try count("counts.count-tokens", in: "installation_tokens", session)
-        for (group, count) in groups { try add(count, group.kind, group.state, age: group.age) }
+        try count("counts.count-tokens", in: "installation_tokens", session) { row in
+            [(try row["kind"], try row["state"], try row["age"])]
+        }
     }
 
-    private mutating func count<Group: DecodableRow>(
+    /// - Parameter keys: the groups that a row of the query counts.
+    private mutating func count(
         _ query: Query,
         in table: String,
-        _ session: borrowing PostgresSession
-    ) throws -> [(Group, count: Int)] {
+        _ session: borrowing PostgresSession,
+        _ keys: (NamedRow) throws -> [Key]
+    ) throws {
         let sample = try TableSample(table, size: Self.sampleSize, of: scope, session)
         let values: QueryValues = ["scope": scope.id, "ages": RegistryStatistics.ageLimits]
-        let counted: (groups: [(Group, count: Int)], isEstimated: Bool) = try sample.count(query, values, session)
+        let counted = try sample.count(query, values, session, keys)
         isEstimated = isEstimated || counted.isEstimated
-        return counted.groups
+        for (keys, count) in counted.groups {
+            for key in keys { try add(count, key.kind, key.state, age: key.age) }
+        }
     }
 
     private mutating func add(_ count: Int, _ kind: String, _ state: String, age: Int) throws {
@@ -92,8 +72,4 @@ private struct Count {
         }
         ages[group, default: RegistryStatistics.emptyAges.map { _ in 0 }][age] += count
     }
-}
-
-extension Query {
-    static let readLatestCounts: Query = "counts.read-latest"
 }

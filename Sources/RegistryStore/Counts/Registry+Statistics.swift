@@ -30,14 +30,8 @@ extension RegistryStatistics {
     /// Up to this number, rare events are counted exactly.
     private static let mostRareEvents = 200_000
 
-    private struct Events: DecodableRow {
-        let step: Date
-        let type: String
-
-        init(row: NamedRow) throws {
-            step = try row["step"]
-            type = try row["type"]
-        }
+    private static func group(_ row: NamedRow) throws -> (step: Date, type: String) {
+        (try row["step"], try row["type"])
     }
 
     /// An index finds events of rare types, unless they are too many.
@@ -46,12 +40,12 @@ extension RegistryStatistics {
         let values: QueryValues = ["step": step, "scope": scope.id, "since": start]
         let sample = try TableSample("events", size: Self.sampleSize, of: scope, session)
         var groups = try session.run("counts.count-rare-events", values + ["limit": Self.mostRareEvents])
-            .decode { (try Events(row: $0), count: try $0["count"] as Int) }
+            .decode { (try Self.group($0), count: try $0["count"] as Int) }
         let areRareMany = groups.map(\.count).reduce(0, +) >= Self.mostRareEvents
         if areRareMany { groups = [] }
         for areCommon in areRareMany ? [true, false] : [true] {
-            let sampled: (groups: [(Events, count: Int)], isEstimated: Bool) =
-                try sample.count(.countEvents, values + ["are_common": areCommon], session)
+            let common: QueryValues = ["are_common": areCommon]
+            let sampled = try sample.count("counts.count-events", values + common, session, Self.group)
             groups += sampled.groups
             isEstimated = isEstimated || sampled.isEstimated
         }
@@ -69,8 +63,4 @@ extension RegistryStatistics {
             return Step(start: counts.countedAt, counts: Dictionary(uniqueKeysWithValues: current))
         }
     }
-}
-
-extension Query {
-    fileprivate static let countEvents: Query = "counts.count-events"
 }

@@ -20,13 +20,14 @@ struct TableSample {
     /// Groups of rows with their counts, extrapolated to the whole table, and whether the counts are estimates.
     ///
     /// - Parameter query: must read only the part `:percent` of the table.
-    func count<Group: DecodableRow>(
+    func count<Group>(
         _ query: Query,
         _ values: QueryValues,
-        _ session: borrowing PostgresSession
+        _ session: borrowing PostgresSession,
+        _ group: (NamedRow) throws -> Group
     ) throws -> (groups: [(Group, count: Int)], isEstimated: Bool) {
         func run(_ percent: Double) throws -> [(Group, count: Int)] {
-            try session.run(query, values + ["percent": percent]).decode { (try Group(row: $0), try $0["count"]) }
+            try session.run(query, values + ["percent": percent]).decode { (try group($0), try $0["count"]) }
         }
         let groups = try run(percent)
         guard percent < 100 else { return (groups, false) }

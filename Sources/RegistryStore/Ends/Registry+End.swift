@@ -23,12 +23,10 @@ extension Registry {
             who: who,
             claimant: claimant
         )
-        try await write { session in
-            try session.transaction { transaction, _ in
-                var rows = try RowLocks(ids: [id]).lockRows(in: scope, transaction)
-                _ = try end.apply(to: [id], &rows, transaction)
-                try rows.write(in: scope, transaction, isLast: true)
-            }
+        try await transact { transaction, _ in
+            var rows = try RowLocks(ids: [id]).lockRows(in: scope, transaction)
+            _ = try end.apply(to: [id], &rows, transaction)
+            try rows.write(in: scope, transaction, isLast: true)
         }
     }
 
@@ -40,17 +38,16 @@ extension Registry {
         let end = EndUnit(scope: scope, reason: .ended, observedAt: nil, who: who, claimant: .any)
         var (ended, hasWritten, next) = (0, false, Int64?.some(0))
         while let key = next {
-            let page = try await write { session in
-                try session.transaction { transaction, _ in
-                    try end.endPage(under: alias, after: key, transaction)
-                }
-            }
+            let search = Query("ends.read-running-page")(
+                alias.values(in: scope) + ["after": key, "limit": EndUnit.pageSize]
+            )
+            let page = try await transact { transaction, _ in try end.endPage(search, transaction) }
             ended += page.running
             hasWritten = hasWritten || page.hasWritten
-            next = page.last
+            next = page.next
         }
         if !hasWritten {
-            let touch = Query("ends.touch-ended")(["scope": scope.id, "kind": alias.kind, "value": alias.value])
+            let touch = Query("ends.touch-ended")(alias.values(in: scope))
             try await write { _ = try $0.execute(touch) }
         }
         return ended
@@ -64,7 +61,8 @@ struct EndUnit {
     let who: UTF8Text
     let claimant: Claimant
 
-    private static let pageSize = 1000
+    /// Activities per transaction.
+    static let pageSize = 1000
 
     /// Ends locked activities. Skips erased activities, because a new tombstone would contain their names.
     ///
@@ -94,31 +92,32 @@ struct EndUnit {
         return running
     }
 
+    /// Ends the activities that a query finds: at most a page.
+    ///
     /// - Returns: how many activities of the page were running, whether anything was written, and the key of its last
     ///   activity, or nil for the last page.
-    fileprivate func endPage(
-        under alias: Alias,
-        after key: Int64,
+    func endPage(
+        _ search: SQL,
         _ transaction: borrowing PostgresTransaction
-    ) throws -> (running: Int, hasWritten: Bool, last: Int64?) {
-        let page = Query("ends.read-running-page")([
-            "scope": scope.id, "kind": alias.kind, "value": alias.value, "after": key, "limit": Self.pageSize,
-        ])
-        let found = try transaction.execute(page).decode(PageRow.self)
-        guard !found.isEmpty else { return (0, false, nil) }
-        var rows = try RowLocks(ids: Set(found.map(\.id))).lockRows(in: scope, transaction)
-        let running = try apply(to: found.map(\.id), &rows, transaction)
+    ) throws -> (running: Int, hasWritten: Bool, next: Int64?) {
+        let page = try Page(transaction.execute(search))
+        guard !page.ids.isEmpty else { return (0, false, nil) }
+        var rows = try RowLocks(ids: Set(page.ids)).lockRows(in: scope, transaction)
+        let running = try apply(to: page.ids, &rows, transaction)
         try rows.write(in: scope, transaction, isLast: true)
-        return (running, true, found.count < Self.pageSize ? nil : found.last?.key)
+        return (running, true, page.next)
     }
 
-    private struct PageRow: DecodableRow {
-        let id: ActivityID
-        let key: Int64
+    /// A page of activities in the order of their keys.
+    struct Page {
+        let ids: [ActivityID]
+        /// The last key of a full page.
+        let next: Int64?
 
-        init(row: NamedRow) throws {
-            id = try row["activity_id"]
-            key = try row["activity_key"]
+        init(_ result: PostgresResult) throws {
+            let keys: [Int64] = try result.decode { try $0["activity_key"] }
+            ids = try result.decode { try $0["activity_id"] }
+            next = keys.count < EndUnit.pageSize ? nil : keys.last
         }
     }
 }

@@ -20,7 +20,7 @@ package enum ErasureSubject: Sendable, Hashable {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         return switch self {
         case .alias(let alias):
-            Query("erasure.find-activities-of-alias")(page + ["kind": alias.kind, "value": alias.value])
+            Query("erasure.find-activities-of-alias")(alias.values(in: scope) + ["limit": limit])
         case .installation(let hash): Query("erasure.find-activities-of-installation")(page + ["installation": hash])
         case .subject(let subject): Query("erasure.find-activities-of-subject")(page + ["subject": subject])
         }
@@ -29,8 +29,8 @@ package enum ErasureSubject: Sendable, Hashable {
     func findInstallations(limit: Int, in scope: Scope) -> SQL {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         return switch self {
-        case .alias(let alias): Query.findInstallationsOfAlias(page + ["kind": alias.kind, "value": alias.value])
-        case .installation(let hash): Query.readInstallation(["scope": scope.id, "installation": hash])
+        case .alias(let alias): Query("audit.find-installations-of-alias")(alias.values(in: scope) + ["limit": limit])
+        case .installation(let hash): Query("installations.read")(["scope": scope.id, "installation": hash])
         case .subject(let subject): Query("erasure.find-installations-of-subject")(page + ["subject": subject])
         }
     }
@@ -54,13 +54,9 @@ package enum ErasureSubject: Sendable, Hashable {
         let page: QueryValues = ["scope": scope.id, "limit": limit]
         return switch self {
         case .alias: nil
-        case .installation(let hash): Query.findEventsOfInstallations(page + ["hashes": [hash.bytes]])
+        case .installation(let hash): Query("erasure.find-events-of-installations")(page + ["hashes": [hash]])
         case .subject(let subject):
             Query("erasure.find-events-of-subject")(page + ["subject": subject, "who": AuditName.user(subject)])
         }
     }
-}
-
-extension Query {
-    static let findEventsOfInstallations: Query = "erasure.find-events-of-installations"
 }

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 /// Deleted or redacted rows. Each call counts only its own work; a repetition counts the rest.
 package struct ErasureCounts: Sendable, Hashable {
@@ -41,8 +42,8 @@ extension Registry {
             rest.append(identities)
         }
         if case .alias(let alias) = subject {
-            let key: QueryValues = ["scope": scope.id, "kind": alias.kind, "value": alias.value]
-            counts.records += try await write { try $0.run(.deleteChannel, key).affectedRows }
+            let key = alias.values(in: scope)
+            counts.records += try await write { try $0.run("channels.delete", key).affectedRows }
             // Leases on installations without the alias. Other leases were deleted with their installations.
             rest.append(Query("erasure.delete-leases-of-alias")(key + ["limit": Erasure.pageSize]))
         }
@@ -59,7 +60,7 @@ extension Registry {
 
     /// Waits until every request sees all commits. Rows deleted because of these commits then stay deleted.
     func waitForWriters() async throws {
-        let time = try await read { try $0.run("erasure.read-clock").decode { try $0["now"] as Timestamp }[0] }
+        let time = try await read { try $0.execute(DatabaseCondition.clock)[0].decode(Timestamp.self) }
         let deadline = ContinuousClock.now + .seconds(10)
         while try await read({ try $0.run("erasure.count-writers", ["time": time]).readCount() }) > 0 {
             guard ContinuousClock.now < deadline else {
@@ -143,7 +144,7 @@ struct Erasure: Sendable {
             let end =
                 isLast
                 ? [Query("erasure.delete-identities-of-activities")(activities + ["kind": Alias.liveActivityKind])]
-                    + Registry.deleteActivities(ids, in: scope)
+                    + Registry.delete(try results[0].decode(Activity.self), in: scope)
                 : [Query("erasure.withhold")(activities)]
             let tombstones = remember(ids.map(Erasures.name(of:)))
             _ = try transaction.pipeline(event + redact(events) + [tombstones] + end, finishing: true)
@@ -160,19 +161,19 @@ struct Erasure: Sendable {
             let find = subject.findInstallations(limit: Self.installationPageSize, in: scope)
             let hashes = try transaction.execute(find).decode { try $0["installation_hash"] as InstallationHash }
             guard !hashes.isEmpty else { return nil }
-            let bytes = hashes.map(\.bytes)
-            let installations: QueryValues = ["scope": scope.id, "hashes": bytes]
+            let installations: QueryValues = ["scope": scope.id, "hashes": hashes]
             let results = try transaction.pipeline([
                 Query.lockInstallations(installations), remember(hashes.map { ErasureSubject.installation($0).name }),
                 Query("erasure.delete-values")(installations + ["limit": Registry.tokenPageSize]),
-                Query("erasure.delete-tokens")(installations), Query.deleteLeases(installations), Query.preferIndexes(),
-                Query.findEventsOfInstallations(installations + ["limit": Self.eventPageSize]),
+                Query("erasure.delete-tokens")(installations), Query("installations.delete-leases")(installations),
+                Query.preferIndexes(),
+                Query("erasure.find-events-of-installations")(installations + ["limit": Self.eventPageSize]),
             ])
             let (page, values): (Int, Int) = try results[2].decode { try ($0["page_size"], $0["changes"]) }[0]
             let (tokenCount, leases) = (results[3].affectedRows, results[4].affectedRows)
             let numbers = try Self.eventNumbers(results[6])
             let isLast = numbers.count < Self.eventPageSize && page < Registry.tokenPageSize
-            let end = isLast ? Registry.deleteInstallations(bytes, in: scope) : []
+            let end = isLast ? Registry.deleteInstallations(hashes, in: scope) : []
             let deleted = try transaction.pipeline(event + redact(numbers) + end, finishing: true).suffix(end.count)
             let records = values + tokenCount + leases + deleted.map(\.affectedRows).reduce(0, +)
             return ErasureCounts(records: records, events: numbers.count)
@@ -186,7 +187,7 @@ struct Erasure: Sendable {
     }
 
     private func redact(_ numbers: [Int64]) -> [SQL] {
-        numbers.isEmpty ? [] : [Query.redactEvents(["scope": scope.id, "numbers": numbers])]
+        numbers.isEmpty ? [] : [Query("erasure.redact-events")(["scope": scope.id, "numbers": numbers])]
     }
 
     func redactEvents(_ session: borrowing PostgresSession) throws -> Int {
@@ -206,15 +207,12 @@ struct Erasure: Sendable {
     ) throws -> (last: Int64?, count: Int) {
         try session.transaction { transaction in
             let page: QueryValues = ["after": number, "limit": Self.searchedPageSize]
-            let names: QueryValues = ["kind": alias.kind, "value": alias.value, "scope": scope.id]
-            let (last, numbers): (Int64?, [Int64]?) = try transaction.run("erasure.find-events-of-alias", names + page)
+            let (last, numbers): (Int64?, [Int64]?) =
+                try transaction
+                .run("erasure.find-events-of-alias", alias.values(in: scope) + page)
                 .decode { try ($0["last"], $0["numbers"]) }[0]
             _ = try transaction.pipeline(redact(numbers ?? []), finishing: true)
             return (last, numbers?.count ?? 0)
         }
     }
-}
-
-extension Query {
-    fileprivate static let redactEvents: Query = "erasure.redact-events"
 }

@@ -8,7 +8,7 @@ struct ExportedActivity: DecodableRow {
     private let state: ActivityState
     private let endReason: EndReason?
     private let endedAt: Date?
-    private let observedAt: Date?
+    private let lastObservedAt: Date?
     /// Only while it is deliverable.
     private let token: PushToken?
     private let tokenObservedAt: Date?
@@ -27,25 +27,20 @@ struct ExportedActivity: DecodableRow {
         id = try row["activity_id"]
         state = try row["state"]
         endReason = try row["end_reason"]
-        endedAt = try row["ended_at"]
-        observedAt = try row["observed_at"]
-        token = try row["token"]
+        let reason: TokenAvailability? = try row["reason"]
+        endedAt = reason == .loggedOut ? try row["removed_at"] : try row["ended_at"]
+        token = reason == nil ? try row["token"] : nil
         tokenObservedAt = try row["token_observed_at"]
+        lastObservedAt = try row["last_observed_at"]
         startedAt = try row["started_at"]
         name = try row["name"]
         isEndNoted = try row["is_end_noted"]
         facts.installation = try row["installation_hash"]
         facts.subject = try row["subject"]
         facts.startsAt = try row["starts_at"]
-        facts.facts.attributesType = try row["attributes_type"]
-        facts.facts.frequentPushesEnabled = try row["frequent_pushes_enabled"]
-        facts.facts.pushType = try row["push_type"]
-        aliases = try (row["aliases"] as JSONB?).map {
-            Stamped(try AliasSet(stored: $0), observedAt: try row["aliases_observed_at"] ?? .distantPast)
-        }
-        metadata = try (row["metadata"] as JSONB?).map {
-            Stamped(try Metadata(stored: $0), observedAt: try row["metadata_observed_at"] ?? .distantPast)
-        }
+        facts.facts = try ActivityFacts(row: row)
+        aliases = try Stamped(row, "aliases", observedAt: "aliases_observed_at")
+        metadata = try Stamped(row, "metadata", observedAt: "metadata_observed_at")
     }
 
     /// The records from which another registry reproduces the row: a registration for each time at which a current
@@ -75,7 +70,7 @@ struct ExportedActivity: DecodableRow {
     private var isUnnamed: Bool { tokenObservedAt == nil && aliases == nil && id.isServerMade }
 
     private var registrations: [ActivityRegistration] {
-        let base = tokenObservedAt ?? observedAt ?? startedAt
+        let base = tokenObservedAt ?? lastObservedAt ?? startedAt
         var parts: [Date: ActivityRegistration] = [:]
         func add(at time: Date, _ change: (inout ActivityRegistration) -> Void) {
             var part = parts[time] ?? ActivityRegistration(token: nil)

@@ -14,22 +14,20 @@ extension Registry {
     package func exportPage(from position: ExportPosition, in scope: Scope) async throws -> ExportPage {
         try await read { session in
             switch position.part {
-            case .installations: try Self.installations(position, scope, session)
-            case .names: try Self.names(position, scope, session)
-            case .activities, .tokens: try Self.numbered(position, scope, session)
+            case .installations: try position.readInstallations(in: scope, session)
+            case .names: try position.readNames(in: scope, session)
+            case .activities, .tokens: try position.readNumbered(in: scope, session)
             }
         }
     }
+}
 
-    private static func numbered(
-        _ position: ExportPosition,
-        _ scope: Scope,
-        _ session: borrowing PostgresSession
-    ) throws -> ExportPage {
-        let kinds = position.part.kinds(of: scope.app)
-        let index = kinds.firstIndex { UTF8Text($0.name) == position.after.first } ?? 0
-        let (kind, start) = (kinds[index], position.after.last.flatMap { Int64($0.string) } ?? 0)
-        let find = NumberRange.find(of: kind, after: start, size: exportPageSize, in: scope)
+extension ExportPosition {
+    fileprivate func readNumbered(in scope: Scope, _ session: borrowing PostgresSession) throws -> ExportPage {
+        let kinds = part.kinds(of: scope.app)
+        let index = kinds.firstIndex { UTF8Text($0.name) == after.first } ?? 0
+        let (kind, start) = (kinds[index], after.last.flatMap { Int64($0.string) } ?? 0)
+        let find = NumberRange.find(of: kind, after: start, size: Registry.exportPageSize, in: scope)
         let range = try session.execute(find).decode(NumberRange.self)[0]
         let end = range.last ?? start
         let values: QueryValues = ["scope": scope.id, "after": start, "through": end]
@@ -39,7 +37,7 @@ extension Registry {
             : try session.run("export.read-tokens", values + ["kind": kind.name]).decode {
                 try TransferRecord(kind, $0)
             }
-        let isLast = range.count < exportPageSize
+        let isLast = range.count < Registry.exportPageSize
         let next = isLast ? kinds.dropFirst(index + 1).first : kind
         let key = next.map { [UTF8Text($0.name), "\(isLast ? 0 : end)"] }
         let share: Double =
@@ -48,61 +46,38 @@ extension Registry {
             } else {
                 1
             }
-        return self.page(
-            records,
-            after: ExportPosition(part: position.part, after: key ?? []),
-            isLast: next == nil,
-            progress: (Double(index) + share) / Double(kinds.count)
-        )
+        return page(records, upTo: key, progress: (Double(index) + share) / Double(kinds.count))
     }
 
-    private static func installations(
-        _ position: ExportPosition,
-        _ scope: Scope,
-        _ session: borrowing PostgresSession
-    ) throws -> ExportPage {
-        let last = position.after.first.flatMap { Hexadecimal.decode($0.string) } ?? []
-        let values: QueryValues = ["scope": scope.id, "after": last, "limit": exportPageSize]
+    fileprivate func readInstallations(in scope: Scope, _ session: borrowing PostgresSession) throws -> ExportPage {
+        let last = after.first.flatMap { Hexadecimal.decode($0.string) } ?? []
+        let values: QueryValues = ["scope": scope.id, "after": last, "limit": Registry.exportPageSize]
         let rows = try session.run("export.read-installations", values).decode(ExportedInstallation.self)
-        guard let end = rows.last?.hash else { return page([], after: position, isLast: true, progress: 1) }
-        return page(
-            rows.flatMap(\.records),
-            after: ExportPosition(part: .installations, after: ["\(end)"]),
-            isLast: rows.count < exportPageSize,
-            progress: Double(end.bytes.first ?? 0) / 256
-        )
+        let end = rows.count < Registry.exportPageSize ? nil : rows.last?.hash
+        let progress = end.flatMap(\.bytes.first).map { Double($0) / 256 }
+        return page(rows.flatMap(\.records), upTo: end.map { ["\($0)"] }, progress: progress ?? 1)
     }
 
-    private static func names(
-        _ position: ExportPosition,
-        _ scope: Scope,
-        _ session: borrowing PostgresSession
-    ) throws -> ExportPage {
-        let (alias, owner) = (position.after.first ?? "", position.after.last ?? "")
-        let values: QueryValues = ["scope": scope.id, "alias": alias, "owner": owner, "limit": exportPageSize]
+    fileprivate func readNames(in scope: Scope, _ session: borrowing PostgresSession) throws -> ExportPage {
+        let size = Registry.exportPageSize
+        let values: QueryValues = [
+            "scope": scope.id, "alias": after.first ?? "", "owner": after.last ?? "", "limit": size,
+        ]
         let rows = try session.run("export.read-names", values).decode { row in
             let (alias, owner): (UTF8Text, UTF8Text) = (try row["alias"], try row["owner"])
             return (alias: alias, owner: owner, endedAt: try row["ended_at"] as Date?)
         }
-        guard let end = rows.last else { return page([], after: position, isLast: true, progress: 1) }
         let records = try rows.compactMap { alias, owner, endedAt in
             try endedAt.map { TransferRecord.namedEnd(alias, try ActivityOwner(stored: owner), at: $0) }
         }
-        return page(
-            records,
-            after: ExportPosition(part: .names, after: [end.alias, end.owner]),
-            isLast: rows.count < exportPageSize,
-            progress: nil
-        )
+        let end = rows.count < size ? nil : rows.last
+        return page(records, upTo: end.map { [$0.alias, $0.owner] }, progress: end == nil ? 1 : nil)
     }
 
-    private static func page(
-        _ records: [TransferRecord],
-        after position: ExportPosition,
-        isLast: Bool,
-        progress: Double?
-    ) -> ExportPage {
-        let next = isLast ? position.part.next.map { ExportPosition(part: $0, after: []) } : position
+    /// - Parameter key: of the page's last row; nil at the end of the part.
+    private func page(_ records: [TransferRecord], upTo key: [UTF8Text]?, progress: Double?) -> ExportPage {
+        let next =
+            key.map { ExportPosition(part: part, after: $0) } ?? part.next.map { ExportPosition(part: $0, after: []) }
         return ExportPage(records: records, next: next, progress: progress)
     }
 }

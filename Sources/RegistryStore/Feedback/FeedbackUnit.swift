@@ -29,7 +29,7 @@ struct FeedbackUnit {
     private func findValues(_ locks: inout ValueLocks, _ transaction: borrowing PostgresTransaction) throws
         -> [BurstGuard]
     {
-        let find = Query.findValues(["scope": scope.id, "digests": locks.digests.map(\.bytes)])
+        let find = Query("feedback.find-values")(["scope": scope.id, "digests": Array(locks.digests)])
         let suspects = Set(reports.filter { $0.meaning == .suspect }.map(\.digest)).count
         guard suspects > 0 else {
             locks.add(try transaction.execute(find).decode(TokenValue.self))
@@ -39,7 +39,7 @@ struct FeedbackUnit {
             "scope": scope.id, "suspects": suspects, "most_current": BurstGuard.mostCurrent,
             "window": BurstGuard.window,
         ])
-        let found = try transaction.pipeline([Query.lockGuards(scope.kinds), read, find])
+        let found = try transaction.pipeline([Query("feedback.lock-guards")(scope.kinds), read, find])
         locks.add(try found[2].decode(TokenValue.self))
         let guards = try found[1].decode(BurstGuard.self)
         let kinds = guards.filter { $0.isExceeded(by: suspects) }.map(\.kind)
@@ -73,7 +73,7 @@ struct FeedbackUnit {
     ) throws -> Set<TokenDigest> {
         let digests = Set(zip(reports, decisions).filter { $1.mentionsElsewhere }.map(\.0.digest))
         guard !digests.isEmpty else { return [] }
-        let found = try session.run(.findValues, ["scope": scope.other.id, "digests": digests.map(\.bytes)])
+        let found = try session.run("feedback.find-values", ["scope": scope.other.id, "digests": Array(digests)])
         return Set(try found.decode(TokenValue.self).filter(\.isKnown).map(\.digest))
     }
 }
@@ -88,9 +88,4 @@ extension BurstGuard: DecodableRow {
             current: try row["current"]
         )
     }
-}
-
-extension Query {
-    static let lockGuards: Query = "feedback.lock-guards"
-    fileprivate static let findValues: Query = "feedback.find-values"
 }

@@ -21,7 +21,7 @@ extension Registry {
         return try await read { session in
             try session.execute(list).decode { row in
                 QuarantineGuard(
-                    environment: try APNSEnvironment(stored: row["environment"]),
+                    environment: try row["environment"],
                     kind: try row["kind"],
                     trippedAt: try row["tripped_at"]
                 )

@@ -2,6 +2,11 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
+package struct FeedbackOutcome: Sendable, Hashable {
+    package let results: [FeedbackResult]
+    package let trippedKinds: [String]
+}
+
 extension Registry {
     /// Applies reports in order (R8).
     package func apply(
@@ -12,9 +17,7 @@ extension Registry {
         let failures = reports.failedLeases
         if !failures.isEmpty {
             let unit = LeaseUnit(scope: scope, who: who)
-            try await write { session in
-                try session.transaction { transaction, _ in try unit.fail(failures, in: transaction) }
-            }
+            try await transact { transaction, _ in try unit.fail(failures, in: transaction) }
         }
         let unit = FeedbackUnit(
             reports: reports.map { TokenReport($0, digest: TokenDigest($0.token)) },

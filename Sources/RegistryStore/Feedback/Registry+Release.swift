@@ -8,9 +8,7 @@ extension Registry {
     package func release(_ id: ActivityID, in scope: Scope, by who: UTF8Text) async throws -> Bool {
         let find = Query("feedback.find-value-of-activity")(["scope": scope.id, "id": id])
         let unit = ReleaseUnit(scope: scope, who: who)
-        let isReleased = try await write { session in
-            try session.transaction { try unit.releaseOne(find, in: $0, locking: $1) }
-        }
+        let isReleased = try await transact { try unit.releaseOne(find, in: $0, locking: $1) }
         guard let isReleased else { throw Problem(.activityNotFound, "The activity is not known here.") }
         return isReleased
     }
@@ -29,9 +27,7 @@ extension Registry {
             "scope": scope.id, "installation": installation, "kind": slot.kind.name, "type": slot.typeName,
         ])
         let unit = ReleaseUnit(scope: scope, who: who)
-        let isReleased = try await write { session in
-            try session.transaction { try unit.releaseOne(find, in: $0, locking: $1) }
-        }
+        let isReleased = try await transact { try unit.releaseOne(find, in: $0, locking: $1) }
         guard isReleased != nil else { throw Problem(.tokenNotFound, "The installation has no such token.") }
     }
 
@@ -45,9 +41,7 @@ extension Registry {
         guard let last = try await write({ try unit.readLastQuarantine($0) }) else { return 0 }
         var total = 0
         while true {
-            let released = try await write { session in
-                try session.transaction { try unit.releasePage(until: last, in: $0, locking: $1) }
-            }
+            let released = try await transact { try unit.releasePage(until: last, in: $0, locking: $1) }
             total += released
             guard released == ReleaseUnit.pageSize else { return total }
         }
@@ -70,18 +64,18 @@ struct ReleaseUnit {
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> Bool? {
-        let found = try transaction.pipeline([Query.lockGuards(scope.kinds), find])[1]
+        let found = try transaction.pipeline([Query("feedback.lock-guards")(scope.kinds), find])[1]
         guard !found.isEmpty else { return nil }
         let values = try found.decode { row in
-            try (row["token_digest"] as [UInt8]?).map { _ in try TokenValue(row: row) }
+            try (row["token_digest"] as TokenDigest?).map { _ in try TokenValue(row: row) }
         }
         let released = try release(values.compactMap(\.self), in: transaction, locking: additionalIDs)
         return released > 0
     }
 
     fileprivate func readLastQuarantine(_ session: borrowing PostgresSession) throws -> Timestamp? {
-        let read = Query.readLastQuarantine(scope.kinds)
-        let times = try session.pipeline([Query.lockGuards(scope.kinds), read])[1]
+        let read = Query("feedback.read-last-quarantine")(scope.kinds)
+        let times = try session.pipeline([Query("feedback.lock-guards")(scope.kinds), read])[1]
         return try times.decode { try $0["quarantined_at"] as Timestamp? }.first ?? nil
     }
 
@@ -91,7 +85,7 @@ struct ReleaseUnit {
         locking additionalIDs: Set<ActivityID>
     ) throws -> Int {
         let find = Query("feedback.find-quarantined-page")(scope.kinds + ["last": last, "limit": Self.pageSize])
-        let found = try transaction.pipeline([Query.lockGuards(scope.kinds), find])[1]
+        let found = try transaction.pipeline([Query("feedback.lock-guards")(scope.kinds), find])[1]
         return try release(try found.decode(TokenValue.self), in: transaction, locking: additionalIDs)
     }
 
@@ -108,8 +102,4 @@ struct ReleaseUnit {
         try rows.write(in: scope, transaction, isLast: true)
         return released
     }
-}
-
-extension Query {
-    fileprivate static let readLastQuarantine: Query = "feedback.read-last-quarantine"
 }

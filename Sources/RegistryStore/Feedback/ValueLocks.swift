@@ -28,10 +28,10 @@ struct ValueLocks {
     ///
     /// - Throws: ``MissingLocks`` if a value's owner changed; `unknownApp`.
     func lockRows(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
-        let lockOwners = areForDeliveries ? Query.readOwners : .lockActivities
+        let lockOwners: Query = areForDeliveries ? "feedback.read-owners" : .lockActivities
         var statements = [
             lockOwners(["scope": scope.id, "ids": Array(owners)]),
-            Query.lockValues(["scope": scope.id, "digests": digests.map(\.bytes)]),
+            Query.lockValues(["scope": scope.id, "digests": Array(digests)]),
             Clock.read(in: scope),
         ]
         if !ofInstallations.isEmpty { statements += SlotHolders.lock(ofInstallations, in: scope) }
@@ -60,25 +60,4 @@ struct ValueLocks {
         let isComplete = values.allSatisfy { !$0.isOfInstallations || ofInstallations.contains($0.digest) }
         guard missing.isEmpty, isComplete else { throw MissingLocks(ids: missing) }
     }
-}
-
-extension Activity {
-    fileprivate init(delivered row: NamedRow) throws {
-        self.init(id: try row["activity_id"], startedAt: try row["started_at"], expiresAt: try row["expires_at"])
-        if let endedAt: Timestamp = try row["ended_at"] {
-            end = End(at: endedAt, reason: try row["end_reason"])
-        }
-        if let digest: [UInt8] = try row["token_digest"] {
-            token = TokenClaim(
-                digest: TokenDigest(bytes: digest),
-                token: nil,
-                observedAt: try row["token_observed_at"],
-                claimedAt: try row["token_claimed_at"]
-            )
-        }
-    }
-}
-
-extension Query {
-    fileprivate static let readOwners: Query = "feedback.read-owners"
 }

@@ -23,9 +23,7 @@ extension Registry {
             who: who,
             claimant: claimant
         )
-        return try await write { session in
-            try session.transaction { try unit.applyFullState(in: $0, locking: $1) }
-        }
+        return try await transact { try unit.applyFullState(in: $0, locking: $1) }
     }
 
     /// Maximum activities of an installation that have not ended, including recently expired activities. A full state
@@ -58,35 +56,23 @@ private struct FullStateUnit {
         let running = try lockInstallation(locks, transaction)
         guard running.count <= Registry.mostRunningActivities else { throw Self.tooManyActivities }
         let listed = state.firstItems
-        let requests = listed.map { item in
-            RegistrationRequest(
-                id: item.activityID,
-                registration: item.observed(at: state.observedAt, by: installation),
-                who: who,
-                claimant: claimant,
-                scope: scope
-            )
+        let registrations = listed.map { item in
+            registration(item.observed(at: state.observedAt, by: installation), of: item.activityID)
         }
-        let unit = RegistrationUnit(requests: requests, scope: scope)
+        let unit = RegistrationUnit(registrations: registrations, scope: scope)
         var rows = try unit.locks(adding: additionalIDs.union(running)).lockRows(locks, in: scope, transaction)
         let previous = try rows.decide { rows throws(Rejection) in
             try rows.registerFullState(request, at: observedAt)
         }
         let results = try unit.merge(&rows, transaction)
         // A rejected registration, like a malformed item, still shows that its activity is present.
-        for (request, result) in zip(requests, results) where result.isRejectedForItsTimes {
-            let presence = Registration(
-                ActivityRegistration.presence(at: state.observedAt, of: installation),
-                of: request.registration.id,
-                digest: nil,
-                claimant: claimant,
-                actor: who
-            )
-            _ = rows.merge(presence) { _ in false }
+        for (item, result) in zip(listed, results) where [.clockSkew, .activityExpired].contains(result.failure?.code) {
+            let presence = ActivityRegistration.presence(at: state.observedAt, of: installation)
+            _ = rows.merge(registration(presence, of: item.activityID)) { _ in false }
         }
         var dismissed: [ActivityID] = []
         if previous.map({ $0 <= observedAt }) ?? true {
-            let present = zip(listed, results).filter { !$1.isOfAnother }.map(\.0.activityID)
+            let present = zip(listed, results).filter { $1.failure?.code != .notYours }.map(\.0.activityID)
             dismissed = rows.dismissUnlisted(
                 of: installation,
                 at: observedAt,
@@ -99,11 +85,15 @@ private struct FullStateUnit {
         return FullStateResults(results: state.results(of: listed, results), ended: dismissed)
     }
 
+    private func registration(_ body: ActivityRegistration, of id: ActivityID) -> Registration {
+        Registration(body, of: id, claimant: claimant, actor: who)
+    }
+
     private func lockInstallation(
         _ locks: InstallationLocks,
         _ transaction: borrowing PostgresTransaction
     ) throws -> [ActivityID] {
-        let running = Query.readRunning([
+        let running = Query("installations.read-running-activities")([
             "scope": scope.id, "installation": installation, "limit": Registry.mostRunningActivities + 1,
         ])
         return try transaction.pipeline([locks.lockInstallation(in: scope), running])[1].decode(ActivityID.self)
@@ -127,16 +117,8 @@ extension FullState {
 }
 
 extension Result<RegistrationResult, Problem> {
-    fileprivate var isOfAnother: Bool {
-        guard case .failure(let problem) = self else { return false }
-        return problem.code == .notYours
-    }
-}
-
-extension Result<RegistrationResult, Problem> {
-    fileprivate var isRejectedForItsTimes: Bool {
-        guard case .failure(let problem) = self else { return false }
-        return problem.code == .clockSkew || problem.code == .activityExpired
+    fileprivate var failure: Problem? {
+        if case .failure(let problem) = self { problem } else { nil }
     }
 }
 
@@ -169,8 +151,4 @@ extension FullState.Item {
     fileprivate func result(_ merged: Result<RegistrationResult, Problem>) -> Result<RegistrationOutcome, Problem> {
         problem.map { .failure($0) } ?? merged.map(\.outcome).mapError(located)
     }
-}
-
-extension Query {
-    static let readRunning: Query = "installations.read-running-activities"
 }

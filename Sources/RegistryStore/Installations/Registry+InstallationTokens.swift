@@ -17,9 +17,7 @@ extension Registry {
         let observedAt = registration.observedAt.map(Timestamp.init)
         let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
         let unit = TokenUnit(slot: slot, request: request, scope: scope)
-        return try await write { session in
-            try session.transaction { try unit.register(registration.token, in: $0, locking: $1) }
-        }
+        return try await transact { try unit.register(registration.token, in: $0, locking: $1) }
     }
 
     /// An unknown token leaves a tombstone.
@@ -36,9 +34,7 @@ extension Registry {
         let observedAt = observedAt.map(Timestamp.init)
         let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
         let unit = TokenUnit(slot: slot, request: request, scope: scope)
-        try await write { session in
-            try session.transaction { transaction, _ in try unit.delete(in: transaction) }
-        }
+        try await transact { transaction, _ in try unit.delete(in: transaction) }
     }
 }
 

@@ -16,25 +16,55 @@ extension Registry {
     ) async throws -> InstallationResult {
         let observedAt = profile.observedAt.map(Timestamp.init)
         let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
-        return try await write { session in
-            try session.transaction { transaction, _ in
-                let locks = InstallationLocks(of: request, aliases: profile.aliases?.aliases ?? [])
-                var rows = try RowLocks().lockRows(locks, in: scope, transaction)
-                let outcome = try rows.decide { rows throws(Rejection) in try rows.put(profile, request) }
-                try rows.write(in: scope, transaction, isLast: true)
-                return try rows.result(of: request, outcome)
-            }
+        let locks = InstallationLocks(of: request, aliases: profile.aliases?.aliases ?? [])
+        return try await transact { transaction, _ in
+            var rows = try RowLocks().lockRows(locks, in: scope, transaction)
+            let outcome = try rows.decide { rows throws(Rejection) in try rows.put(profile, request) }
+            try rows.write(in: scope, transaction, isLast: true)
+            return try rows.result(of: request, outcome)
         }
     }
 
     package func installation(_ installation: InstallationHash, in scope: Scope) async throws -> InstallationRecord? {
         let values: QueryValues = ["scope": scope.id, "installation": installation]
         return try await read { session in
-            let results = try session.pipeline([Query.readInstallation(values), Query.readTokens(values)])
+            let results = try session.pipeline([
+                Query("installations.read")(values), Query("explain.read-tokens")(values),
+            ])
             var record = try results[0].decode(InstallationRecord.self).first
-            record?.tokens = try results[1].decode(InstallationRecord.Token.self)
+            let tokens = try results[1].decode { try $0["is_deleted"] ? nil : InstallationRecord.Token($0) }
+            record?.tokens = tokens.compactMap(\.self)
             return record
         }
+    }
+}
+
+extension InstallationRecord: DecodableRow {
+    package init(row: NamedRow) throws {
+        self.init(
+            installation: try row["installation_hash"],
+            touchedAt: try row["touched_at"],
+            subject: try row["subject"],
+            aliases: (try row["aliases"] as JSONB?)?.bytes,
+            aliasesObservedAt: try row["aliases_observed_at"],
+            metadata: (try row["metadata"] as JSONB?)?.bytes,
+            metadataObservedAt: try row["metadata_observed_at"],
+            fullStateAt: try row["full_state_at"],
+            loggedOutAt: try row["removed_at"]
+        )
+    }
+}
+
+extension InstallationRecord.Token {
+    init(_ row: NamedRow) throws {
+        self.init(
+            kind: try row["kind"],
+            attributesType: try row["attributes_type"],
+            fingerprint: try row["fingerprint"],
+            observedAt: try row["observed_at"],
+            confirmedAt: try row["confirmed_at"],
+            reason: try row["reason"]
+        )
     }
 }
 
@@ -96,9 +126,4 @@ extension Problem {
         problem.errors = [JSONFault(pointer: "/attributesType", detail: detail)]
         return problem
     }
-}
-
-extension Query {
-    static let readInstallation: Query = "installations.read"
-    static let readTokens: Query = "installations.read-tokens"
 }

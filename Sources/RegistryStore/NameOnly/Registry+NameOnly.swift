@@ -17,9 +17,7 @@ extension Registry {
     ) async throws -> RegistrationResult {
         let unit = NameOnlyUnit(alias: alias, owner: owner, scope: scope, who: who, claimant: claimant)
         let named = try registration.named(alias, owner)
-        return try await write { session in
-            try session.transaction { try unit.register(named, in: $0, locking: $1) }
-        }.get()
+        return try await transact { try unit.register(named, in: $0, locking: $1) }.get()
     }
 
     /// Leaves a tombstone even if no activity runs.
@@ -36,10 +34,8 @@ extension Registry {
         claimant: Claimant = .any
     ) async throws {
         let unit = NameOnlyUnit(alias: alias, owner: owner, scope: scope, who: who, claimant: claimant)
-        try await write { session in
-            try session.transaction { transaction, _ in
-                try unit.end(reason: reason, observedAt: observedAt.map(Timestamp.init), in: transaction)
-            }
+        try await transact { transaction, _ in
+            try unit.end(reason: reason, observedAt: observedAt.map(Timestamp.init), in: transaction)
         }
     }
 }
@@ -79,18 +75,10 @@ private struct NameOnlyUnit {
             if error == .ended { problem.activity = former.flatMap { rows.status(of: $0) } }
             return .failure(problem)
         }
-        let request = RegistrationRequest(
-            id: id,
-            registration: registration,
-            who: who,
-            claimant: claimant,
-            scope: scope
-        )
-        let erasures =
-            rows.hasErasures ? try Erasures(of: [request.registration], in: scope, transaction) : Erasures()
-        let result = rows.merge(request.registration) { erasures.concern(0, observedAt: $0) }
+        let known = Registration(registration, of: id, digest: digest, claimant: claimant, actor: who)
+        let result = try RegistrationUnit(registrations: [known], scope: scope).merge(&rows, transaction)[0]
         guard rows.isChanged else { return result }
-        let write = write(identity, touchedAt: max(rows.now, request.registration.startsAt ?? rows.now))
+        let write = write(identity, touchedAt: max(rows.now, known.startsAt ?? rows.now))
         try rows.write(in: scope, transaction, isLast: true, and: [write])
         return result
     }
@@ -98,10 +86,8 @@ private struct NameOnlyUnit {
     func end(reason: EndReason, observedAt: Timestamp?, in transaction: borrowing PostgresTransaction) throws {
         var identity = try lockIdentity(transaction)
         let former = identity.value.activityID
-        var rows = try RowLocks(ids: Set([former].compactMap(\.self)), installations: []).lockRows(
-            in: scope,
-            transaction
-        )
+        let locks = RowLocks(ids: Set([former].compactMap(\.self)), installations: [])
+        var rows = try locks.lockRows(in: scope, transaction)
         let newID = ActivityID.serverMade(after: former, at: rows.now.date)
         let ended: ActivityID?
         do throws(Rejection) {
@@ -120,8 +106,10 @@ private struct NameOnlyUnit {
 
     private func lockIdentity(_ transaction: borrowing PostgresTransaction) throws -> Identity {
         let lock = Query("name-only.lock-identity")(["scope": scope.id, "alias": alias, "owner": owner.stored])
-        let known = try transaction.execute(lock).decode(IdentityRow.self).first
-        return (known?.identity ?? NameIdentity(activityID: nil, endedAt: nil), known == nil)
+        let known = try transaction.execute(lock).decode { row in
+            NameIdentity(activityID: try row["activity_id"], endedAt: try row["ended_at"])
+        }.first
+        return (known ?? NameIdentity(activityID: nil, endedAt: nil), known == nil)
     }
 
     private func write(_ identity: Identity, touchedAt: Timestamp) -> SQL {
@@ -130,14 +118,6 @@ private struct NameOnlyUnit {
             "scope": scope.id, "alias": alias, "owner": owner.stored, "activity": identity.value.activityID,
             "ended_at": identity.value.endedAt, "touched_at": touchedAt,
         ])
-    }
-
-    private struct IdentityRow: DecodableRow {
-        let identity: NameIdentity
-
-        init(row: NamedRow) throws {
-            identity = NameIdentity(activityID: try row["activity_id"], endedAt: try row["ended_at"])
-        }
     }
 }
 

@@ -43,14 +43,8 @@ struct LeaseChanges {
     let now: Timestamp
     let scope: Scope
     let who: UTF8Text
-    private var leases: [Lease] = []
-    private var events: [NewAuditEvent] = []
-
-    init(now: Timestamp, scope: Scope, who: UTF8Text) {
-        self.now = now
-        self.scope = scope
-        self.who = who
-    }
+    private(set) var leases: [Lease] = []
+    private(set) var events: [NewAuditEvent] = []
 
     mutating func write(_ lease: Lease, _ kind: NewAuditEvent.Kind?, subject: UTF8Text?) {
         leases.append(lease)
@@ -60,18 +54,12 @@ struct LeaseChanges {
     var statements: [SQL] {
         write("plan.insert-leases", leases.filter { $0.handle == nil })
             + write("plan.update-leases", leases.filter { $0.handle != nil })
-            + (events.isEmpty ? [] : [insertEvents])
+            + events.insertion(in: scope)
     }
 
     private func write(_ query: Query, _ leases: [Lease]) -> [SQL] {
         guard !leases.isEmpty else { return [] }
         return [query(["scope": scope.id, "now": now, "rows": leases.map(LeaseWrite.init)])]
-    }
-
-    private var insertEvents: SQL {
-        Query.insertEvents([
-            "scope": scope.id, "retention": scope.app.settings.eventRetention, "rows": events.map(EventWrite.init),
-        ])
     }
 }
 

@@ -33,24 +33,17 @@ extension PlanPosition {
 
 /// A page before leases are taken.
 struct FoundPlan: Sendable {
-    private(set) var activities: [PlanUnit.Activity] = []
-    let channels: [BroadcastChannel]
-    /// Empty while more activities follow.
-    private(set) var installations: [InstallationHash]
     private(set) var lastActivity: Int64
+    let channels: [BroadcastChannel]
+    /// At first one more than fits the page, if available. Empty while more activities follow.
+    private(set) var installations: [InstallationHash]
+    private(set) var activities: [PlanUnit.Activity] = []
     private(set) var next: PlanPosition?
     var phones: [PlanUnit.Phone] = []
     /// Read if the caller asked for it or the alias has a channel.
     var metadata = FoundMetadata()
 
     var hasChannel: Bool { !channels.isEmpty }
-
-    /// - Parameter installations: one more than fits the page, if available.
-    init(lastActivity: Int64, channels: [BroadcastChannel], installations: [InstallationHash]) {
-        self.lastActivity = lastActivity
-        self.channels = channels
-        self.installations = installations
-    }
 
     /// - Parameters:
     ///   - activities: one more than fits the page, if available.

@@ -4,16 +4,10 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// A row of `plan.read-activities`.
-struct BearingFacts: DecodableRow {
-    let subject: UTF8Text?
-    let registeredAt: Timestamp?
-    let newestAt: Timestamp?
-    let wasDismissed: Bool
-    let running: PlanFacts.RunningActivity?
-
-    init(row: NamedRow) throws {
-        subject = try row["subject"]
+extension PlanFacts {
+    /// A row of `plan.read-activities`.
+    init(of installation: InstallationHash, _ row: NamedRow) throws {
+        self.init(installation: installation)
         registeredAt = try row["registered_at"]
         newestAt = try row["newest_at"]
         wasDismissed = try row["was_dismissed"]
@@ -21,17 +15,16 @@ struct BearingFacts: DecodableRow {
     }
 }
 
-/// A row of `plan.read-tokens`.
-struct InstallationTokens: DecodableRow {
+/// A start or device token: a row of `plan.read-tokens`.
+struct DeliverableToken: DecodableRow {
     let installation: InstallationHash
-    let start: PlanFacts.StartToken?
-    let device: PushToken?
+    let kind: String
+    let start: PlanFacts.StartToken
 
     init(row: NamedRow) throws {
         installation = try row["installation_hash"]
-        let confirmedAt: Timestamp? = try row["confirmed_at"]
-        start = try (row["start_token"] as PushToken?).map { .init(token: $0, confirmedAt: confirmedAt) }
-        device = try row["device_token"]
+        kind = try row["kind"]
+        start = PlanFacts.StartToken(token: try row["token"], confirmedAt: try row["confirmed_at"])
     }
 }
 

@@ -14,14 +14,14 @@ struct PlanUnit {
     static let mostActivities = 1000
 
     private var alias: Alias { request.alias }
-    private var values: QueryValues { ["scope": scope.id, "kind": alias.kind, "value": alias.value] }
+    private var values: QueryValues { alias.values(in: scope) }
 
     /// Decides without locks.
     func findPage(after position: PlanPosition, _ session: borrowing PostgresSession) throws -> FoundPlan {
         let activities = position.isAmongActivities ? readRunning(after: position.activity) : []
+        let installations = findInstallations(after: position.installation)
         let results = try session.pipeline(
-            [Clock.read(in: scope), Query.readChannel(values), findInstallations(after: position.installation)]
-                + activities
+            [Clock.read(in: scope), BroadcastChannel.find([alias], in: scope), installations] + activities
         )
         var page = FoundPlan(
             lastActivity: position.activity,
@@ -46,7 +46,7 @@ struct PlanUnit {
     func readRunning(after key: Int64, most: Int = mostBearers) -> [SQL] {
         [
             Query("plan.read-running")(values + ["after": key, "most": most, "limit": request.limit + 1]),
-            Query.findKey(values + ["after": key, "skipped": most - 1]),
+            Query("resolve.find-key")(values + ["after": key, "skipped": most - 1]),
         ]
     }
 
@@ -98,13 +98,15 @@ struct PlanUnit {
         let results = try session.pipeline([
             readTokens(of: hashes), Query("plan.read-leases")(leases(on: hashes)), Clock.read(in: scope),
         ])
-        let tokens = try Dictionary(results[0].decode(InstallationTokens.self).map { ($0.installation, $0) }) { $1 }
+        let tokens = try Dictionary(grouping: results[0].decode(DeliverableToken.self), by: \.installation)
         let leases = try Self.byInstallation(results[1])
         let now = try Clock(results[2]).now
         return (renewals + others).compactMap { facts, subject, index in
             guard var phone = facts else { return nil }
-            phone.startToken = tokens[phone.installation]?.start
-            phone.deviceToken = tokens[phone.installation]?.device
+            for token in tokens[phone.installation] ?? [] {
+                if token.kind == TokenKind.start.name { phone.startToken = token.start }
+                if token.kind == TokenKind.device.name { phone.deviceToken = token.start.token }
+            }
             let decision = decide(phone, leases[phone.installation], page.hasChannel, at: now)
             return Phone(facts: phone, subject: subject, decision: decision, index: index)
         }
@@ -117,17 +119,10 @@ struct PlanUnit {
     ) throws -> [(position: Int, facts: PlanFacts, subject: UTF8Text?)] {
         guard !hashes.isEmpty else { return [] }
         let query = Query.readActivities(of: hashes.map { ($0, alias) }, after: key, in: scope)
-        let rows = try session.execute(query).decode { row in
-            (position: try row["position"] as Int, facts: try BearingFacts(row: row))
-        }
-        return rows.sorted { $0.position < $1.position }.map { position, found in
-            var phone = PlanFacts(installation: hashes[position - 1])
-            phone.running = found.running
-            phone.registeredAt = found.registeredAt
-            phone.newestAt = found.newestAt
-            phone.wasDismissed = found.wasDismissed
-            return (position, phone, found.subject)
-        }
+        return try session.execute(query).decode { row in
+            let (position, subject): (Int, UTF8Text?) = (try row["position"], try row["subject"])
+            return (position: position, facts: try PlanFacts(of: hashes[position - 1], row), subject: subject)
+        }.sorted { $0.position < $1.position }
     }
 
     private func readTokens(of hashes: [InstallationHash]) -> SQL {
@@ -180,15 +175,13 @@ extension LeaseID {
 }
 
 extension Query {
-    private static let readFacts: Query = "plan.read-activities"
-
     /// - Parameter key: omits installations with an activity on a page up to this key.
     static func readActivities(
         of bearers: [(installation: InstallationHash, alias: Alias)],
         after key: Int64 = 0,
         in scope: Scope
     ) -> SQL {
-        readFacts([
+        Query("plan.read-activities")([
             "hashes": bearers.map(\.installation),
             "kinds": bearers.map(\.alias.kind),
             "values": bearers.map(\.alias.value),

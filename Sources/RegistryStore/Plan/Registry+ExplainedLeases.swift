@@ -16,9 +16,7 @@ extension Registry {
 
 extension ExplainedLease {
     static func list(of alias: Alias, limit: Int, in scope: Scope) -> SQL {
-        Query("plan.list-leases-of-alias")([
-            "scope": scope.id, "kind": alias.kind, "value": alias.value, "limit": limit,
-        ])
+        Query("plan.list-leases-of-alias")(alias.values(in: scope) + ["limit": limit])
     }
 
     static func explain(
@@ -34,7 +32,8 @@ extension ExplainedLease {
         ])
         let now = try Clock(results[1]).now
         return try results[0].decode { row in
-            let (lease, facts) = (leases[try row["position"] - 1], try BearingFacts(row: row))
+            let lease = leases[try row["position"] - 1]
+            let facts = try PlanFacts(of: lease.installation, row)
             let state = lease.state(registeredAt: facts.registeredAt, newestAt: facts.newestAt, at: now)
             return ExplainedLease(lease: lease, state: state)
         }.sorted { ($1.lease.leasedAt, $0.lease.installation) < ($0.lease.leasedAt, $1.lease.installation) }

@@ -18,10 +18,8 @@ extension Registry {
         let starts = found.phones.filter { $0.decision.lease != nil }
         var taken: [InstallationHash: PlanDecision] = [:]
         if !starts.isEmpty {
-            taken = try await write { session in
-                try session.transaction { transaction, _ in
-                    try unit.takeLeases(starts, hasChannel: found.hasChannel, in: transaction)
-                }
+            taken = try await transact { transaction, _ in
+                try unit.takeLeases(starts, hasChannel: found.hasChannel, in: transaction)
             }
         }
         var entries = found.activities.map {
@@ -39,8 +37,6 @@ extension Registry {
     /// Has no effect on an inactive lease.
     package func release(_ lease: LeaseID, in scope: Scope, by who: UTF8Text) async throws {
         let unit = LeaseUnit(scope: scope, who: who)
-        try await write { session in
-            try session.transaction { transaction, _ in try unit.release(lease, in: transaction) }
-        }
+        try await transact { transaction, _ in try unit.release(lease, in: transaction) }
     }
 }

@@ -18,22 +18,24 @@ struct Erasures {
 
     /// - Parameter names: the names in each request, beginning with its activity's.
     init(of names: [[UTF8Text]], in scope: Scope, _ transaction: borrowing PostgresTransaction) throws {
-        let owners = names.enumerated().flatMap { request, names in names.indices.map { (request, isActivity: $0 == 0) }
+        let owners = names.enumerated().flatMap { request, names in
+            names.indices.map { (request: request, isActivity: $0 == 0) }
         }
-        let erased = try transaction.execute(Self.find(Array(names.joined()), in: scope))
-        for erased in try erased.decode(ErasedName.self) {
-            let (request, isActivity) = owners[erased.position - 1]
-            let known = found[request] ?? (false, .distantPast)
-            found[request] = (known.isActivity || isActivity, max(known.at, erased.erasedAt))
+        let erased = try transaction.execute(Self.find(Array(names.joined()), in: scope)).decode { row in
+            (owner: owners[try row["position"] - 1], at: try row["erased_at"] as Timestamp)
+        }
+        for (owner, time) in erased {
+            let known = found[owner.request] ?? (false, .distantPast)
+            found[owner.request] = (known.isActivity || owner.isActivity, max(known.at, time))
         }
     }
 
     static func find(_ names: [UTF8Text], in scope: Scope) -> SQL {
-        Query.findErasures(["scope": scope.id, "app": scope.app.id, "names": names])
+        Query("activities.find-erasures")(["scope": scope.id, "app": scope.app.id, "names": names])
     }
 
     static func last(_ result: PostgresResult) throws -> Timestamp? {
-        try result.decode(ErasedName.self).map(\.erasedAt).max()
+        try result.decode { try $0["erased_at"] as Timestamp }.max()
     }
 
     /// Whether the request's activity is erased, or another name was erased at or after the observation.
@@ -42,16 +44,6 @@ struct Erasures {
     }
 
     static func name(of activity: ActivityID) -> UTF8Text { "activity:\(activity)" }
-
-    private struct ErasedName: DecodableRow {
-        let position: Int
-        let erasedAt: Timestamp
-
-        init(row: NamedRow) throws {
-            position = try row["position"]
-            erasedAt = try row["erased_at"]
-        }
-    }
 }
 
 extension Registration {
@@ -62,8 +54,4 @@ extension Registration {
         let aliases = body.aliases ?? body.defaultAliases
         return names + (aliases?.aliases ?? []).map { ErasureSubject.alias($0).name }
     }
-}
-
-extension Query {
-    fileprivate static let findErasures: Query = "activities.find-erasures"
 }

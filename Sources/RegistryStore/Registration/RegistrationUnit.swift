@@ -3,12 +3,12 @@ import RegistryCore
 import RegistryRules
 
 struct RegistrationUnit {
-    let requests: [RegistrationRequest]
+    let registrations: [Registration]
     let scope: Scope
 
-    /// - Parameter additionalIDs: activities to lock in addition to the requests' activities.
+    /// - Parameter additionalIDs: activities to lock in addition to the registrations' activities.
     /// - Throws: ``MissingLocks``, `unknownApp`.
-    func mergeRequests(
+    func mergeRegistrations(
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> [Result<RegistrationResult, Problem>] {
@@ -20,9 +20,9 @@ struct RegistrationUnit {
 
     func locks(adding ids: Set<ActivityID>) -> RowLocks {
         RowLocks(
-            ids: Set(requests.map(\.registration.id)).union(ids),
-            digests: Set(requests.compactMap(\.registration.digest)),
-            installations: Set(requests.compactMap(\.registration.body.installation))
+            ids: Set(registrations.map(\.id)).union(ids),
+            digests: Set(registrations.compactMap(\.digest)),
+            installations: Set(registrations.compactMap(\.body.installation))
         )
     }
 
@@ -30,10 +30,9 @@ struct RegistrationUnit {
         _ rows: inout LockedRows,
         _ transaction: borrowing PostgresTransaction
     ) throws -> [Result<RegistrationResult, Problem>] {
-        let erasures =
-            rows.hasErasures ? try Erasures(of: requests.map(\.registration), in: scope, transaction) : Erasures()
-        return requests.enumerated().map { index, request in
-            rows.merge(request.registration) { erasures.concern(index, observedAt: $0) }
+        let erasures = rows.hasErasures ? try Erasures(of: registrations, in: scope, transaction) : Erasures()
+        return registrations.enumerated().map { index, registration in
+            rows.merge(registration) { erasures.concern(index, observedAt: $0) }
         }
     }
 }

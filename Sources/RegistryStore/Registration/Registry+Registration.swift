@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 import RegistryRules
@@ -16,13 +15,46 @@ extension Registry {
         claimant: Claimant = .any,
         on executor: (any TaskExecutor)? = nil
     ) async throws -> RegistrationResult {
-        let request = RegistrationRequest(
-            id: id,
-            registration: registration,
-            who: who,
-            claimant: claimant,
-            scope: scope
+        let registration = Registration(registration, of: id, claimant: claimant, actor: who)
+        return try await registrations.submit(RegistrationRequest(registration, in: scope), on: executor)
+    }
+}
+
+extension Registration {
+    init(_ body: ActivityRegistration, of id: ActivityID, claimant: Claimant, actor: UTF8Text) {
+        self.init(body, of: id, digest: body.token.map(TokenDigest.init), claimant: claimant, actor: actor)
+    }
+}
+
+/// A class, because copies between queue, batch and answer cost more.
+final class RegistrationRequest: Sendable {
+    let registration: Registration
+    let scope: Scope
+
+    init(_ registration: Registration, in scope: Scope) {
+        self.registration = registration
+        self.scope = scope
+    }
+}
+
+extension Batcher<RegistrationRequest, RegistrationResult> {
+    /// Registrations of one scope share a transaction, in order of arrival.
+    static func registrations(_ units: UnitsOfWork) -> Batcher {
+        Batcher(
+            workers: 2...2,
+            largestBatch: 128,
+            timeout: units.pool.requestTimeout,
+            metrics: units.metrics.batches[.registrations],
+            select: { candidates in
+                guard let first = candidates.first else { return [] }
+                return candidates.map { $0.scope.id == first.scope.id }
+            },
+            perform: { worker in
+                try await units.serve(worker, .registrations, .ifSafe) { session, requests in
+                    let unit = RegistrationUnit(registrations: requests.map(\.registration), scope: requests[0].scope)
+                    return try session.transaction { try unit.mergeRegistrations(in: $0, locking: $1) }
+                }
+            }
         )
-        return try await registrations.submit(request, on: executor)
     }
 }

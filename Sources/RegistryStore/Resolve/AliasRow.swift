@@ -8,9 +8,8 @@ struct AliasRow: DecodableRow {
     let activity: ResolvedActivity?
 
     init(row: NamedRow) throws {
-        key = try row["activity_key"]
-        let id: ActivityID? = try row["activity_id"]
-        activity = id == nil ? nil : try ResolvedActivity(row: row)
+        key = try row["row_key"]
+        activity = try row["activity_key"] as Int64? == nil ? nil : ResolvedActivity(row: row)
     }
 }
 
@@ -21,7 +20,7 @@ extension ResolvedActivity: DecodableRow {
             activityID: try row["activity_id"],
             token: try row["token"],
             installation: try row["installation_hash"],
-            facts: try ActivityFacts(row: row),
+            facts: try ActivityFacts(forSenders: row),
             startedAt: try row["started_at"],
             startsAt: try row["starts_at"],
             observedAt: try row["token_observed_at"],
@@ -34,19 +33,23 @@ extension ResolvedActivity: DecodableRow {
 
 extension ActivityRecord: DecodableRow {
     package init(row: NamedRow) throws {
-        let state = try ActivityState(stored: row["state"] as String)
+        let (state, reason): (ActivityState, TokenAvailability?) = (try row["state"], try row["reason"])
         var status = ActivityStatus(activityID: try row["activity_id"], state: state, revision: try row["revision"])
-        status.endedAt = try row["ended_at"]
-        status.observedAt = try row["observed_at"]
+        status.endedAt = reason == .loggedOut ? try row["removed_at"] : try row["ended_at"]
+        status.observedAt = try row["token_observed_at"] ?? row["last_observed_at"]
         status.confirmedAt = try row["confirmed_at"]
         status.expiresAt = try row["expires_at"]
         status.reason =
-            state == .active ? try row["reason"] : try row["end_reason"] ?? (state == .dismissed ? nil : state.rawValue)
+            switch state {
+            case .active: reason == .noToken ? nil : reason?.rawValue
+            case .dismissed: try row["end_reason"]
+            case .ended, .expired: try row["end_reason"] ?? state.rawValue
+            }
         self.init(
             status: status,
-            token: try row["token"],
+            token: reason == nil ? try row["token"] : nil,
             installation: try row["installation_hash"],
-            facts: try ActivityFacts(row: row),
+            facts: try ActivityFacts(forSenders: row),
             startedAt: try row["started_at"],
             startsAt: try row["starts_at"]
         )

@@ -76,7 +76,7 @@ private struct LargeAlias: Sendable {
         _ prepare: @escaping @Sendable ([ResolvedActivity]) -> Content
     ) async throws -> FoundRange<Content> {
         let isDense = end - start <= Int64(rangeSize) * Self.sparseness
-        let read: Query = isDense ? .readDenseRange : .readRange
+        let read: Query = isDense ? "resolve.read-dense-range" : "resolve.read-range"
         let range = read(alias.values(in: scope) + ["after": start, "last": end])
         let bound = end == .max ? [] : [self.end(ofRange: 2, after: end)]
         return try await registry.read { session in
@@ -88,7 +88,7 @@ private struct LargeAlias: Sendable {
     }
 
     private func end(ofRange position: Int, after key: Int64) -> SQL {
-        Query.findKey(alias.values(in: scope) + ["after": key, "skipped": position * rangeSize - 1])
+        Query("resolve.find-key")(alias.values(in: scope) + ["after": key, "skipped": position * rangeSize - 1])
     }
 
     private static func end(_ result: PostgresResult) throws -> Int64 {
@@ -98,10 +98,4 @@ private struct LargeAlias: Sendable {
 
 extension Alias {
     func values(in scope: Scope) -> QueryValues { ["scope": scope.id, "kind": kind, "value": value] }
-}
-
-extension Query {
-    static let findKey: Query = "resolve.find-key"
-    fileprivate static let readRange: Query = "resolve.read-range"
-    fileprivate static let readDenseRange: Query = "resolve.read-dense-range"
 }

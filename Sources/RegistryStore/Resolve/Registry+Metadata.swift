@@ -45,8 +45,9 @@ extension Registry {
     }
 
     package func describe(_ page: AliasPage, in scope: Scope) async throws -> AliasPage {
-        let activities = try await describe(page.activities, in: scope)
-        return AliasPage(activities: activities, channels: page.channels, next: page.next)
+        var page = page
+        page.activities = try await describe(page.activities, in: scope)
+        return page
     }
 
     /// Adds the metadata of the tokens' installations.

@@ -112,12 +112,11 @@ extension Registry {
     /// An activity in any state; nil if unknown.
     package func activity(_ id: ActivityID, in scope: Scope) async throws -> ActivityRecord? {
         try await read { session in
-            try session.run(.readActivity, ["scope": scope.id, "id": id]).decode(ActivityRecord.self).first
+            try session.run("resolve.read-activity", ["scope": scope.id, "id": id]).decode(ActivityRecord.self).first
         }
     }
 }
 
 extension Query {
     static let readPage: Query = "resolve.read-page"
-    fileprivate static let readActivity: Query = "resolve.read-activity"
 }

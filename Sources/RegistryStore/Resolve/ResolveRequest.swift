@@ -12,7 +12,6 @@ struct ResolveRequest: Sendable {
             // At most half the connections, so that slow reads leave the rest to writes.
             workers: 2...max(2, min(8, units.pool.maximumConnections / 2)),
             largestBatch: 64,
-            capacity: 10_000,
             timeout: units.pool.requestTimeout,
             metrics: units.metrics.batches[.resolutions],
             select: { candidates in
@@ -20,9 +19,7 @@ struct ResolveRequest: Sendable {
                 return candidates.map { $0.scope.id == first.scope.id && $0.limit == first.limit }
             },
             perform: { worker in
-                try await units.serve(worker, .resolutions, .idempotentRead) {
-                    session,
-                    requests in
+                try await units.serve(worker, .resolutions, .idempotentRead) { session, requests in
                     let (limit, scope) = (requests[0].limit, requests[0].scope)
                     guard requests.count > 1 else {
                         return [
@@ -46,16 +43,12 @@ struct ResolveRequest: Sendable {
     ) throws -> AliasRows {
         let results = try session.pipeline([
             Query.readPage(alias.values(in: scope) + ["after": key, "limit": limit + 1]),
-            readChannels([alias], in: scope),
+            BroadcastChannel.find([alias], in: scope),
         ])
         var found = AliasRows(limit: limit)
         for row in try results[0].decode(AliasRow.self) { found.add(row) }
         found.channels = try results[1].decode(BroadcastChannel.self)
         return found
-    }
-
-    private static func readChannels(_ aliases: [Alias], in scope: Scope) -> SQL {
-        Query.readChannels(["kinds": aliases.map(\.kind), "values": aliases.map(\.value), "scope": scope.id])
     }
 
     /// - Parameters:
@@ -74,7 +67,7 @@ struct ResolveRequest: Sendable {
                 "kinds": aliases.map(\.kind), "values": aliases.map(\.value), "scope": scope.id, "limit": limit + 1,
                 "most": most + 1,
             ]),
-            readChannels(aliases, in: scope),
+            BroadcastChannel.find(aliases, in: scope),
         ])
         var rows = [AliasRows](repeating: AliasRows(limit: limit), count: aliases.count)
         for (position, row) in try results[0].decode({ (try $0["position"] as Int, try AliasRow(row: $0)) }) {
@@ -91,5 +84,4 @@ struct ResolveRequest: Sendable {
 
 extension Query {
     fileprivate static let readPages: Query = "resolve.read-pages"
-    fileprivate static let readChannels: Query = "resolve.read-channels"
 }

@@ -3,6 +3,12 @@ import RegistryCore
 
 extension ActivityFacts {
     init(row: NamedRow) throws {
+        try self.init(forSenders: row)
+        pushType = try row["push_type"]
+    }
+
+    /// The facts that senders' responses contain.
+    init(forSenders row: NamedRow) throws {
         self.init()
         attributesType = try row["attributes_type"]
         frequentPushesEnabled = try row["frequent_pushes_enabled"]
@@ -15,3 +21,5 @@ extension ActivityFacts {
         columns.append(pushType)
     }
 }
+
+extension ActivityPushType: PostgresEncodable, PostgresDecodable {}

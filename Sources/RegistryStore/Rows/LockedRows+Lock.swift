@@ -47,7 +47,7 @@ struct RowLocks {
     private func locks(in scope: Scope) -> [SQL] {
         let lock = Query.lockActivities(["scope": scope.id, "ids": Array(ids)])
         guard !digests.isEmpty else { return [lock] }
-        return [lock, Query.lockValues(["scope": scope.id, "digests": digests.map(\.bytes)])]
+        return [lock, Query.lockValues(["scope": scope.id, "digests": Array(digests)])]
     }
 
     private func readContext(in scope: Scope) -> SQL { Clock.read(in: scope, installations ?? []) }
@@ -60,12 +60,11 @@ struct RowLocks {
         let activities = try results[results.startIndex].decode(Activity.self)
         let context = results[results.endIndex - 1]
         let clock = try Clock(context)
-        var times = try InstallationTimes.dictionary(context)
+        var times = try Self.times(context)
         if let installations {
             let others = Set(activities.compactMap(\.installation)).subtracting(installations)
             if !others.isEmpty {
-                let rest = try transaction.execute(Clock.read(in: scope, others))
-                times.merge(try InstallationTimes.dictionary(rest)) { $1 }
+                times.merge(try Self.times(transaction.execute(Clock.read(in: scope, others)))) { $1 }
             }
         }
         return LockedRows(
@@ -77,6 +76,13 @@ struct RowLocks {
             values: digests.isEmpty ? [] : try results[results.startIndex + 1].decode(TokenValue.self),
             times: times
         )
+    }
+
+    private static func times(_ context: PostgresResult) throws -> [InstallationHash: InstallationTimes] {
+        let found = try context.decode { row in
+            try (row["installation_hash"] as InstallationHash?).map { ($0, try InstallationTimes(row: row)) }
+        }
+        return Dictionary(uniqueKeysWithValues: found.compactMap(\.self))
     }
 }
 
@@ -99,7 +105,7 @@ struct InstallationLocks {
     }
 
     func lockSlots(in scope: Scope) -> SQL {
-        Query.lockSlots(["scope": scope.id, "installation": includesSlots ? installation : nil])
+        Query("installations.lock-slots")(["scope": scope.id, "installation": includesSlots ? installation : nil])
     }
 }
 
@@ -113,32 +119,25 @@ struct SlotHolders {
     static let most = 500
 
     static func lock(_ digests: Set<TokenDigest>, in scope: Scope) -> [SQL] {
-        let digests = digests.map(\.bytes)
+        let digests = Array(digests)
         return [
-            Query.lockOwners(["scope": scope.id, "digests": digests]),
-            Query.lockSharers(["scope": scope.id, "digests": digests, "limit": most]),
+            Query("installations.lock-owners")(["scope": scope.id, "digests": digests]),
+            Query("installations.lock-sharers")(["scope": scope.id, "digests": digests, "limit": most]),
         ]
     }
 
     init(_ results: some Sequence<PostgresResult>) throws {
-        let holders = try results.flatMap { try $0.decode(Holder.self) }
+        let holders = try results.flatMap { result in
+            try result.decode { row in
+                let slot = try InstallationToken(row: row)
+                var installation = Installation(hash: slot.id.installation)
+                installation.subject = try row["subject"]
+                installation.aliases = try Stamped(row, "aliases", observedAt: "aliases_observed_at")
+                return (slot: slot, installation: installation)
+            }
+        }
         slots = holders.map(\.slot)
         installations = holders.map(\.installation)
-    }
-
-    private struct Holder: DecodableRow {
-        let slot: InstallationToken
-        let installation: Installation
-
-        init(row: NamedRow) throws {
-            slot = try InstallationToken(row: row)
-            var installation = Installation(hash: slot.id.installation)
-            installation.subject = try row["subject"]
-            installation.aliases = try (row["aliases"] as JSONB?).map {
-                Stamped(try AliasSet(stored: $0), observedAt: .distantPast)
-            }
-            self.installation = installation
-        }
     }
 }
 
@@ -186,25 +185,19 @@ extension PostgresSession {
 }
 
 /// The time of a transaction's decision.
-struct Clock: DecodableRow {
+struct Clock {
     let now: Timestamp
     let hasErasures: Bool
 
     static func read(in scope: Scope, _ installations: Set<InstallationHash> = []) -> SQL {
-        Query.readContext(["scope": scope.id, "hashes": installations.map(\.bytes), "app": scope.app.id])
+        Query.readContext(["scope": scope.id, "hashes": Array(installations), "app": scope.app.id])
     }
 
     /// - Throws: `unknownApp`.
     init(_ result: PostgresResult) throws {
-        guard let clock = try result.decode(Clock.self).first else {
-            throw Problem(.unknownApp, "The app was deleted.")
-        }
-        self = clock
-    }
-
-    init(row: NamedRow) throws {
-        now = try row["now"]
-        hasErasures = try row["has_erasures"]
+        let clocks: [(Timestamp, Bool)] = try result.decode { (try $0["now"], try $0["has_erasures"]) }
+        guard let clock = clocks.first else { throw Problem(.unknownApp, "The app was deleted.") }
+        (now, hasErasures) = clock
     }
 }
 
@@ -213,7 +206,4 @@ extension Query {
     static let lockValues: Query = "activities.lock-values"
     fileprivate static let readContext: Query = "activities.read-context"
     static let lockInstallations: Query = "installations.lock"
-    fileprivate static let lockSlots: Query = "installations.lock-slots"
-    fileprivate static let lockOwners: Query = "installations.lock-owners"
-    fileprivate static let lockSharers: Query = "installations.lock-sharers"
 }

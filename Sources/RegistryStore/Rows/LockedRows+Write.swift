@@ -15,15 +15,14 @@ struct RowWrite {
         let new = activities.filter { $0.row.original == nil }.sorted { $0.row.value.id < $1.row.value.id }
         return write(.insertActivities, new, ["now": rows.now])
             + write(.updateActivities, activities.filter { $0.row.original != nil }, ["now": rows.now])
-            + write(.updateWithholding, withheld)
-            + write(.deleteAliases, removed.sorted())
-            + write(.insertAliases, added.sorted())
+            + write("feedback.update-withholding", withheld)
+            + AliasWrite.statements(removed: removed, added: added, in: scope)
             + write(.insertValues, owned.filter { $0.original == nil }.map(owner).sorted())
             + write(.updateValues, owned.filter { $0.original != nil }.map(owner))
             + values.filter(\.hasOtherInstallation).map(writeInstallation)
             + reports(about: values.filter { !$0.hasOtherInstallation })
             + installationStatements
-            + write(.insertEvents, rows.events.map(EventWrite.init), ["retention": scope.app.settings.eventRetention])
+            + rows.events.insertion(in: scope)
     }
 
     func write<Row: PostgresComposite>(_ query: Query, _ rows: [Row], _ others: QueryValues = [:]) -> [SQL] {
@@ -46,8 +45,8 @@ struct RowWrite {
     private func reports(about values: [LockedRows.Row<TokenValue>]) -> [SQL] {
         let new = values.filter { $0.original == nil && $0.value.owner == nil }
         let known = values.filter { $0.original != nil && $0.isWritten }
-        return write(.insertReportedValues, new.map { TokenReportWrite(value: $0.value) }.sorted())
-            + write(.updateReportedValues, known.map { TokenReportWrite(value: $0.value) }, ["now": rows.now])
+        return write("feedback.insert-values", new.map { TokenReportWrite(value: $0.value) }.sorted())
+            + write("feedback.update-values", known.map { TokenReportWrite(value: $0.value) }, ["now": rows.now])
     }
 
     /// The changes that keep `activity_aliases` equal to the activities' aliases.
@@ -56,7 +55,7 @@ struct RowWrite {
     ) -> (removed: Set<AliasWrite>, added: Set<AliasWrite>) {
         var (removed, added): (Set<AliasWrite>, Set<AliasWrite>) = ([], [])
         for row in activities.lazy.map(\.row) where row.hasOtherAliasRows {
-            let before = row.original.map(AliasWrite.rows) ?? []
+            let before = row.original.map { AliasWrite.rows(of: $0) } ?? []
             let after = AliasWrite.rows(of: row.value)
             removed.formUnion(before.subtracting(after))
             added.formUnion(after.subtracting(before))
@@ -72,10 +71,7 @@ extension Query {
     fileprivate static let insertAliases: Query = "activities.insert-aliases"
     fileprivate static let insertValues: Query = "activities.insert-values"
     fileprivate static let updateValues: Query = "activities.update-values"
-    static let insertEvents: Query = "activities.insert-events"
-    fileprivate static let updateWithholding: Query = "feedback.update-withholding"
-    fileprivate static let insertReportedValues: Query = "feedback.insert-values"
-    fileprivate static let updateReportedValues: Query = "feedback.update-values"
+    fileprivate static let insertEvents: Query = "activities.insert-events"
 }
 
 private struct ActivityWrite: PostgresComposite {
@@ -100,7 +96,7 @@ private struct ActivityWrite: PostgresComposite {
         columns.append(changed(activity.metadata?.value, row.original?.metadata?.value))
         columns.append(activity.metadata?.observedAt)
         columns.append(activity.token?.token)
-        columns.append(activity.token?.digest.bytes)
+        columns.append(activity.token?.digest)
         columns.append(activity.token?.observedAt)
         columns.append(activity.token?.claimedAt)
         columns.append(activity.withheld)
@@ -130,13 +126,16 @@ private struct AliasWrite: PostgresComposite, Hashable, Comparable {
     let alias: Alias
     let isOver: Bool
 
-    static func rows(of activity: Activity) -> Set<AliasWrite> {
+    static func rows(of activity: Activity, isOver: Bool? = nil) -> Set<AliasWrite> {
+        let (key, isOver) = (activity.handle?.key, isOver ?? activity.isOver)
         let aliases = activity.aliases?.value.aliases ?? []
-        return Set(
-            aliases.map {
-                AliasWrite(activityID: activity.id, key: activity.handle?.key, alias: $0, isOver: activity.isOver)
-            }
-        )
+        return Set(aliases.map { AliasWrite(activityID: activity.id, key: key, alias: $0, isOver: isOver) })
+    }
+
+    static func statements(removed: Set<AliasWrite>, added: Set<AliasWrite>, in scope: Scope) -> [SQL] {
+        [(Query.deleteAliases, removed), (.insertAliases, added)].filter { !$1.isEmpty }.map { query, rows in
+            query(["scope": scope.id, "rows": rows.sorted()])
+        }
     }
 
     func encode(into columns: inout CompositeWriter) {
@@ -153,13 +152,23 @@ private struct AliasWrite: PostgresComposite, Hashable, Comparable {
     }
 }
 
+extension [Activity] {
+    /// Deletes the alias rows of locked activities.
+    ///
+    /// - Parameter areClosed: inserts them again as rows of ended activities, which resolve does not read.
+    func deletionOfAliases(areClosed: Bool = false, in scope: Scope) -> [SQL] {
+        let closed = areClosed ? flatMap { AliasWrite.rows(of: $0, isOver: true) } : []
+        return AliasWrite.statements(removed: Set(flatMap { AliasWrite.rows(of: $0) }), added: Set(closed), in: scope)
+    }
+}
+
 private struct TokenOwnerWrite: PostgresComposite, Comparable {
     let value: TokenValue
     let key: Int64?
 
     func encode(into columns: inout CompositeWriter) {
         columns.append(value.handle?.position)
-        columns.append(value.digest.bytes)
+        columns.append(value.digest)
         columns.append(value.owner?.activityID)
         columns.append(key)
         columns.append(value.owner?.observedAt)
@@ -173,7 +182,7 @@ private struct TokenReportWrite: PostgresComposite, Comparable {
 
     func encode(into columns: inout CompositeWriter) {
         columns.append(value.handle?.position)
-        columns.append(value.digest.bytes)
+        columns.append(value.digest)
         columns.append(value.deadAt)
         columns.append(value.quarantine?.at)
         columns.append(value.quarantine?.kind)
@@ -184,7 +193,15 @@ private struct TokenReportWrite: PostgresComposite, Comparable {
     static func < (left: Self, right: Self) -> Bool { left.value.digest < right.value.digest }
 }
 
-struct EventWrite: PostgresComposite {
+extension [NewAuditEvent] {
+    func insertion(in scope: Scope) -> [SQL] {
+        guard !isEmpty else { return [] }
+        let retention = scope.app.settings.eventRetention
+        return [Query.insertEvents(["scope": scope.id, "retention": retention, "rows": map(EventWrite.init)])]
+    }
+}
+
+private struct EventWrite: PostgresComposite {
     let event: NewAuditEvent
 
     func encode(into columns: inout CompositeWriter) {
@@ -205,8 +222,4 @@ extension LockedRows.Row<Activity> {
     fileprivate var hasOtherAliasRows: Bool {
         value.aliases?.value != original?.aliases?.value || value.isOver != original?.isOver
     }
-}
-
-extension CanonicalValue {
-    var jsonb: JSONB { JSONB(canonicalJSON) }
 }

@@ -2,47 +2,55 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
+/// Reads columns in the order of the tables, which costs one comparison each.
 extension Activity: DecodableRow {
     package init(row: NamedRow) throws {
-        self.init(
-            id: try row["activity_id"],
-            startedAt: try row["started_at"],
-            expiresAt: try row["expires_at"]
-        )
-        revision = try row["revision"]
+        let handle = RowHandle(position: try row["row_position"], key: try row["activity_key"])
+        try self.init(lifeOf: row)
+        self.handle = handle
+        expiryRecordedAt = try row["expiry_recorded_at"]
         installation = try row["installation_hash"]
         subject = try row["subject"]
         facts = try ActivityFacts(row: row)
-        facts.pushType = try row["push_type"]
         startsAt = try row["starts_at"]
+        metadata = try Stamped(row, "metadata", observedAt: "metadata_observed_at")
+        aliases = try Stamped(row, "aliases", observedAt: "aliases_observed_at")
+        token = try TokenClaim(row, observedAt: "token_observed_at", claimedAt: "token_claimed_at")
+        withheld = try row["withheld"]
+        confirmedAt = try row["confirmed_at"]
+        lastObservedAt = try row["last_observed_at"]
+        revision = try row["revision"]
+    }
+
+    /// The life and token of an activity that gets a delivery. Other columns are not read.
+    init(delivered row: NamedRow) throws {
+        try self.init(lifeOf: row)
+        token = try TokenClaim(row, observedAt: "token_observed_at", claimedAt: "token_claimed_at")
+    }
+
+    private init(lifeOf row: NamedRow) throws {
+        let (startedAt, expiresAt): (Timestamp, Timestamp) = (try row["started_at"], try row["expires_at"])
+        self.init(id: try row["activity_id"], startedAt: startedAt, expiresAt: expiresAt)
         if let endedAt: Timestamp = try row["ended_at"] {
             end = End(at: endedAt, reason: try row["end_reason"])
         }
-        expiryRecordedAt = try row["expiry_recorded_at"]
-        lastObservedAt = try row["last_observed_at"]
-        if let json: JSONB = try row["aliases"] {
-            aliases = Stamped(try AliasSet(stored: json), observedAt: try row["aliases_observed_at"] ?? .distantPast)
-        }
-        if let json: JSONB = try row["metadata"] {
-            metadata = Stamped(try Metadata(stored: json), observedAt: try row["metadata_observed_at"] ?? .distantPast)
-        }
-        if let digest: [UInt8] = try row["token_digest"] {
-            token = TokenClaim(
-                digest: TokenDigest(bytes: digest),
-                token: try row["token"],
-                observedAt: try row["token_observed_at"],
-                claimedAt: try row["token_claimed_at"]
-            )
-        }
-        withheld = try row["withheld"]
-        confirmedAt = try row["confirmed_at"]
-        handle = RowHandle(position: try row["row_position"], key: try row["activity_key"])
+    }
+}
+
+extension TokenClaim {
+    /// Nil if no token was ever registered.
+    fileprivate init?(_ row: NamedRow, observedAt: StaticString, claimedAt: StaticString) throws {
+        let token: PushToken? = try row["token"]
+        guard let digest: TokenDigest = try row["token_digest"] else { return nil }
+        self.init(digest: digest, token: token, observedAt: try row[observedAt], claimedAt: try row[claimedAt])
     }
 }
 
 extension TokenValue: DecodableRow {
     package init(row: NamedRow) throws {
-        self.init(digest: TokenDigest(bytes: try row["token_digest"]))
+        let handle = RowHandle(position: try row["row_position"])
+        self.init(digest: try row["token_digest"])
+        self.handle = handle
         if let activityID: ActivityID = try row["activity_id"] {
             owner = Owner(activityID: activityID, observedAt: try row["observed_at"])
         }
@@ -63,21 +71,11 @@ extension TokenValue: DecodableRow {
                 reason: try row["quarantine_reason"]
             )
         }
-        handle = RowHandle(position: try row["row_position"])
     }
 }
 
-extension InstallationTimes {
-    static func dictionary(_ context: PostgresResult) throws -> [InstallationHash: InstallationTimes] {
-        var times: [InstallationHash: InstallationTimes] = [:]
-        for (hash, itsTimes) in try context.decode({ (try $0["installation_hash"] as InstallationHash?, try Self($0)) })
-        {
-            if let hash { times[hash] = itsTimes }
-        }
-        return times
-    }
-
-    fileprivate init(_ row: NamedRow) throws {
+extension InstallationTimes: DecodableRow {
+    package init(row: NamedRow) throws {
         self.init(fullStateAt: try row["full_state_at"], loggedOutAt: try row["removed_at"])
     }
 }
@@ -88,35 +86,25 @@ extension Installation: DecodableRow {
         subject = try row["subject"]
         subjectObservedAt = try row["subject_observed_at"]
         takenOverAt = try row["taken_over_at"]
-        times = try InstallationTimes(row)
-        if let json: JSONB = try row["aliases"] {
-            aliases = Stamped(try AliasSet(stored: json), observedAt: try row["aliases_observed_at"])
-        }
-        if let json: JSONB = try row["metadata"] {
-            metadata = Stamped(try Metadata(stored: json), observedAt: try row["metadata_observed_at"])
-        }
+        times = try InstallationTimes(row: row)
+        aliases = try Stamped(row, "aliases", observedAt: "aliases_observed_at")
+        metadata = try Stamped(row, "metadata", observedAt: "metadata_observed_at")
     }
 }
 
 extension InstallationToken: DecodableRow {
     package init(row: NamedRow) throws {
+        let handle = RowHandle(position: try row["row_position"])
         let id = ID(
             installation: try row["installation_hash"],
             kind: try row["kind"],
             attributesType: try row["attributes_type"]
         )
         self.init(id: id, hasOneOwner: try row["has_one_owner"])
-        if let digest: [UInt8] = try row["token_digest"] {
-            token = TokenClaim(
-                digest: TokenDigest(bytes: digest),
-                token: try row["token"],
-                observedAt: try row["observed_at"],
-                claimedAt: try row["claimed_at"]
-            )
-        }
+        self.handle = handle
+        token = try TokenClaim(row, observedAt: "observed_at", claimedAt: "claimed_at")
         confirmedAt = try row["confirmed_at"]
         deletedAt = try row["deleted_at"]
         withheld = try row["withheld"]
-        handle = RowHandle(position: try row["row_position"])
     }
 }

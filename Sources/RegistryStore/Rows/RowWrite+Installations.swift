@@ -9,11 +9,11 @@ extension RowWrite {
         let known = slots.filter { $0.original != nil }.map { SlotWrite(slot: $0.value) }
         return installations.flatMap { write($0) + aliasRows($0) + leases(of: $0.value) }
             + slots.filter { $0.original == nil }.map { insertion(of: $0.value) }
-            + write(.updateSlots, known, ["now": rows.now])
+            + write("installations.update-slots", known, ["now": rows.now])
     }
 
     private func write(_ row: LockedRows.Row<Installation>) -> [SQL] {
-        let query: Query = row.original == nil ? .insertInstallation : .updateInstallation
+        let query: Query = row.original == nil ? "installations.insert" : "installations.update"
         let installation = row.value
         return [
             query([
@@ -37,8 +37,8 @@ extension RowWrite {
     private func aliasRows(_ row: LockedRows.Row<Installation>) -> [SQL] {
         let before = Set(row.original?.aliases?.value.aliases ?? [])
         let after = Set(row.value.aliases?.value.aliases ?? [])
-        return write(.deleteAliases, before.subtracting(after), of: row.value)
-            + write(.insertAliases, after.subtracting(before), of: row.value)
+        return write("installations.delete-aliases", before.subtracting(after), of: row.value)
+            + write("installations.insert-aliases", after.subtracting(before), of: row.value)
     }
 
     private func write(_ query: Query, _ aliases: Set<Alias>, of installation: Installation) -> [SQL] {
@@ -56,13 +56,13 @@ extension RowWrite {
 
     private func leases(of installation: Installation) -> [SQL] {
         guard rows.installations.voidsLeases else { return [] }
-        return [Query.deleteLeases(["scope": scope.id, "hashes": [installation.hash]])]
+        return [Query("installations.delete-leases")(["scope": scope.id, "hashes": [installation.hash]])]
     }
 
     // MARK: Tokens
 
     private func insertion(of slot: InstallationToken) -> SQL {
-        Query.insertSlot([
+        Query("installations.insert-slot")([
             "scope": scope.id,
             "now": rows.now,
             "installation": slot.id.installation,
@@ -70,7 +70,7 @@ extension RowWrite {
             "attributes_type": slot.id.attributesType,
             "has_one_owner": slot.hasOneOwner,
             "token": slot.token?.token,
-            "token_digest": slot.token?.digest.bytes,
+            "token_digest": slot.token?.digest,
             "observed_at": slot.token?.observedAt,
             "claimed_at": slot.token?.claimedAt,
             "confirmed_at": slot.confirmedAt,
@@ -80,11 +80,11 @@ extension RowWrite {
     }
 
     func writeInstallation(_ row: LockedRows.Row<TokenValue>) -> SQL {
-        let query: Query = row.original == nil ? .insertValue : .updateValue
+        let query: Query = row.original == nil ? "installations.insert-value" : "installations.update-value"
         return query([
             "scope": scope.id,
             "now": rows.now,
-            "digest": row.value.digest.bytes,
+            "digest": row.value.digest,
             "installation_kind": row.value.installation?.kind,
             "installation": row.value.installation?.hash,
             "installation_observed_at": row.value.installation?.observedAt,
@@ -99,7 +99,7 @@ private struct SlotWrite: PostgresComposite {
     func encode(into columns: inout CompositeWriter) {
         columns.append(slot.handle?.position)
         columns.append(slot.token?.token)
-        columns.append(slot.token?.digest.bytes)
+        columns.append(slot.token?.digest)
         columns.append(slot.token?.observedAt)
         columns.append(slot.token?.claimedAt)
         columns.append(slot.confirmedAt)
@@ -112,16 +112,4 @@ extension LockedRows.Row<TokenValue> {
     var hasOtherInstallation: Bool {
         value.installation != original?.installation || value.startObservedAt != original?.startObservedAt
     }
-}
-
-extension Query {
-    fileprivate static let insertInstallation: Query = "installations.insert"
-    fileprivate static let updateInstallation: Query = "installations.update"
-    fileprivate static let deleteAliases: Query = "installations.delete-aliases"
-    fileprivate static let insertAliases: Query = "installations.insert-aliases"
-    static let deleteLeases: Query = "installations.delete-leases"
-    fileprivate static let insertSlot: Query = "installations.insert-slot"
-    fileprivate static let updateSlots: Query = "installations.update-slots"
-    fileprivate static let insertValue: Query = "installations.insert-value"
-    fileprivate static let updateValue: Query = "installations.update-value"
 }

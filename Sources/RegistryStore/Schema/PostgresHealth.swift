@@ -69,7 +69,7 @@ extension Registry {
         try await read { session in
             let condition = try DatabaseCondition(session)
             let results = try session.pipeline([
-                Query("health.read-server")(), Query("health.list-tables")(), Query.listMigrations(),
+                Query("health.read-server")(), Query("health.list-tables")(), Query("health.list-migrations")(),
             ])
             guard let server = try results[0].decode(PostgresHealth.Server.self).first else {
                 throw UnreadableRow(detail: "pg_stat_database lacks this database")
@@ -82,8 +82,4 @@ extension Registry {
             )
         }
     }
-}
-
-extension Query {
-    static let listMigrations: Query = "health.list-migrations"
 }

@@ -15,7 +15,7 @@ extension Registry {
     ///
     /// - Throws: `unavailable` if Postgres is down, is a standby, or has an older schema.
     package func checkReadiness() async throws -> Readiness {
-        let (version, isReadOnly, schema) = try await units.read(.hot) { session in
+        let (version, isReadOnly, schema) = try await read(priority: .hot) { session in
             try session.execute(
                 """
                 SELECT current_setting('server_version'), current_setting('transaction_read_only')::boolean,

@@ -97,6 +97,6 @@ package struct SchemaMigrator: Sendable {
     private static func applied(_ session: borrowing PostgresSession) throws -> [AppliedMigration] {
         let exists = try session.execute("SELECT to_regclass('schema_migrations') IS NOT NULL")[0]
         guard try exists.decode(Bool.self) else { return [] }
-        return try session.execute(Query.listMigrations()).decode()
+        return try session.execute(Query("health.list-migrations")()).decode()
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 package enum SweepTask: String, Sendable, Hashable, CaseIterable {
     case expiry
@@ -30,7 +31,7 @@ extension Registry {
     package func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
         try await read { session in
             let limit = OverdueExpiry.countLimit
-            return try session.run(.countOverdue, ["scope": scope.id, "limit": limit]).decode { row in
+            return try session.run("sweep.count-overdue", ["scope": scope.id, "limit": limit]).decode { row in
                 try (row["age"] as Duration?).map { OverdueExpiry(count: try row["count"], age: $0) }
             }[0]
         }
@@ -68,17 +69,13 @@ extension Registry {
         _ session: borrowing PostgresSession
     ) throws -> Int {
         try session.transaction { transaction in
-            let ids = try transaction.run("sweep.lock-expired", page).decode { try $0["activity_id"] as ActivityID }
-            let expired: QueryValues = ["scope": scope.id, "ids": ids]
-            let event: QueryValues = [
-                "retention": scope.app.settings.eventRetention, "type": "expired", "who": "sweep",
-            ]
-            let changes = [
-                Query("sweep.record-expiry")(expired), Query("sweep.close-aliases")(expired),
-                Query.insertActivityEvents(expired + event),
-            ]
-            _ = try transaction.pipeline(ids.isEmpty ? [] : changes, finishing: true)
-            return ids.count
+            let expired = try transaction.run("sweep.lock-expired", page).decode(Activity.self)
+            let changes =
+                [Query("sweep.record-expiry")(["scope": scope.id, "ids": expired.map(\.id)])]
+                + expired.deletionOfAliases(areClosed: true, in: scope)
+                + expired.map { NewAuditEvent(.expired, of: $0, by: "sweep") }.insertion(in: scope)
+            _ = try transaction.pipeline(expired.isEmpty ? [] : changes, finishing: true)
+            return expired.count
         }
     }
 
@@ -89,13 +86,13 @@ extension Registry {
         _ session: borrowing PostgresSession
     ) throws -> Int {
         try session.transaction { transaction in
-            let ids = try transaction.run("sweep.lock-tombstones", page).decode { try $0["activity_id"] as ActivityID }
-            guard !ids.isEmpty else { return 0 }
-            let values = try transaction.execute(deleteValues(of: ids, in: scope)).readCount()
+            let tombstones = try transaction.run("sweep.lock-tombstones", page).decode(Activity.self)
+            guard !tombstones.isEmpty else { return 0 }
+            let values = try transaction.execute(deleteValues(of: tombstones.map(\.id), in: scope)).readCount()
             let isLast = values < tokenPageSize
-            _ = try transaction.pipeline(isLast ? deleteActivities(ids, in: scope) : [], finishing: true)
+            _ = try transaction.pipeline(isLast ? delete(tombstones, in: scope) : [], finishing: true)
             // The next page deletes the remaining activities.
-            return isLast ? ids.count : limit
+            return isLast ? tombstones.count : limit
         }
     }
 
@@ -108,7 +105,7 @@ extension Registry {
         try session.transaction { transaction in
             let start = (0..<32).map { _ in UInt8.random(in: 0...255) }
             let empty = try transaction.run("sweep.lock-empty-installations", page + ["start": start])
-            let hashes = try empty.decode { try $0["installation_hash"] as [UInt8] }
+            let hashes = try empty.decode(InstallationHash.self)
             let deletions = hashes.isEmpty ? [] : deleteInstallations(hashes, in: scope)
             _ = try transaction.pipeline(deletions, finishing: true)
             return hashes.count
@@ -126,13 +123,13 @@ extension Registry {
     }
 
     /// Deletes locked activities without values.
-    static func deleteActivities(_ ids: [ActivityID], in scope: Scope) -> [SQL] {
-        let activities: QueryValues = ["scope": scope.id, "ids": ids]
-        return [Query("sweep.delete-aliases")(activities), Query("sweep.delete-activities")(activities)]
+    static func delete(_ activities: [Activity], in scope: Scope) -> [SQL] {
+        activities.deletionOfAliases(in: scope)
+            + [Query("sweep.delete-activities")(["scope": scope.id, "ids": activities.map(\.id)])]
     }
 
     /// Deletes locked installations without tokens.
-    static func deleteInstallations(_ hashes: [[UInt8]], in scope: Scope) -> [SQL] {
+    static func deleteInstallations(_ hashes: [InstallationHash], in scope: Scope) -> [SQL] {
         let installations: QueryValues = ["scope": scope.id, "hashes": hashes]
         return [
             Query("sweep.delete-installation-aliases")(installations),
@@ -143,9 +140,4 @@ extension Registry {
 
 extension PostgresResult {
     func readCount() throws -> Int { try decode { try $0["count"] as Int }[0] }
-}
-
-extension Query {
-    static let insertActivityEvents: Query = "sweep.insert-events"
-    static let countOverdue: Query = "sweep.count-overdue"
 }

@@ -13,9 +13,7 @@ extension Batcher {
         Batcher(
             workers: 1...1,
             largestBatch: 256,
-            capacity: 10_000,
             timeout: units.pool.requestTimeout,
-            select: { $0.map { _ in true } },
             perform: { worker in
                 try await units.serve(worker, .reads, .idempotentRead) { session, names in
                     try find(session, names).map { .success($0) }

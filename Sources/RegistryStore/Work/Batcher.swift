@@ -51,13 +51,14 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     ///   - capacity: maximum waiting requests. Further requests fail at once with 503, so that the others stay fast.
     ///   - timeout: limits a request's wait for its batch and answer together.
     ///   - metrics: records batch sizes, and the wait of each batch's first request.
+    ///   - select: by default all.
     init(
         workers: ClosedRange<Int>,
         largestBatch: Int,
-        capacity: Int,
+        capacity: Int = 10_000,
         timeout: Duration,
         metrics: StoreMetrics.Batches? = nil,
-        select: @escaping Select,
+        select: @escaping Select = { $0.map { _ in true } },
         perform: @escaping Perform
     ) {
         self.workers = workers
@@ -242,8 +243,6 @@ extension Batcher {
 extension Problem {
     /// Nothing was done. The request may be sent again.
     static var overloaded: Problem {
-        var problem = Problem(.unavailable, "Too many requests wait for Postgres. Send the same request again.")
-        problem.retryAfter = .seconds(1)
-        return problem
+        unavailable("Too many requests wait for Postgres. Send the same request again.")
     }
 }

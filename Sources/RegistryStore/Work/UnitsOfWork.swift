@@ -10,19 +10,6 @@ struct UnitsOfWork: Sendable {
     let metrics = StoreMetrics()
     private let repeatedErrors = RepeatedErrors()
 
-    func write<Value: Sendable>(
-        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
-    ) async throws -> Value {
-        try await run(.writes, .ifSafe) { session, watch in try watch.timing { try body(session) } }
-    }
-
-    func read<Value: Sendable>(
-        _ priority: PoolPriority = .usual,
-        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
-    ) async throws -> Value {
-        try await run(.reads, .idempotentRead, priority) { session, watch in try watch.timing { try body(session) } }
-    }
-
     /// After this time a worker releases its connection; its retry limit then starts again too.
     private static let leaseTime = Duration.seconds(1)
 
@@ -50,7 +37,7 @@ struct UnitsOfWork: Sendable {
         }
     }
 
-    private func run<Value: Sendable>(
+    func run<Value: Sendable>(
         _ work: StoreMetrics.Work,
         _ retry: RetryPolicy,
         _ priority: PoolPriority = .usual,
@@ -81,9 +68,7 @@ struct UnitsOfWork: Sendable {
             return problem
         case let failure as NodeFailure:
             log(.warning, "Citus: \(failure.error)", of: "node")
-            var problem = Problem(.unavailable, "Postgres could not complete the request. Send the same request again.")
-            problem.retryAfter = .seconds(1)
-            return problem
+            return Problem.unavailable("Postgres could not complete the request. Send the same request again.")
         case let error as UnsafeDurability:
             log(.error, "\(error)", of: "unsafe")
             return Problem(.unavailable, "Postgres could lose acknowledged writes, so the service refuses writes.")
@@ -94,14 +79,12 @@ struct UnitsOfWork: Sendable {
             log(.error, "\(error)", of: "unreadable")
             return Problem(.internalError, "The registry has a row that this version cannot read.")
         case let error as UnforeseenRefusal:
-            log(error)
+            // Callers do not see the cause.
+            log(.error, "\(error)", of: "unforeseen")
             return Problem.unforeseen
         default: return error
         }
     }
-
-    /// Logs a refusal with a cause that callers do not see.
-    func log(_ refusal: UnforeseenRefusal) { log(.error, "\(refusal)", of: "unforeseen") }
 
     private func log(_ level: Logger.Level, _ message: Logger.Message, of kind: String) {
         guard let unlogged = repeatedErrors.admit(kind) else { return }

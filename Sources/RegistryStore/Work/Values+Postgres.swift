@@ -2,60 +2,52 @@ import PostgresDriver
 import RegistryCore
 import RegistryRules
 
-/// Reading does not check values, because they were checked when stored.
-extension UTF8Text: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
-    package static var postgresType: PostgresType { String.postgresType }
-    package func encode(into buffer: inout [UInt8]) { string.encode(into: &buffer) }
+/// A value stored as text or bytes. Reading does not check it, because it was checked when stored.
+package protocol StoredValue: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
+    associatedtype Stored: PostgresEncodable & PostgresDecodable
+    var stored: Stored { get }
+    init(stored: Stored)
+}
 
-    /// - Throws: `decoding` if the bytes are not UTF-8.
+extension StoredValue {
+    package static var postgresType: PostgresType { Stored.postgresType }
+    package func encode(into buffer: inout [UInt8]) { stored.encode(into: &buffer) }
+
     package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        self.init(try String(postgres: bytes, type: type))
+        self.init(stored: try Stored(postgres: bytes, type: type))
     }
 }
 
-extension ActivityID: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
-    package static var postgresType: PostgresType { UTF8Text.postgresType }
-    package func encode(into buffer: inout [UInt8]) { rawValue.encode(into: &buffer) }
-
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        self.init(stored: try UTF8Text(postgres: bytes, type: type))
-    }
+extension UTF8Text: StoredValue {
+    package var stored: String { string }
+    package init(stored: String) { self.init(stored) }
 }
 
-extension AttributesType: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
-    package static var postgresType: PostgresType { UTF8Text.postgresType }
-    package func encode(into buffer: inout [UInt8]) { rawValue.encode(into: &buffer) }
-
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        self.init(stored: try UTF8Text(postgres: bytes, type: type))
-    }
+extension ActivityID: StoredValue {
+    package var stored: UTF8Text { rawValue }
 }
 
-extension PushToken: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
-    package static var postgresType: PostgresType { .bytea }
-    package func encode(into buffer: inout [UInt8]) { bytes.encode(into: &buffer) }
-
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        self.init(bytes: try [UInt8](postgres: bytes, type: type))
-    }
+extension AttributesType: StoredValue {
+    package var stored: UTF8Text { rawValue }
 }
 
-extension InstallationHash: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
-    package static var postgresType: PostgresType { .bytea }
-    package func encode(into buffer: inout [UInt8]) { bytes.encode(into: &buffer) }
-
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        self.init(bytes: try [UInt8](postgres: bytes, type: type))
-    }
+extension PushToken: StoredValue {
+    package var stored: [UInt8] { bytes }
+    package init(stored: [UInt8]) { self.init(bytes: stored) }
 }
 
-extension LeaseID: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
-    package static var postgresType: PostgresType { .bytea }
-    package func encode(into buffer: inout [UInt8]) { bytes.encode(into: &buffer) }
+extension InstallationHash: StoredValue {
+    package var stored: [UInt8] { bytes }
+    package init(stored: [UInt8]) { self.init(bytes: stored) }
+}
 
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        self.init(stored: try [UInt8](postgres: bytes, type: type))
-    }
+extension TokenDigest: StoredValue {
+    package var stored: [UInt8] { bytes }
+    package init(stored: [UInt8]) { self.init(bytes: stored) }
+}
+
+extension LeaseID: StoredValue {
+    package var stored: [UInt8] { bytes }
 }
 
 extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
@@ -83,20 +75,10 @@ extension RowPosition: PostgresEncodable, PostgresDecodable, PostgresArrayElemen
     }
 }
 
-extension APNSEnvironment: PostgresEncodable {}
+extension APNSEnvironment: PostgresEncodable, PostgresDecodable {}
 extension BroadcastChannel.StoragePolicy: PostgresEncodable, PostgresDecodable {}
-
-extension RawRepresentable {
-    /// - Throws: ``UnreadableRow`` if no such case exists.
-    init(stored raw: RawValue) throws {
-        guard let value = Self(rawValue: raw) else { throw UnreadableRow(detail: "\(Self.self) has no value \(raw)") }
-        self = value
-    }
-}
-
 extension ActivityState: PostgresDecodable {}
 extension TokenAvailability: PostgresDecodable {}
 extension WithholdingReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
-extension ActivityPushType: PostgresEncodable, PostgresDecodable {}
 extension EndReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
 extension NewAuditEvent.Kind: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}

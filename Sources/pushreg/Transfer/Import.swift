@@ -11,8 +11,8 @@ struct Import: AsyncParsableCommand {
             repeat an import. FILE.imported keeps the position in a file, and the next import continues there. Refused and \
             faulty lines are listed on standard error, the first ten of each kind. The exit code is 1 if a line was \
             faulty. Each line of other NDJSON is \
-            {"activityId", "token", "observedAt"}, with "startedAt", "startsAt", "installationId", "attributesType", \
-            "aliases", "frequentPushesEnabled", "pushType", "metadata" as in the body of a registration, and "subject"; observedAt is required.
+            {"activityId", "token", "observedAt"}, with the other fields of the body of a registration, and "subject"; \
+            observedAt is required.
             """
     )
 

@@ -67,10 +67,11 @@ func read(results pgx.BatchResults, found *peer.Resolved) error {
 	defer rows.Close()
 	for rows.Next() {
 		var a peer.Activity
-		var number int64
+		var rowKey, number, scope int64
 		var token, installation []byte
-		if err := rows.Scan(&number, &a.ActivityID, &token, &installation, &a.AttributesType, &a.FrequentPushesEnabled,
-			&a.StartedAt, &a.StartsAt, &a.ObservedAt, &a.ConfirmedAt, &a.ExpiresAt, &a.Revision); err != nil {
+		if err := rows.Scan(&rowKey, &number, &a.ActivityID, &token, &installation, &a.AttributesType,
+			&a.FrequentPushesEnabled, &a.StartedAt, &a.StartsAt, &a.ObservedAt, &a.ConfirmedAt, &a.ExpiresAt, &a.Revision,
+			&scope); err != nil {
 			return err
 		}
 		a.Token, a.Installation = hex.EncodeToString(token), hex.EncodeToString(installation)
