@@ -29,7 +29,8 @@ import Testing
     func `Heads have limits`(_ path: String, _ fields: String, _ status: String, _ code: String) async throws {
         let head = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(fields)\r\n"
         let answer = try await server.answer(to: head)
-        #expect(answer.hasPrefix("HTTP/1.1 \(status)") && answer.contains(code), "\(answer.prefix(200))")
+        #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer.prefix(200))")
+        #expect(code.isEmpty || answer.contains(code))
         #expect(answer.lowercased().contains("request-id: "))
     }
 

@@ -41,7 +41,7 @@ import Testing
             (try await server.key(.admin, expiresAt: .minutesAgo(1)), 401, ""),
         ] {
             let reply = try await browser.signIn(with: key)
-            #expect(reply.status == status && reply.words.contains(words))
+            #expect(reply.status == status && (words.isEmpty || reply.words.contains(words)))
         }
         let form = try await browser.get("/console/sign-in").formToken
         let mistyped = try await browser.post("/console/sign-in", ["key": "pra_nonsense", "form": form])

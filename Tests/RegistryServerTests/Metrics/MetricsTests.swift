@@ -139,6 +139,7 @@ import Testing
 
     @Test(fresh) func `Every metric is exported, and none contains personal data`() async throws {
         try await Self.live()
+        await Self.sweep()
         let text = try await server.measurements().text
         let tokens = (1...9).map { String("\(JSONValue.token($0))".dropFirst().prefix(16)) }
         for secret in tokens + ["canary", "order-42", "phone-1", "nothing-here", "com.example"] {
