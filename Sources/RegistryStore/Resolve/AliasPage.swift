@@ -5,6 +5,10 @@ package struct AliasPage: Sendable, Hashable {
     package let channels: [BroadcastChannel]
     /// More activities may follow this key; nil for the last page.
     package let next: Int64?
+
+    package init(activities: [ResolvedActivity], channels: [BroadcastChannel], next: Int64?) {
+        (self.activities, self.channels, self.next) = (activities, channels, next)
+    }
 }
 
 struct AliasRows: Sendable {

@@ -1,4 +1,5 @@
 import RegistryCore
+import RegistryStore
 import TestSupport
 
 /// A sequence of all calls, each answered before the next.

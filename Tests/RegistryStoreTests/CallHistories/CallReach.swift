@@ -1,4 +1,5 @@
 import RegistryCore
+import RegistryStore
 
 /// A call's answer and the state of its target before, or `any` if the state does not matter to the answer.
 struct Cell: Hashable, CustomStringConvertible {
