@@ -77,7 +77,7 @@ struct QueryPlan {
 
 extension SQL {
     /// Whether the server infers the types of its parameters.
-    var isQuery: Bool { identity?.types.isEmpty == true }
+    var isQuery: Bool { identity != nil }
 }
 
 private struct PreparedPlan: Sendable {
