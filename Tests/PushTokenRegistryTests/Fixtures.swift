@@ -39,6 +39,6 @@ extension Report {
 
 extension ResponseClass {
     static func problem(_ status: Int, _ code: String) -> ResponseClass {
-        .refused(status: status, Problem(code: code, detail: "Because."))
+        .refused(status: status, Problem(code: .init(rawValue: code), detail: "Because."))
     }
 }

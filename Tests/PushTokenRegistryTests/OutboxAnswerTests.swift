@@ -7,7 +7,7 @@ import Testing
 @Suite struct OutboxAnswerTests {
     private static func refused(_ code: String, isKept: Bool, _ name: LiveActivityRegistry.Subject = .activity("a-1"))
         -> LiveActivityRegistry.Event
-    { .refused(name, code: code, detail: "Because.", isKept: isKept) }
+    { .refused(name, code: .init(rawValue: code), detail: "Because.", isKept: isKept) }
 
     @Test func `An accepted report leaves the outbox and emits an event`() {
         let played = PlayedOutbox()

@@ -34,7 +34,7 @@ import Testing
     @Test func `A problem with a code keeps its detail and server time`() {
         let body =
             #"{"code": "clock-skew", "status": 422, "detail": "Ahead.", "serverTime": "2026-11-21T08:30:00.412Z"}"#
-        let problem = Problem(code: "clock-skew", detail: "Ahead.", serverTime: "2026-11-21T08:30:00.412Z")
+        let problem = Problem(code: .clockSkew, detail: "Ahead.", serverTime: "2026-11-21T08:30:00.412Z")
         #expect(Self.answer(422, ["Request-Id": "r"], body) == .refused(status: 422, problem))
     }
 

@@ -5,15 +5,14 @@ extension LiveActivityRegistry {
     ///
     /// ```swift
     /// for await event in registry.events {
-    ///     if case .refused(let subject, let code, let detail, _) = event { logger.error("\(subject): \(code). \(detail)") }
+    ///     if case .refused(let subject, let code, let detail, _) = event { logger.error("\(subject): \(code.rawValue). \(detail)") }
     /// }
     /// ```
     public enum Event: Sendable, Hashable {
         /// The registry accepted a report.
         case registered(Subject)
-        /// The registry refused a report. `ErrorCodes` in its guides explains each code, such as `superseded`. If `isKept`, the client
-        /// repeats the report for up to a day.
-        case refused(Subject, code: String, detail: String, isKept: Bool)
+        /// The registry refused a report. If `isKept`, the client repeats it for up to a day.
+        case refused(Subject, code: ProblemCode, detail: String, isKept: Bool)
         /// The client gave a report up without a response: more than 500 waited, and this one was the oldest.
         case dropped(Subject)
         /// The registry has not responded since `since`. The reports wait.
@@ -42,6 +41,32 @@ extension LiveActivityRegistry {
         case logOut
     }
 
+    /// The `code` of a problem that the registry responded with. `ErrorCodes` in its guides explains all codes.
+    public struct ProblemCode: RawRepresentable, Sendable, Hashable, Decodable {
+        /// The code as the registry sends it, such as `not-yours`.
+        public let rawValue: String
+
+        /// Wraps a code.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// 410: the activity has ended.
+        public static let activityEnded = Self(rawValue: "activity-ended")
+        /// 410: the activity is older than its lifetime.
+        public static let activityExpired = Self(rawValue: "activity-expired")
+        /// 403: this key or user must not give that alias.
+        public static let aliasNotAllowed = Self(rawValue: "alias-not-allowed")
+        /// 422: a time lies too far from the registry's clock.
+        public static let clockSkew = Self(rawValue: "clock-skew")
+        /// 422: a value is malformed; the detail names it.
+        public static let invalidRequest = Self(rawValue: "invalid-request")
+        /// 403: the record belongs to another installation or user.
+        public static let notYours = Self(rawValue: "not-yours")
+        /// 409: the registry has a later token.
+        public static let superseded = Self(rawValue: "superseded")
+        /// 401: the key or the JWT is not valid.
+        public static let unauthenticated = Self(rawValue: "unauthenticated")
+    }
+
     /// The state of the client.
     public struct Status: Sendable, Hashable {
         /// The number of reports that wait for a response.
@@ -66,8 +91,8 @@ extension LiveActivityRegistry {
         case pending
         /// The registry has the current token.
         case registered
-        /// The registry refused the token with this code.
-        case refused(String)
+        /// The registry refused the token.
+        case refused(ProblemCode)
         /// The activity has ended.
         case ended
     }

@@ -90,12 +90,9 @@ extension LiveActivityRegistry {
             $0.load()
         }
         isActive.withLock { $0 = true }
-        let watch = watch
+        let (watch, host) = (watch, configuration.service.host ?? "no host")
         let types = watch?.types.map(\.name).joined(separator: ", ") ?? "no type"
-        configuration.log(
-            .info,
-            "active: \(configuration.service.host ?? "no host"), \(status.environment.rawValue), follows \(types)"
-        )
+        configuration.log(.info, "active: \(host), \(status.environment.rawValue), follows \(types)")
         watch?.start()
     }
 

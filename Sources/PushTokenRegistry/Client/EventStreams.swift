@@ -39,12 +39,10 @@ final class RegistrationStates: Sendable {
 
     func set(_ state: LiveActivityRegistry.Registration, of id: String) {
         lines.withLock { lines in
-            var line = lines[id, default: Line()]
+            let line = lines[id, default: Line()]
             guard line.state != .ended, line.state != state else { return }
-            line.state = state
             line.observers?.emit(state)
-            if state == .ended { line.observers = nil }
-            lines[id] = line
+            lines[id] = Line(state: state, observers: state == .ended ? nil : line.observers)
         }
     }
 }

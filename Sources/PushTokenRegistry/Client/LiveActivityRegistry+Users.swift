@@ -57,7 +57,7 @@ extension LiveActivityRegistry {
             if case .activity(let id) = subject { registrations.set(.registered, of: id) }
         case .refused(let subject, let code, let detail, let isKept):
             let ending = isKept ? " It is repeated." : ""
-            configuration.log(.error, "refused \(subject)\(token): \(code). \(detail)\(ending)")
+            configuration.log(.error, "refused \(subject)\(token): \(code.rawValue). \(detail)\(ending)")
             if case .activity(let id) = subject { registrations.set(.refused(code), of: id) }
         case .dropped(let subject): configuration.log(.error, "dropped \(subject), because 500 reports wait")
         case .unreachable(let since): configuration.log(.info, "no response since \(since)")

@@ -80,17 +80,17 @@ extension Outbox {
         case (401, _) where now.authority == .installation: return keep(index, problem, now)
         // The next request asks the source for another JWT (C13). If the user has signed out, the key reports an end.
         case (401, _),
-            (403, "not-yours") where entry.report.isFinal && now.authority != .installation && count == 1:
+            (403, .notYours) where entry.report.isFinal && now.authority != .installation && count == 1:
             pause(index, after: count, now)
             return count == 1 ? [.refused(entry.subject, problem, isKept: true)] : []
         case (403, _), (404, _): return keep(index, problem, now)
         // The clock was behind by more than the activity's lifetime, and is right now (C21).
-        case (410, "activity-expired") where count == 1 && entry.observedAt != sent.observedAt: return []
+        case (410, .activityExpired) where count == 1 && entry.observedAt != sent.observedAt: return []
         // The registry considers the activity expired, but it runs here: it is observed now.
-        case (410, "activity-expired") where count == 1 && now.runs(entry.report):
+        case (410, .activityExpired) where count == 1 && now.runs(entry.report):
             entries[index].observedAt = now.time
             return []
-        case (422, "clock-skew") where count <= 3:
+        case (422, .clockSkew) where count <= 3:
             // The caller corrects the clock and moves the times before it asks for the next entry.
             if count > 1 { pause(index, after: count, now) }
             return []

@@ -117,9 +117,7 @@ extension Outbox {
     private var openEntries: [OutboxEntry] {
         let authorized = entries.filter { !$0.tries.needsUser }
         let first = authorized.filter(\.mayPrecede)
-        return authorized.filter { entry in
-            !underWay.contains(entry.id) && !first.contains { $0.precedes(entry) }
-        }
+        return authorized.filter { entry in !underWay.contains(entry.id) && !first.contains { $0.precedes(entry) } }
     }
 
     /// Ends all pauses except those that the registry asked for (C13).

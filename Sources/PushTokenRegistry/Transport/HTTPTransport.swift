@@ -137,11 +137,8 @@ extension HTTPTransport {
 
 extension URLSessionConfiguration {
     fileprivate func leaveNoTraces() {
-        urlCache = nil
-        requestCachePolicy = .reloadIgnoringLocalCacheData
-        httpCookieStorage = nil
-        httpShouldSetCookies = false
-        urlCredentialStorage = nil
+        (urlCache, httpCookieStorage, urlCredentialStorage) = (nil, nil, nil)
+        (requestCachePolicy, httpShouldSetCookies) = (.reloadIgnoringLocalCacheData, false)
     }
 }
 

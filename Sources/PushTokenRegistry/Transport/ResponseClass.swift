@@ -50,7 +50,7 @@ package enum ResponseClass: Sendable, Hashable {
 
 /// A problem of the registry's (RFC 9457), as far as the client needs it.
 package struct Problem: Sendable, Hashable, Decodable {
-    package let code: String
+    package let code: LiveActivityRegistry.ProblemCode
     package var detail: String?
     /// The registry's clock, in RFC 3339, in problems that depend on time.
     package var serverTime: String?
@@ -66,7 +66,7 @@ extension ResponseClass {
     /// may have expired as well, and nothing depends on its time any more.
     var refusesTheTime: Bool {
         guard case .refused(_, let problem) = self else { return false }
-        return problem.code == "clock-skew" || problem.code == "activity-expired"
+        return problem.code == .clockSkew || problem.code == .activityExpired
     }
 }
 

@@ -62,7 +62,7 @@ import Testing
         activity.deliverToken("aa")
         #expect(await states.next() == .pending)
         await app.answer(.problem(403, "alias-not-allowed"))
-        #expect(await states.next() == .refused("alias-not-allowed"))
+        #expect(await states.next() == .refused(.aliasNotAllowed))
         activity.deliverToken("bb")
         #expect(await states.next() == .pending)
         await app.answer(.registered)
