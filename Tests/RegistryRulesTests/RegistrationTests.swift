@@ -341,6 +341,15 @@ struct InstallationStateTests {
         return first.later(61, times: [.phone: times])
     }
 
+    @Test func `A full state dismisses an activity until a later observation`() throws {
+        var story = try story(InstallationTimes(fullStateAt: Story.minute(20), loggedOutAt: nil))
+        #expect(story.state() == .dismissed)
+        #expect(try story.register(at: 15) == .refreshed)
+        #expect(story.state() == .dismissed)
+        #expect(try story.register(at: 20) == .reactivated)
+        #expect(story.state() == .active)
+    }
+
     @Test func `A log-out ends activities that had started`() throws {
         let story = try story(InstallationTimes(fullStateAt: Story.minute(30), loggedOutAt: Story.minute(30)))
         #expect(story.state() == .ended)

@@ -6,13 +6,10 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct FeedbackTests {
-    private let t0 = Date.minutesAgo(60)
-    private func minute(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
-
     /// Otherwise a report could be applied between a release and its event.
     @Test func `A release waits for the guards`() async throws {
         let activity = try await TestActivity.make()
-        try await activity.register(1, at: minute(0))
+        try await activity.register(1, at: .minutesAgo(60))
         _ = try await activity.report(1, 400, "BadDeviceToken")
         let (registry, scope) = (activity.registry, activity.scope)
         let locks: SQL = "SELECT FROM quarantine_guards WHERE scope_id = \(scope.id) FOR UPDATE"
@@ -26,7 +23,7 @@ import Testing
     @Test func `An activity's audit page has the outcome of each token`() async throws {
         let activity = try await TestActivity.make()
         for (minutes, token) in [1, 2, 1].enumerated() {
-            try await activity.register(token, at: minute(Double(minutes)))
+            try await activity.register(token, at: .minutesAgo(Double(60 - minutes)))
         }
         #expect(try await activity.retired() == ["rotated"])
         _ = try await activity.report(1, 410)

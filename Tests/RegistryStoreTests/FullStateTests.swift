@@ -11,8 +11,6 @@ import Testing
     private let t0 = Date.minutesAgo(60)
     private let phone = InstallationHash.sample(1)
 
-    private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
-
     private func item(_ activity: TestActivity, token: Int? = nil) -> FullState.Item {
         FullState.Item(activityID: activity.id, registration: .sample(token: token.map(PushToken.sample)))
     }
@@ -20,14 +18,14 @@ import Testing
     @Test func `A registration that waited for a dismissing full state reactivates the activity`() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, installation: phone)
-        try await activity.tellFullState(of: phone, [item(activity)], at: after(0.5))
+        try await activity.tellFullState(of: phone, [item(activity)], at: t0 + 30)
         let scope = activity.scope.id
         let dismissal: SQL = """
-            WITH told AS (UPDATE installations SET full_state_at = \(after(1)) WHERE scope_id = \(scope) RETURNING scope_id)
+            WITH told AS (UPDATE installations SET full_state_at = \(t0 + 60) WHERE scope_id = \(scope) RETURNING scope_id)
             UPDATE activities a SET revision = a.revision + 1 FROM told WHERE a.scope_id = \(scope)
             """
         let state = try await HeldTransaction(dismissal, in: activity.database, commits: true)
-        let waiting = Task { try await activity.register(1, at: after(2)) }
+        let waiting = Task { try await activity.register(1, at: t0 + 120) }
         try await state.waitUntilSomebodyWaits()
         try await state.release()
         let answer = try await waiting.value
@@ -42,7 +40,7 @@ import Testing
         let most = Registry.mostRunningActivities
         try await activity.database.addActivities(most + 1, of: phone, at: t0, in: activity.scope)
         func tell() async throws -> FullStateResults {
-            try await activity.tellFullState(of: phone, [item(activity, token: 1)], at: after(1))
+            try await activity.tellFullState(of: phone, [item(activity, token: 1)], at: t0 + 60)
         }
         let problem = await activity.problem { try await tell() }
         #expect(problem?.code == .invalidRequest)

@@ -7,27 +7,6 @@ import TestSupport
 import Testing
 
 @Suite struct LeaseTests {
-    struct Case: CustomTestStringConvertible, Sendable {
-        typealias Step = @Sendable (TestPlan) async throws -> Void
-
-        let testDescription: String
-        let isOver: Bool
-        let before: Step
-        let after: Step
-
-        init(_ name: String, isOver: Bool, before: @escaping Step = { _ in }, after: @escaping Step) {
-            (testDescription, self.isOver, self.before, self.after) = (name, isOver, before, after)
-        }
-
-        static func over(_ name: String, before: @escaping Step = { _ in }, after: @escaping Step) -> Case {
-            Case(name, isOver: true, before: before, after: after)
-        }
-
-        static func kept(_ name: String, before: @escaping Step = { _ in }, after: @escaping Step) -> Case {
-            Case(name, isOver: false, before: before, after: after)
-        }
-    }
-
     @Test func `A repeated plan gets the same lease, and another plan gets none`() async throws {
         let plan = try await TestPlan.make()
         let lease = try await plan.start("plan-1")
@@ -46,30 +25,30 @@ import Testing
         try await plan.tellFullState(nil, at: .minutesAgo(1))
     }
 
-    private static let repeated: Case.Step = { _ = try? await $0.register(at: .minutesAgo(2)) }
+    private static let repeated: PlanCase.Step = { _ = try? await $0.register(at: .minutesAgo(2)) }
 
-    static let registrations: [Case] = [
-        .over("a registration") { try await $0.register().end() },
-        .over("an item of a full state, without a token") { try await $0.register(token: nil).end() },
-        .kept("a registration under another alias") {
+    static let registrations: [PlanCase] = [
+        .yes("a registration") { try await $0.register().end() },
+        .yes("an item of a full state, without a token") { try await $0.register(token: nil).end() },
+        .no("a registration under another alias") {
             let other = Alias.sample("liveactivityId", "order-43")
             try await $0.activity("b-1").register(12, at: nil, installation: $0.phone.hash, aliases: [other])
         },
-        .kept(
+        .no(
             "a late repetition after the end",
             before: { try await $0.register(at: .minutesAgo(2)).end() },
             after: repeated
         ),
-        .kept("a late repetition after a full state without the activity", before: dismiss, after: repeated),
-        .kept("the late end of an activity missing from a full state", before: dismiss) {
+        .no("a late repetition after a full state without the activity", before: dismiss, after: repeated),
+        .no("the late end of an activity missing from a full state", before: dismiss) {
             try await $0.activity().end()
         },
-        .kept(
+        .no(
             "a late repetition after the expiry",
             before: { try await $0.register(at: .minutesAgo(2)).age(by: "9 hours") },
             after: { _ = try? await $0.register(at: .minutesAgo(9 * 60 + 2)) }
         ),
-        .kept(
+        .no(
             "a late registration of an activity that a log-out ended",
             before: {
                 try await $0.phone.logOut(at: nil)
@@ -81,12 +60,12 @@ import Testing
     ]
 
     @Test(arguments: registrations)
-    func `Only a new activity with the alias frees a lease`(_ test: Case) async throws {
+    func `Only a new activity with the alias frees a lease`(_ test: PlanCase) async throws {
         let plan = try await TestPlan.make()
         try await test.before(plan)
         let lease = try await plan.start()
         try await test.after(plan)
-        guard test.isOver else {
+        guard test.isTrue else {
             #expect(try await plan.step().waitReason == .leased)
             return
         }
@@ -95,30 +74,30 @@ import Testing
         #expect(next.attempt == 1)
     }
 
-    static let removals: [Case] = [
-        .over("a log-out") { try await $0.phone.logOut(at: nil) },
-        .kept("a late log-out", before: { try await $0.phone.logOut(at: .minutesAgo(1)) }) {
+    static let removals: [PlanCase] = [
+        .yes("a log-out") { try await $0.phone.logOut(at: nil) },
+        .no("a late log-out", before: { try await $0.phone.logOut(at: .minutesAgo(1)) }) {
             try await $0.phone.logOut(at: .minutesAgo(2))
         },
-        .kept("a profile of the user") { try await $0.phone.asUser("u-7").put([$0.user], at: nil) },
-        .over("a profile of another user") { try await $0.phone.asUser("u-8").put([$0.user], at: nil) },
-        .over("a full state of another user") {
+        .no("a profile of the user") { try await $0.phone.asUser("u-7").put([$0.user], at: nil) },
+        .yes("a profile of another user") { try await $0.phone.asUser("u-8").put([$0.user], at: nil) },
+        .yes("a full state of another user") {
             let claimant = Claimant.subject("u-8", $0.phone.hash)
             try await $0.tellFullState(of: $0.phone.hash, at: .minutesAgo(0), claimant: claimant)
         },
-        .over("an erasure of the activity's alias") { try await $0.erase(.alias($0.order)) },
-        .over("an erasure of the user's alias") { try await $0.erase(.alias($0.user)) },
-        .over("an erasure of the phone") { try await $0.erase(.installation($0.phone.hash)) },
+        .yes("an erasure of the activity's alias") { try await $0.erase(.alias($0.order)) },
+        .yes("an erasure of the user's alias") { try await $0.erase(.alias($0.user)) },
+        .yes("an erasure of the phone") { try await $0.erase(.installation($0.phone.hash)) },
     ]
 
     @Test(arguments: removals)
-    func `A log-out, another user and an erasure remove leases`(_ test: Case) async throws {
+    func `A log-out, another user and an erasure remove leases`(_ test: PlanCase) async throws {
         let plan = try await TestPlan.make()
         try await test.before(plan)
         try await plan.phone.asUser("u-7").put([plan.user], at: .minutesAgo(0))
         _ = try await plan.start()
         try await test.after(plan)
-        #expect(try await plan.leaseCount() == (test.isOver ? 0 : 1))
+        #expect(try await plan.leaseCount() == (test.isTrue ? 0 : 1))
         let named: SQL = "SELECT count(*) FROM events WHERE type = 'lease-taken' AND aliases IS NOT NULL"
         #expect(try await plan.count(named) == (test.testDescription.contains("erasure") ? 0 : 1))
     }

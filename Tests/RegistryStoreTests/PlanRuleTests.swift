@@ -106,36 +106,26 @@ import Testing
 
     // MARK: Rule 2
 
-    struct Dismissal: CustomTestStringConvertible, Sendable {
-        let testDescription: String
-        let isOfUser: Bool
-        let setUp: @Sendable (TestPlan) async throws -> Void
-
-        init(_ name: String, isOfUser: Bool, setUp: @escaping @Sendable (TestPlan) async throws -> Void) {
-            (testDescription, self.isOfUser, self.setUp) = (name, isOfUser, setUp)
-        }
-    }
-
-    static let dismissals = [
-        Dismissal("dismissed by the user", isOfUser: true) { try await $0.register().end(reason: .dismissed) },
-        Dismissal("ended by the app", isOfUser: false) { try await $0.register().end(reason: .ended) },
-        Dismissal("missing from a full state", isOfUser: false) {
+    static let dismissals: [PlanCase] = [
+        .yes("dismissed by the user") { try await $0.register().end(reason: .dismissed) },
+        .no("ended by the app") { try await $0.register().end(reason: .ended) },
+        .no("missing from a full state") {
             try await $0.register(at: .minutesAgo(2))
             try await $0.tellFullState(nil, at: .minutesAgo(1))
         },
-        Dismissal("dismissed before a newer activity ended", isOfUser: false) {
+        .no("dismissed before a newer activity ended") {
             try await $0.register("a-1", at: .minutesAgo(5)).end(reason: .dismissed)
             try await $0.register("a-2", token: 12, at: .minutesAgo(4)).end(reason: .ended)
         },
-        Dismissal("dismissed, with a tombstone", isOfUser: true) {
+        .yes("dismissed, with a tombstone") {
             try await $0.register().end(reason: .dismissed)
             try await $0.database.age("activities", ["started_at", "expires_at", "ended_at"], by: "6 days")
         },
-        Dismissal("dismissed, and the tombstone's time is over", isOfUser: false) {
+        .no("dismissed, and the tombstone's time is over") {
             try await $0.register().end(reason: .dismissed)
             try await $0.database.age("activities", ["started_at", "expires_at", "ended_at"], by: "7 days 8 hours")
         },
-        Dismissal("dismissed after iOS had ended it", isOfUser: false) {
+        .no("dismissed after iOS had ended it") {
             try await $0.register()
             try await $0.age("8 hours")
             try await $0.activity().end(reason: .dismissed)
@@ -143,11 +133,11 @@ import Testing
     ]
 
     @Test(arguments: dismissals)
-    func `Rule 2: only an activity dismissed by the user needs the sender's wish`(_ test: Dismissal) async throws {
+    func `Rule 2: only an activity dismissed by the user needs the sender's wish`(_ test: PlanCase) async throws {
         let plan = try await TestPlan.make()
-        try await test.setUp(plan)
-        if test.isOfUser { #expect(try await plan.step() == .alert(.dismissed, nil)) }
-        #expect(try await plan.step { $0.restartsDismissed = test.isOfUser }.action == "start")
+        try await test.after(plan)
+        if test.isTrue { #expect(try await plan.step() == .alert(.dismissed, nil)) }
+        #expect(try await plan.step { $0.restartsDismissed = test.isTrue }.action == "start")
     }
 
     // MARK: Rule 3

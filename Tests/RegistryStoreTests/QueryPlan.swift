@@ -44,13 +44,19 @@ struct QueryPlan {
         in database: TestDatabase
     ) async throws -> [QueryPlan] {
         let prepared = statements.map(PreparedPlan.init)
-        return try await undoing(after: first, in: database) { transaction in
-            try prepared.map { statement in
-                try statement.prepare(transaction)
-                defer { _ = try? transaction.execute(statement.deallocation) }
-                return try statement.run(transaction)
+        do {
+            return try await database.pool.withSession { session in
+                try session.transaction { transaction -> [QueryPlan] in
+                    _ = try transaction.pipeline(["SET LOCAL statement_timeout = 0"] + first)
+                    let plans = try prepared.map { statement in
+                        try statement.prepare(transaction)
+                        defer { _ = try? transaction.execute(statement.deallocation) }
+                        return try statement.run(transaction)
+                    }
+                    throw Undone(plans: plans)
+                }
             }
-        }
+        } catch let undone as Undone { return undone.plans }
     }
 
     static func plan(of statement: SQL, in database: TestDatabase) async throws -> QueryPlan {
@@ -58,21 +64,6 @@ struct QueryPlan {
     }
 
     private struct Undone: Error { let plans: [QueryPlan] }
-
-    private static func undoing(
-        after first: [SQL] = [],
-        in database: TestDatabase,
-        _ body: @escaping @Sendable (borrowing PostgresTransaction) throws -> [QueryPlan]
-    ) async throws -> [QueryPlan] {
-        do {
-            return try await database.pool.withSession { session in
-                try session.transaction { transaction in
-                    _ = try transaction.pipeline(["SET LOCAL statement_timeout = 0"] + first)
-                    throw Undone(plans: try body(transaction))
-                }
-            }
-        } catch let undone as Undone { return undone.plans }
-    }
 }
 
 extension SQL {

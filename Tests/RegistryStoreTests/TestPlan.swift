@@ -3,6 +3,7 @@ import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
+import Testing
 
 /// A phone with a user's name, and an order with activities, for plans about both.
 struct TestPlan: Fixture {
@@ -119,6 +120,24 @@ struct TestPlan: Fixture {
     }
 
     func leaseCount() async throws -> Int { try await rows(in: "start_leases") }
+}
+
+/// A row of a table of stories: whether a statement about them is true.
+struct PlanCase: CustomTestStringConvertible, Sendable {
+    typealias Step = @Sendable (TestPlan) async throws -> Void
+
+    let testDescription: String
+    let isTrue: Bool
+    let before: Step
+    let after: Step
+
+    static func yes(_ name: String, before: @escaping Step = { _ in }, after: @escaping Step) -> PlanCase {
+        PlanCase(testDescription: name, isTrue: true, before: before, after: after)
+    }
+
+    static func no(_ name: String, before: @escaping Step = { _ in }, after: @escaping Step) -> PlanCase {
+        PlanCase(testDescription: name, isTrue: false, before: before, after: after)
+    }
 }
 
 extension PlanStep {

@@ -5,9 +5,29 @@ import RegistryStore
 import TestSupport
 import Testing
 
-@Suite struct LogOutTests {
+@Suite struct InstallationTests {
+    private let t0 = Date.minutesAgo(60)
+
+    @Test func `The response to a profile has the time of the current aliases`() async throws {
+        let phone = try await TestInstallation.make()
+        let alias = Alias.sample("userId", "u-7")
+        let first = try await phone.put([alias], metadata: ["build": 7], at: t0 + 60)
+        #expect(first.isNew)
+        #expect(first.observedAt == t0 + 60)
+        #expect(first.aliasesObservedAt == t0 + 60)
+        // Omitted aliases are not cleared, and older aliases replace nothing.
+        let omitted = try await phone.put(nil, metadata: [:], at: t0 + 120)
+        #expect(!omitted.isNew)
+        #expect(omitted.aliasesObservedAt == t0 + 60)
+        let late = try await phone.put([], at: t0 + 30)
+        #expect(late.observedAt == t0 + 30)
+        #expect(late.aliasesObservedAt == t0 + 60)
+        #expect(try await phone.record()?.metadata.map { String(decoding: $0, as: UTF8.self) } == "{}")
+        #expect(try await phone.events() == ["installation-changed", "installation-changed"])
+    }
+
     @Test func `A log-out removes everything observed before it`() async throws {
-        let (t0, time) = (Date.minutesAgo(60), Date.minutesAgo(59))
+        let time = Date.minutesAgo(59)
         let phone = try await TestInstallation.make()
         try await phone.put([.sample("userId", "u-7")], metadata: ["build": 7], at: t0)
         try await phone.register(1, at: t0)
