@@ -24,7 +24,9 @@ import Testing
     func `Every code has the consequence listed in the table`(code: RegistryCore.Problem.Code) throws {
         let answered = AnsweredReport(Self.responseClass(on: code), runs: true)
         #expect(answered.consequence == code.consequence, "\(answered.events), \(answered.next)")
-        if case .refused(_, let problem) = Self.responseClass(on: code) { #expect(problem.code.rawValue == code.rawValue) }
+        if case .refused(_, let problem) = Self.responseClass(on: code) {
+            #expect(problem.code.rawValue == code.rawValue)
+        }
     }
 
     @Test func `Any 410 drops the reports of an activity that ended here`() {
