@@ -7,7 +7,7 @@ import Testing
     /// The registry's clock does not follow the phone's, so an activity that begins in hour H has 8 + H hours left there.
     /// After T hours of the story, the sender therefore renews T hours and three quarters before the end.
     @Test func `Two renewals keep an order on the screen for 20 hours`() async throws {
-        try await Story.tell(headStart: .seconds(33 * 3600), lifetime: "PT41H") { story in
+        try await Story.tell(headStart: .seconds(34 * 3600), lifetime: "PT42H") { story in
             for type in 0..<2 { await story.play(.startToken(type: type, isSilent: false)) }
             var shown = await story.beginActivity(order: "order-8")
             var renewals: [Double] = []

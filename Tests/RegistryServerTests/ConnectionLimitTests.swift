@@ -4,6 +4,7 @@ import HTTPTypes
 import Logging
 import NIOCore
 import NIOHTTP1
+import RegistryCore
 import TestSupport
 import Testing
 

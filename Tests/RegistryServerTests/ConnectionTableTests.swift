@@ -1,3 +1,4 @@
+import RegistryCore
 import TestSupport
 import Testing
 

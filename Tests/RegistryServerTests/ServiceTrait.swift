@@ -1,5 +1,6 @@
 import HTTPTypes
 import Logging
+import RegistryCore
 import RegistryStore
 import TestSupport
 import Testing

@@ -9,6 +9,7 @@ final class HeavyCalls: Sendable {
         case credentials(UTF8Text)
     }
 
+    private typealias Share = (owner: Owner, limit: Int, name: String)
     private let limits: ServerConfiguration.HeavyCallLimits
     private let underWay = Mutex<(byOwner: [Owner: Int], all: Int)>(([:], 0))
 
@@ -18,13 +19,13 @@ final class HeavyCalls: Sendable {
     /// installation.
     func countCall(_ principal: Principal, _ caller: Caller, in place: String) throws(RateLimited) -> Permit {
         let shares = shares(of: principal, caller, place)
-        let full: (owner: Owner, limit: Int)? = underWay.withLock { underWay in
+        let full: Share? = underWay.withLock { underWay in
             if let full = shares.first(where: { underWay.byOwner[$0.owner, default: 0] >= $0.limit }) { return full }
             for share in shares { underWay.byOwner[share.owner, default: 0] += 1 }
             underWay.all += 1
             return nil
         }
-        if let full { throw .byHeavyCalls(of: Self.name(full.owner), limit: full.limit) }
+        if let full { throw .byHeavyCalls(of: full.name, limit: full.limit) }
         return Permit { [self] in end(shares.map(\.owner)) }
     }
 
@@ -40,25 +41,18 @@ final class HeavyCalls: Sendable {
         }
     }
 
-    private func shares(of principal: Principal, _ caller: Caller, _ place: String) -> [(owner: Owner, limit: Int)] {
-        var shares: [(owner: Owner, limit: Int)] = []
+    private func shares(of principal: Principal, _ caller: Caller, _ place: String) -> [Share] {
+        var shares: [Share] = []
         if let installation = caller.installation {
-            shares.append((.installation(installation, of: place), limits.installation))
+            shares.append((.installation(installation, of: place), limits.installation, "this installation"))
         }
-        if let network = caller.network { shares.append((.network(network), limits.network)) }
+        if let network = caller.network { shares.append((.network(network), limits.network, "this address")) }
         // A publishable key has no limit as a whole, because a few networks could exhaust it for all users.
         if let name = principal.countedName, !principal.isPublishableKey {
-            shares.append((.credentials(name), principal.role == .client ? limits.user : limits.key))
+            let limit = principal.role == .client ? limits.user : limits.key
+            shares.append((.credentials(name), limit, "these credentials"))
         }
         return shares
-    }
-
-    private static func name(_ owner: Owner) -> String {
-        switch owner {
-        case .installation: "this installation"
-        case .network: "this address"
-        case .credentials: "these credentials"
-        }
     }
 }
 

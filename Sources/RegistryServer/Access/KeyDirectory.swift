@@ -52,14 +52,10 @@ struct KeyDirectory: Sendable {
 
     /// Records the use of an accepted key.
     private func use(_ known: KnownKeys?, at now: Duration, where accepts: (StoredKey) -> Bool) -> StoredKey? {
-        guard let known, let key = known.keys.first(where: accepts), isValid(key.record) else { return nil }
+        guard let known, let key = known.keys.first(where: accepts), key.record.isValid(at: clock.date())
+        else { return nil }
         if known.lastUse.isDue(at: now) { write(known.lastUse, of: key.record) }
         return key
-    }
-
-    /// Skips reading the clock for keys that never expire, which are most.
-    private func isValid(_ record: APIKeyRecord) -> Bool {
-        record.expiresAt == nil ? record.revokedAt == nil : record.isValid(at: clock.date())
     }
 
     /// Runs outside of the request. After a failure, the next use is stored.

@@ -7,17 +7,7 @@ struct ServiceClock: Sendable {
     /// A monotonic time for lifetimes.
     let uptime: @Sendable () -> Duration
     /// Returns early if the task is cancelled.
-    let sleep: @Sendable (Duration) async -> Void
-
-    init(
-        date: @escaping @Sendable () -> Date,
-        uptime: @escaping @Sendable () -> Duration,
-        sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0, clock: .continuous) }
-    ) {
-        self.date = date
-        self.uptime = uptime
-        self.sleep = sleep
-    }
+    var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0, clock: .continuous) }
 
     func sleep(until time: Duration) async {
         let rest = time - uptime()

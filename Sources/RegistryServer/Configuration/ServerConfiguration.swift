@@ -1,3 +1,4 @@
+import RegistryCore
 import Synchronization
 
 package struct ServerConfiguration: Sendable {

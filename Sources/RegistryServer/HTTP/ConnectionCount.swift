@@ -1,5 +1,6 @@
 import Logging
 import NIOCore
+import RegistryCore
 import Synchronization
 
 final class ConnectionCount: Sendable {

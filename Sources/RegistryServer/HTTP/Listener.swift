@@ -5,6 +5,7 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import NIOTLS
+import RegistryCore
 import ServiceLifecycle
 
 /// A port with its connections: HTTP/1.1, and with TLS also HTTP/2 by ALPN.

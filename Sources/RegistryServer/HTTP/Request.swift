@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOCore
+import RegistryCore
 import Synchronization
 
 struct Request: Sendable {

@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOCore
+import RegistryCore
 
 struct ClientAddress: Sendable {
     let trustedProxies: [AddressRange]

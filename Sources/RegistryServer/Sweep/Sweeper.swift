@@ -126,18 +126,12 @@ struct Sweeper: Service {
                 guard count == Self.pageSize else { break }
                 try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
             }
-            if total > 0 { log(task, total, scope) }
-        }
-    }
-
-    private func log(_ task: SweepTask, _ count: Int, _ scope: Scope) {
-        logger.info(
-            "swept",
-            metadata: [
-                "task": "\(task.rawValue)", "rows": "\(count)", "app": "\(scope.app.bundleID)",
-                "environment": "\(scope.environment.rawValue)",
+            guard total > 0 else { continue }
+            let place: Logger.Metadata = [
+                "app": "\(scope.app.bundleID)", "environment": "\(scope.environment.rawValue)",
             ]
-        )
+            logger.info("swept", metadata: place.merging(["task": "\(task.rawValue)", "rows": "\(total)"]) { $1 })
+        }
     }
 }
 

@@ -14,8 +14,9 @@ package struct APIKeyRecord: Sendable, Hashable {
     package let lastUsedAt: Date?
     package let revokedAt: Date?
 
-    package func isValid(at time: Date) -> Bool {
-        revokedAt == nil && expiresAt.map { time < $0 } ?? true
+    /// Skips reading the clock for keys that never expire, which are most.
+    package func isValid(at time: @autoclosure () -> Date) -> Bool {
+        revokedAt == nil && expiresAt.map { time() < $0 } ?? true
     }
 }
 

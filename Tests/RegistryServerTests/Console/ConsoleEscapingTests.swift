@@ -128,7 +128,7 @@ import Testing
         #expect(DisplayText.count(2, "alias", "aliases") == "2 aliases")
         #expect([12, 1_500, 25_000_000].map { DisplayText.bytes($0) } == ["12 bytes", "1.5 kB", "25 MB"])
         #expect(
-            [0.2, 59, 60, 3599, 7200, 200_000].map { DisplayText.span($0) } == [
+            [0.2, 59, 60, 3599, 7200, 200_000].map { DisplayText.span(.seconds($0)) } == [
                 "under 1 s", "59 s", "1 min", "59 min", "2 h", "2 d",
             ]
         )

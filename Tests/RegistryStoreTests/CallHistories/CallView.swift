@@ -1,6 +1,6 @@
 import RegistryCore
 
-/// What senders and audits read: a text for each record, the same from the service and from a model.
+/// The answers to senders and audits: a text for each record, the same from the service and from a model.
 struct CallView: Equatable {
     private var records: [String: String] = [:]
 

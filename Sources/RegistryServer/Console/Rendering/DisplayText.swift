@@ -19,10 +19,9 @@ enum DisplayText {
     }
 
     /// `3 min`, `2 h`, `5 d`: the largest non-zero unit.
-    static func span(_ duration: Duration) -> String { span(duration / .seconds(1)) }
-
-    static func span(_ seconds: TimeInterval) -> String {
-        switch seconds {
+    static func span(_ duration: Duration) -> String {
+        let seconds = duration / .seconds(1)
+        return switch seconds {
         case ..<1: "under 1 s"
         case ..<60: "\(Int(seconds)) s"
         case ..<3600: "\(Int(seconds / 60)) min"
@@ -33,8 +32,8 @@ enum DisplayText {
 
     /// `3 min ago`, `in 2 h`
     static func distance(of time: Date, from now: Date) -> String {
-        let seconds = now.timeIntervalSince(time)
-        return seconds >= 0 ? "\(span(seconds)) ago" : "in \(span(-seconds))"
+        let age = Duration.seconds(now.timeIntervalSince(time))
+        return age >= .zero ? "\(span(age)) ago" : "in \(span(.zero - age))"
     }
 
     /// `2026-11-21 22:46:03`, in UTC.

@@ -1,17 +1,17 @@
 import Foundation
 
 /// An IPv4 or IPv6 address. `::ffff:10.0.0.1` is the IPv4 address 10.0.0.1.
-struct IPAddress: Sendable, Hashable, CustomStringConvertible {
+package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     /// 4 or 16 bytes in network order.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
 
-    init(bytes: [UInt8]) {
+    package init(bytes: [UInt8]) {
         let isMapped = bytes.count == 16 && bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
         self.bytes = isMapped ? Array(bytes.suffix(4)) : bytes
     }
 
     /// Reads `10.0.0.1` or `2001:db8::1`, without zones, brackets, octal or short forms.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var (four, six) = ([UInt8](repeating: 0, count: 4), [UInt8](repeating: 0, count: 16))
         if inet_pton(AF_INET, text, &four) == 1 {
             self.init(bytes: four)
@@ -22,7 +22,7 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    var description: String {
+    package var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         _ = bytes.withUnsafeBytes { raw in
             inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, raw.baseAddress, &text, socklen_t(text.count))
@@ -30,11 +30,11 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    var isLoopback: Bool { Self.loopback.contains { $0.contains(self) } }
+    package var isLoopback: Bool { Self.loopback.contains { $0.contains(self) } }
 
     /// False for loopback, private, link-local, shared, reserved, documentation and multicast addresses (the
     /// special-purpose registries of RFC 6890), and their IPv6 forms.
-    var isPublic: Bool {
+    package var isPublic: Bool {
         if let embedded { return embedded.isPublic }
         return !Self.special.contains { $0.contains(self) }
     }
@@ -48,7 +48,7 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         return isTranslated || isCompatible ? IPAddress(bytes: Array(bytes.suffix(4))) : nil
     }
 
-    static let loopback = ranges(["127.0.0.0/8", "::1/128"])
+    package static let loopback = ranges(["127.0.0.0/8", "::1/128"])
 
     private static let special = ranges([
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
@@ -79,7 +79,7 @@ package struct AddressRange: Sendable, Hashable {
         (self.address, bitCount) = (address, count)
     }
 
-    func contains(_ other: IPAddress) -> Bool {
+    package func contains(_ other: IPAddress) -> Bool {
         guard other.bytes.count == address.bytes.count else { return false }
         let (whole, rest) = bitCount.quotientAndRemainder(dividingBy: 8)
         guard other.bytes.prefix(whole) == address.bytes.prefix(whole) else { return false }
