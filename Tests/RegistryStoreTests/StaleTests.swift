@@ -98,6 +98,15 @@ import Testing
         #expect(try await life.stale { $0.reason = .quarantined }.map(\.kind) == [.start, .device])
     }
 
+    @Test func `A quarantined value is found in each kind that holds it`() async throws {
+        let life = try await Life.make()
+        try await life.phone.register(1, at: .minutesAgo(15))
+        #expect(try await life.report(1, 400, "DeviceTokenNotForTopic") == .quarantined)
+        for reason in [nil, StaleReason.quarantined] {
+            #expect(try await life.stale { $0.reason = reason }.map(\.kind) == [.update, .start])
+        }
+    }
+
     @Test func `A dead token and a token of another owner are not stale`() async throws {
         let life = try await Life.make()
         try await life.activity.another("thief").register(1, at: .minutesAgo(5))

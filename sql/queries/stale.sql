@@ -64,7 +64,7 @@ CROSS JOIN LATERAL (
     WHERE its.scope_id = :scope AND its.kind = :kind AND its.token_digest = v.token_digest AND NOT its.has_one_owner
     LIMIT :most
 ) AS r
-WHERE v.scope_id = :scope AND v.quarantined_kind = :kind AND v.quarantined_at IS NOT NULL
+WHERE v.scope_id = :scope AND v.quarantined_at IS NOT NULL
     AND r.token_digest = v.token_digest AND r.is_quarantined AND r.number > :after
     AND (:type::text IS NULL OR r.attributes_type = :type)
 ORDER BY r.number
