@@ -13,7 +13,7 @@ private enum Step {
     case prepare(PreparedStatements.Key, name: String)
     case execute
     case sync
-    case deallocate
+    case deallocate(PreparedStatements.Key)
 }
 
 extension LibpqConnection {
@@ -92,12 +92,15 @@ extension LibpqConnection {
         return PQsendPrepare(pointer, name, sql.text, Int32(key.types.count), key.types) == 1 ? name : nil
     }
 
-    /// Deallocates all statements after the caller's sync, so that a failure cannot undo the caller's work.
+    /// Deallocates all own statements after the caller's sync, so that a failure cannot undo the caller's work.
     private func sendDeallocation(on pointer: OpaquePointer, _ steps: inout [Step]) -> Bool {
         guard !isInBody, statements.isFull else { return true }
-        steps += [.deallocate, .sync]
-        return PQsendQueryParams(pointer, "DEALLOCATE ALL", 0, nil, nil, nil, nil, 1) == 1
-            && PQpipelineSync(pointer) == 1
+        for (key, name) in statements.names {
+            steps.append(.deallocate(key))
+            guard PQsendQueryParams(pointer, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 1) == 1 else { return false }
+        }
+        steps.append(.sync)
+        return PQpipelineSync(pointer) == 1
     }
 }
 
@@ -150,7 +153,7 @@ extension LibpqConnection {
                 case (.execute, PGRES_TUPLES_OK), (.execute, PGRES_COMMAND_OK), (.execute, PGRES_EMPTY_QUERY):
                     let query = statements[results.count].identity?.name
                     results.append(PostgresResult(storage: result, query: query))
-                case (.deallocate, PGRES_COMMAND_OK): self.statements.removeAll()
+                case (.deallocate(let key), PGRES_COMMAND_OK): self.statements.remove(key)
                 case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
                 case (_, PGRES_FATAL_ERROR):
                     let statement = results.count < statements.count ? statements[results.count] : nil

@@ -42,5 +42,5 @@ struct PreparedStatements {
 
     mutating func insert(_ key: Key, name: String) { names[key] = name }
 
-    mutating func removeAll() { names = [:] }
+    mutating func remove(_ key: Key) { names[key] = nil }
 }

@@ -24,9 +24,11 @@ extension Timestamp {
     package init(_ date: Date) {
         guard date > .distantPast else { self = .distantPast; return }
         guard date < .distantFuture else { self = .distantFuture; return }
-        let instant = Instant(date)
-        let seconds = Int64(instant.seconds) + Self.secondsBeforeReference
-        microseconds = seconds * Self.microsecondsPerSecond + Int64(instant.microseconds)
+        // Splitting off whole seconds is exact, so only one rounding happens.
+        let whole = date.timeIntervalSinceReferenceDate.rounded(.down)
+        let fraction = (date.timeIntervalSinceReferenceDate - whole) * Double(Self.microsecondsPerSecond)
+        let seconds = Int64(whole) + Self.secondsBeforeReference
+        microseconds = seconds * Self.microsecondsPerSecond + Int64(fraction.rounded())
     }
 
     package var date: Date {
