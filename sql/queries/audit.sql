@@ -40,8 +40,7 @@ WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.installation_hash BETWEEN
 LIMIT :limit;
 
 -- name: audit.find-running
--- Lists the latest activities that are neither ended nor expired. Index: activities_running. Reads many rows: about
--- one page.
+-- Lists the latest activities that are neither ended nor expired. Index: activities_running. Reads many rows: a page.
 SELECT a.*
 FROM activity_explanations a
 WHERE a.scope_id = :scope AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at > now()
@@ -143,8 +142,7 @@ ORDER BY c.kind, c.value
 LIMIT :limit;
 
 -- name: audit.count-channels
--- Counts aliases with a channel, and distinct channels. Index: channels_pkey. Reads many rows: the scope's channels, at
--- most the quota.
+-- Counts aliases with a channel, and distinct channels. Index: channels_pkey. Reads many rows: the scope's.
 SELECT count(*) AS aliases, count(DISTINCT c.channel_id) AS channels
 FROM channels c
 WHERE c.scope_id = :scope;

@@ -132,8 +132,7 @@ SELECT (SELECT count(*) FROM page) AS page_size,
     (SELECT count(*) FROM theirs WHERE theirs.is_unheld) + (SELECT count(*) FROM released) AS changes;
 
 -- name: erasure.delete-tokens
--- Deletes the tokens of locked installations. They are looked up for each installation, because a plan
--- for a small table would read the scope's. Index: installation_tokens_pkey.
+-- Deletes the tokens of locked installations, like installations.delete-leases. Index: installation_tokens_pkey.
 DELETE FROM installation_tokens d
 WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row_position

@@ -19,8 +19,7 @@ FROM pg_stat_database d
 WHERE d.datname = current_database();
 
 -- name: health.list-tables
--- Lists the schema's tables, largest first, with all partitions of events as one. Reads many rows of Postgres's
--- catalog.
+-- Lists the schema's tables, largest first, with all partitions of events as one. Reads many rows.
 SELECT t.name, sum(t.rows)::bigint AS rows, sum(t.dead)::bigint AS dead, sum(t.size)::bigint AS size,
     max(t.vacuumed) AS vacuumed, max(t.analyzed) AS analyzed
 FROM (

@@ -108,8 +108,18 @@ FROM unnest(:kinds::text[], :values::text[]) AS n (kind, value)
 ON CONFLICT DO NOTHING;
 
 -- name: installations.delete-leases
--- Index: start_leases_pkey.
-DELETE FROM start_leases l WHERE l.scope_id = :scope AND l.installation_hash = ANY(:hashes);
+-- Looks up leases by installation: a plan for a small table would read the scope's. Index: start_leases_pkey.
+DELETE FROM start_leases d
+WHERE d.scope_id = :scope::bigint::numeric AND d.ctid = ANY(ARRAY(
+    SELECT found.row_position
+    FROM unnest(:hashes::bytea[]) AS n (installation_hash)
+    CROSS JOIN LATERAL (
+        SELECT l.ctid AS row_position
+        FROM start_leases l
+        WHERE l.scope_id = :scope AND l.installation_hash = n.installation_hash
+        FOR UPDATE
+    ) AS found
+));
 
 -- name: installations.insert-slot
 INSERT INTO installation_tokens (

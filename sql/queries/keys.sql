@@ -39,8 +39,7 @@ WHERE k.app_id = :app AND k.key_id = :id
     AND CASE :type WHEN 'key-created' THEN k.created_at WHEN 'key-revoked' THEN k.revoked_at END = now();
 
 -- name: keys.revoke
--- Revokes a key; always writes (R1). The earlier time stays. Uses least(), because Citus rejects coalesce here.
--- Index: api_keys_pkey.
+-- Revokes a key; always writes (R1). Keeps the earlier time by least(): Citus rejects coalesce. Index: api_keys_pkey.
 UPDATE api_keys k
 SET revoked_at = least(k.revoked_at, now())
 WHERE k.app_id = :app AND k.key_id = :id;
