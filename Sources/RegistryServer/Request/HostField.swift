@@ -6,14 +6,11 @@ enum HostField {
         var host = host
         return host.withUTF8 { bytes in
             var rest = bytes[...]
-            while let last = rest.last, last == space || last == tab { rest.removeLast() }
+            while let last = rest.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { rest.removeLast() }
             guard let end = rest.first == UInt8(ascii: "[") ? endOfLiteral(rest) : endOfName(rest) else { return false }
             return isPort(rest[end...])
         }
     }
-
-    private static let space = UInt8(ascii: " ")
-    private static let tab = UInt8(ascii: "\t")
 
     private static func endOfLiteral(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
         guard let end = host.firstIndex(of: UInt8(ascii: "]")), end > host.startIndex + 1 else { return nil }
@@ -30,8 +27,7 @@ enum HostField {
     private static func isPort(_ rest: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard let colon = rest.first else { return true }
         let digits = rest.dropFirst()
-        return colon == UInt8(ascii: ":") && digits.count <= 5
-            && digits.allSatisfy(ASCII.isDigit)
+        return colon == UInt8(ascii: ":") && digits.count <= 5 && digits.allSatisfy(ASCII.isDigit)
     }
 
     /// Does not check the escapes after `%`.
@@ -47,8 +43,10 @@ enum HostField {
 enum LoopbackHost {
     /// `localhost`, an address of 127.0.0.0/8, or `[::1]`, each with an optional port, which can be empty (RFC 3986).
     static func matches(_ host: String) -> Bool {
-        let parts = host.lowercased().wholeMatch(of: /(localhost|\[::1\]|127(?:\.[0-9]{1,5}){3})(?::([0-9]{0,5}))?/)
-        guard let parts, parts.2.flatMap({ Int($0) }) ?? 0 <= 65_535 else { return false }
-        return parts.1.split(separator: ".").allSatisfy { Int($0) ?? 0 <= 255 }
+        guard HostField.isValid(host) else { return false }
+        let host = host.lowercased()
+        let name = host.hasPrefix("[") ? host.prefix(5) : host.prefix { $0 != ":" }
+        guard Int(host.dropFirst(name.count + 1)) ?? 0 <= 65_535 else { return false }
+        return name == "localhost" || name == "[::1]" || name.hasPrefix("127.") && IPAddress(String(name)) != nil
     }
 }
