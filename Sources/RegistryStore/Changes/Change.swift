@@ -1,4 +1,5 @@
 import Foundation
+import PostgresDriver
 import RegistryCore
 
 /// A change that senders can see, without a token. It indicates which state to read again.
@@ -10,16 +11,58 @@ package struct Change: Sendable, Hashable {
     /// Such as `available`. The set is open.
     package let type: String
     /// Nil for changes without an activity, and after an erasure.
-    package var activityID: UTF8Text?
+    package let activityID: UTF8Text?
     /// The changed installation, or the activity's. Nil if the change has none, and after an erasure.
-    package var installation: InstallationHash?
-    package var attributesType: UTF8Text?
+    package let installation: InstallationHash?
+    package let attributesType: UTF8Text?
     /// Stored JSON, `{"kind": ["value", …]}`: the aliases at that time and the aliases that the change removed.
-    package var aliases: [UInt8]?
-    /// Nil if the change does not affect the state.
-    package var state: ActivityState?
+    package let aliases: [UInt8]?
     /// Why a token is no longer deliverable, such as `unregistered`, or how an activity ended.
-    package var reason: String?
+    package let reason: String?
+
+    /// Nil if the change does not affect the state.
+    package var state: ActivityState? {
+        ["available", "rotated", "returned"].contains(type) ? .active : ActivityState(rawValue: type)
+    }
+}
+
+extension Change {
+    /// Nil for an event that senders do not need.
+    init?(event row: NamedRow) throws {
+        number = try row["event_number"]
+        at = try row["recorded_at"]
+        let event: String = try row["type"]
+        activityID = try row["activity_id"]
+        installation = try row["installation_hash"]
+        aliases = try (row["aliases"] as JSONB?)?.bytes
+        let tokenKind: String? = try row["token_kind"]
+        attributesType = try row["attributes_type"]
+        let withheld = Self.withheld[event]
+        let meaning: (type: String, reason: String?)? =
+            switch (event, tokenKind, activityID) {
+            case ("erased", _, _): ("erased", nil)
+            case ("channel-set", _, _), ("channel-deleted", _, _): ("channel", nil)
+            case (_, let kind?, _): ("\(kind)-token", withheld)
+            case ("registered", nil, _?): ("available", nil)
+            case ("reactivated", nil, _?), ("released", nil, _?): ("returned", nil)
+            case ("ended", nil, _?): ("ended", try row["end_reason"])
+            case ("rotated", nil, _?), ("dismissed", nil, _?), ("expired", nil, _?), ("changed", nil, _?): (event, nil)
+            case ("aliases-changed", nil, _?): ("aliases", nil)
+            case (_, nil, _?): withheld.map { ("unavailable", $0) }
+            case ("logged-out", nil, nil): ("unavailable", "logged-out")
+            case ("taken-over", nil, nil), ("installation-changed", nil, nil): ("aliases", nil)
+            // The activity or installation was erased meanwhile.
+            default: nil
+            }
+        guard let meaning else { return nil }
+        (type, reason) = meaning
+    }
+
+    /// Reasons by event type.
+    private static let withheld = [
+        "dropped": "unregistered", "quarantined": "quarantined", "taken-over": "taken-over", "purged": "purged",
+        "deleted": "deleted",
+    ]
 }
 
 extension Change: JSONObjectEncodable {

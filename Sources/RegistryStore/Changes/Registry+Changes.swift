@@ -46,22 +46,19 @@ extension Registry {
             ])
             // Read after the page, to detect events dropped before it.
             let results = try session.pipeline([page, Query("changes.read-last-dropped")(["app": scope.app.id])])
-            let events = try results[0].decode(ChangeEvent.self)
+            let events = try results[0].decode { row in
+                (number: try row["event_number"] as Int64, change: try Change(event: row))
+            }
             let dropped = try results[1].decode { try $0["events_dropped_to"] as Int64 }.first ?? 0
             guard dropped <= position.since.number else { throw Problem.feedExpired }
-            let changes = events.compactMap(Change.init)
-            guard events.count == limit, let last = events.last else {
-                guard end >= upper.number else {
-                    return ChangePage(changes: changes, position: position.moved(within: upper, to: end), hasMore: true)
-                }
-                let next = try Self.move(position, to: upper, session)
-                return ChangePage(changes: changes, position: next, hasMore: position.page != nil)
+            let changes = events.compactMap(\.change)
+            // The last number read, if more events follow.
+            let last = events.count == limit ? events.last?.number : end < upper.number ? end : nil
+            if let last {
+                return ChangePage(changes: changes, position: position.moved(within: upper, to: last), hasMore: true)
             }
-            return ChangePage(
-                changes: changes,
-                position: position.moved(within: upper, to: last.number),
-                hasMore: true
-            )
+            let next = try Self.move(position, to: upper, session)
+            return ChangePage(changes: changes, position: next, hasMore: position.page != nil)
         }
     }
 
