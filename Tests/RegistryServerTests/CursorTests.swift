@@ -14,12 +14,12 @@ import Testing
     }
 
     private func encode(_ number: Int64) -> String {
-        Cursor(number: number).text(of: alias.list("activities"), in: scope)
+        ListPosition(number: number).cursor(of: alias.list("activities"), in: scope)
     }
 
     private func decode(_ text: String, of alias: Alias? = nil, in scope: Scope? = nil) throws -> Int64 {
         let list = (alias ?? self.alias).list("activities")
-        return try Cursor(text, of: list, in: scope ?? self.scope, "this alias").number
+        return try ListPosition(cursor: text, of: list, in: scope ?? self.scope, "this alias").number
     }
 
     private func isRefused(_ text: String, of alias: Alias? = nil, in scope: Scope? = nil) -> Bool {

@@ -92,7 +92,8 @@ import Testing
         #expect(answer["results"].all("activities").map { $0.all("activityId") } == [["a-0"], ["a-1"]])
         let app = try #require(try await server.registry.app(BundleID("com.example.food")))
         let scope = Scope(app: app, environment: .sandbox)
-        let cursor = Cursor(number: 1).text(of: Alias.sample("liveactivityId", pair.one).list("activities"), in: scope)
+        let list = Alias.sample("liveactivityId", pair.one).list("activities")
+        let cursor = ListPosition(number: 1).cursor(of: list, in: scope)
         let page = "…/aliases/liveactivityId/\(ConsoleLink.encoded(pair.other))/activities?cursor=\(cursor)"
         #expect(try await server.call(.get, page).problem.hasPrefix("invalid-cursor"))
     }

@@ -59,9 +59,9 @@ import Testing
     private static let alias = Alias.sample("orderId", "42")
     private static let cursor = Parser(
         "cursor",
-        [0, 1, 255, 1 << 40, .max].map { Cursor(number: $0).text(of: alias.list("activities"), in: scope) }
+        [0, 1, 255, 1 << 40, .max].map { ListPosition(number: $0).cursor(of: alias.list("activities"), in: scope) }
     ) {
-        try Cursor($0, of: alias.list("activities"), in: scope, "this alias").text(
+        try ListPosition(cursor: $0, of: alias.list("activities"), in: scope, "this alias").cursor(
             of: alias.list("activities"),
             in: scope
         )

@@ -69,15 +69,15 @@ import Testing
         for number in 0..<23 { try await root.register(number, at: .minutesAgo(Double(30 - number))) }
         var filter = EventFilter()
         if isIndexed { filter.activityID = root.id }
-        var (found, position, pages): ([AuditEvent], Int64?, Int) = ([], nil, 0)
-        repeat {
-            let page = try await root.registry.events(filter, before: position, limit: 5, in: root.scope)
+        var (found, position, pages): ([AuditEvent], ListPosition?, Int) = ([], .start, 0)
+        while let start = position {
+            let page = try await root.registry.events(filter, after: start, limit: 5, in: root.scope)
             found += page.items
             position = page.next
             pages += 1
             // This event is newer than all later pages.
             try await root.another("later-\(pages)").register(100 + pages, at: .minutesAgo(1))
-        } while position != nil
+        }
         let ofApp = isIndexed ? [] : ["app-created"]
         #expect(found.map(\.type) == [String](repeating: "rotated", count: 22) + ["registered"] + ofApp)
         #expect(Set(found.map(\.number)).count == found.count)
@@ -94,14 +94,14 @@ import Testing
             FROM generate_series(1, 50000) AS n
             """
         )
-        var (found, position): ([AuditEvent], Int64?) = ([], nil)
+        var (found, position): ([AuditEvent], ListPosition?) = ([], .start)
         var filter = EventFilter()
         filter.alias = Self.alias
-        repeat {
-            let page = try await root.registry.events(filter, before: position, limit: 3, in: root.scope)
+        while let start = position {
+            let page = try await root.registry.events(filter, after: start, limit: 3, in: root.scope)
             found += page.items
             position = page.next
-        } while position != nil
+        }
         #expect(found.map(\.type) == ["ended", "dropped", "rotated", "registered"])
     }
 }

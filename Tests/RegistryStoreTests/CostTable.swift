@@ -223,7 +223,7 @@ enum CostTable {
                 var request = PlanRequest(alias: alias, attributesType: TestInstallation.types[1])
                 request.limit = $0.count
                 let page = try await $0.registry.plan(request, in: $0.scope, by: "sender")
-                #expect(page.entries.filter { $0.step.action == "start" }.count == $0.count)
+                #expect(page.entries.filter { $0.decision.action == "start" }.count == $0.count)
             }
         ),
         Row(

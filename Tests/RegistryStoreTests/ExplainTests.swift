@@ -90,11 +90,11 @@ import Testing
             try await activity.register(number, at: .minutesAgo(5), aliases: [Self.alias])
             if number.isMultiple(of: 3) { try await activity.end() }
         }
-        var (ids, position): ([UTF8Text], ExplainPosition?) = ([], .start)
+        var (ids, position): ([UTF8Text], ListPosition?) = ([], .start)
         while let start = position {
             let page = try await root.explain(Self.alias, after: start, limit: 4)
             ids += page.activities.map(\.activityID.rawValue)
-            position = page.activities.last.map { ExplainPosition(isClosed: $0.isClosed, key: $0.key) }
+            position = page.activities.last?.position
         }
         #expect(ids.count == 25)
         #expect(Set(ids).count == 25)

@@ -81,7 +81,7 @@ extension Fixture {
         try await registry.erase(subject, in: scope, by: "admin")
     }
 
-    func explain(_ alias: Alias, after position: ExplainPosition = .start, limit: Int = 10) async throws
+    func explain(_ alias: Alias, after position: ListPosition = .start, limit: Int = 10) async throws
         -> AliasExplanation
     { try await registry.explain(alias, after: position, limit: limit, in: scope) }
 

@@ -48,17 +48,17 @@ import Testing
         var request = PlanRequest(alias: order, to: [fans], attributesType: TestInstallation.types[1])
         request.planID = planID
         request.limit = 1000
-        var (position, counts) = (PlanPosition?.some(.start), [String: Int]())
+        var (position, counts) = (ListPosition?.some(.start), [String: Int]())
         while let place = position {
             let page = try await database.registry.plan(request, after: place, in: scope, by: "sender")
-            for entry in page.entries { counts[entry.step.action, default: 0] += 1 }
+            for entry in page.entries { counts[entry.decision.action, default: 0] += 1 }
             position = page.next
         }
         return counts
     }
 
     private static func startTokens(_ database: TestDatabase, _ scope: Scope) async throws -> Int {
-        var (position, count) = (TokenPosition?.some(.start), 0)
+        var (position, count) = (ListPosition?.some(.start), 0)
         while let place = position {
             let page = try await database.registry.tokens(under: fans, .start, after: place, limit: 1000, in: scope)
             count += page.count

@@ -32,8 +32,8 @@ import Testing
                 try await registries[planner % 2].plan(request, in: plan.scope, by: "sender").entries
             }
             for (hash, entries) in Dictionary(grouping: entries, by: \.installation) {
-                let starts = entries.filter { $0.step.action == "start" }.count
-                let waits = entries.filter { $0.step.waitReason == .leased }.count
+                let starts = entries.filter { $0.decision.action == "start" }.count
+                let waits = entries.filter { $0.decision.waitReason == .leased }.count
                 #expect(starts == 1 && waits == Self.planners - 1, "round \(round), \(hash?.description ?? "")")
             }
             #expect(entries.count == Self.planners * Self.phones)
@@ -50,7 +50,7 @@ import Testing
             let entries = try await Self.race { [request = plan.renewal()] planner in
                 try await registries[planner % 2].plan(request, in: plan.scope, by: "sender").entries
             }.filter { $0.installation == plan.phone.hash }
-            let actions = entries.map(\.step.action).sorted()
+            let actions = entries.map(\.decision.action).sorted()
             #expect(actions == ["renew"] + [String](repeating: "update", count: Self.planners - 1), "round \(round)")
             try await activity.end()
             try await plan.database.run("DELETE FROM start_leases")
@@ -65,7 +65,8 @@ import Testing
             let entries = try await Self.race { [request] planner in
                 try await registries[planner % 2].plan(request, in: plan.scope, by: "sender").entries
             }
-            #expect(Set(entries).count == Self.phones && entries.allSatisfy { $0.step.action == "start" })
+            #expect(Set(entries.map(\.decision.lease?.id)).count == Self.phones)
+            #expect(entries.allSatisfy { $0.decision.action == "start" })
         }
     }
 

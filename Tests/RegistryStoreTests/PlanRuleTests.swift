@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 import RegistryStore
 import TestSupport
 import Testing
@@ -50,7 +51,7 @@ import Testing
         try await plan.register("a-1", token: 11)
         try await plan.register("a-2", token: 12)
         try await plan.activity("a-3").register(13, at: nil, aliases: [plan.order])
-        #expect(try await plan.entries().map(\.step.updated?.token) == [.sample(11), .sample(12), .sample(13)])
+        #expect(try await plan.entries().map(\.decision.updated?.token) == [.sample(11), .sample(12), .sample(13)])
     }
 
     struct WithoutToken: CustomTestStringConvertible, Sendable {
@@ -147,9 +148,9 @@ import Testing
         let other = plan.phone.another(2)
         try await other.put([plan.user], at: nil)
         try await other.register(2, at: nil)
-        #expect(try await plan.entries().map(\.step.action) == ["start", "start"])
+        #expect(try await plan.entries().map(\.decision.action) == ["start", "start"])
         let others = try await plan.entries(of: .sample("liveactivityId", "order-43"))
-        #expect(others.map(\.step.action) == ["start", "start"])
+        #expect(others.map(\.decision.action) == ["start", "start"])
         #expect(try await plan.leaseCount() == 4)
     }
 
@@ -197,10 +198,10 @@ import Testing
     @Test func `An installation with the alias itself needs no further alias`() async throws {
         let plan = try await TestPlan.make()
         try await plan.phone.put([plan.order], at: nil)
-        #expect(try await plan.entries { $0.to = [] }.map(\.step.action) == ["start"])
+        #expect(try await plan.entries { $0.to = [] }.map(\.decision.action) == ["start"])
         // An installation with both names has one entry.
         try await plan.phone.put([plan.order, plan.user], at: nil)
-        #expect(try await plan.entries().map(\.step.action) == ["wait"])
+        #expect(try await plan.entries().map(\.decision.action) == ["wait"])
         #expect(try await plan.entries { $0.to = [.sample("userId", "u-8")] }.count == 1)
     }
 
@@ -216,13 +217,13 @@ import Testing
         }
         try await plan.register("a-1")
         for limit in [1, 2, 3, 4, 100] {
-            var (position, actions, installations) = (PlanPosition?.some(.start), [String](), [InstallationHash]())
+            var (position, actions, installations) = (ListPosition?.some(.start), [String](), [InstallationHash]())
             while let place = position {
                 var request = plan.request("plan")
                 request.limit = limit
                 let page = try await plan.registry.plan(request, after: place, in: plan.scope, by: "sender")
                 #expect(page.entries.count <= limit)
-                actions += page.entries.map(\.step.action)
+                actions += page.entries.map(\.decision.action)
                 installations += page.entries.compactMap(\.installation)
                 position = page.next
             }

@@ -1,5 +1,6 @@
 import Foundation
 import RegistryCore
+import RegistryRules
 import RegistryStore
 import TestSupport
 import Testing
@@ -13,10 +14,10 @@ import Testing
         return plan
     }
 
-    private static func step(of plan: TestPlan, _ planID: UTF8Text? = nil) async throws -> PlanStep {
+    private static func step(of plan: TestPlan, _ planID: UTF8Text? = nil) async throws -> PlanDecision {
         let entries = try await plan.renewals(planID)
         guard entries.count == 1 else { throw TestPlan.Unexpected(entries: entries) }
-        return entries[0].step
+        return entries[0].decision
     }
 
     @Test func `A renewal starts, updates the old activity until the new one has a token, and ends it then`()
@@ -27,7 +28,7 @@ import Testing
             throw TestPlan.Unexpected()
         }
         #expect(replaced?.activityID == .sample("a-1") && replaced?.token == .sample(11))
-        let minutes = lease.leasedUntil.timeIntervalSinceNow / 60
+        let minutes = lease.leasedUntil.date.timeIntervalSinceNow / 60
         #expect(minutes > 9 && minutes <= 10)
         // A registration of the old activity does not complete the renewal.
         try await plan.register("a-1", token: 12)
@@ -35,18 +36,18 @@ import Testing
             throw TestPlan.Unexpected()
         }
         #expect(old.token == .sample(12))
-        guard case .start(_, lease, _) = try await Self.step(of: plan, "plan-1") else { throw TestPlan.Unexpected() }
+        #expect(try await Self.step(of: plan, "plan-1").lease?.id == lease.id)
         // The new activity has no token in its first minute.
         let item = ActivityRegistration.sample(token: nil, installation: plan.phone.hash, aliases: [plan.order])
         try await plan.tellFullState(item, of: ["a-1", "a-2"], at: .minutesAgo(0))
-        #expect(try await plan.renewals().map(\.step.action) == ["update", "wait"])
+        #expect(try await plan.renewals().map(\.decision.action) == ["update", "wait"])
         try await plan.register("a-2", token: 13)
         // The plan is retried.
         for planID: UTF8Text? in ["plan-1", nil] {
-            let steps = try await plan.renewals(planID).map(\.step)
+            let steps = try await plan.renewals(planID).map(\.decision)
             #expect(steps.map(\.action) == ["end", "update"] && steps[1].updated?.activityID == .sample("a-2"))
         }
-        #expect(try await plan.entries().map(\.step.action) == ["update", "update"])
+        #expect(try await plan.entries().map(\.decision.action) == ["update", "update"])
         #expect(try await plan.activity().tokens(plan.order) == [.sample(12), .sample(13)])
         try await plan.activity("a-1").end()
         #expect(try await Self.step(of: plan, "plan-1").updated?.activityID == .sample("a-2"))
@@ -72,12 +73,12 @@ import Testing
         try await other.register(2, at: nil)
         try await plan.age("7 hours 40 minutes")
         for limit in [1, 2, 100] {
-            var (position, actions) = (PlanPosition?.some(.start), [String]())
+            var (position, actions) = (ListPosition?.some(.start), [String]())
             while let place = position {
                 var request = plan.renewal("plan")
                 request.limit = limit
                 let page = try await plan.registry.plan(request, after: place, in: plan.scope, by: "sender")
-                actions += page.entries.map(\.step.action)
+                actions += page.entries.map(\.decision.action)
                 position = page.next
             }
             #expect(actions == ["update", "renew", "start"], "\(limit)")

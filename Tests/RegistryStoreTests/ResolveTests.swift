@@ -110,7 +110,7 @@ import Testing
             }
         }
         var (seen, sizes): ([PushToken], [Int]) = ([], [])
-        var position = TokenPosition.start
+        var position = ListPosition.start
         let registry = phone.registry
         while true {
             let page = try await registry.tokens(under: alias, .start, after: position, limit: 5, in: phone.scope)

@@ -120,7 +120,7 @@ import Testing
         let life = try await Life.make()
         for number in 10..<40 { try await life.activity.another("a-\(number)").register(number, at: .minutesAgo(5)) }
         try await life.age("9 days")
-        var (found, position): ([StaleToken], StalePosition?) = ([], .start)
+        var (found, position): ([StaleToken], ListPosition?) = ([], .start)
         while let start = position {
             let page = try await life.registry.staleTokens(after: start, limit: 7, in: life.scope)
             #expect(page.items.count <= 7)

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 import RegistryStore
 import TestSupport
 import Testing
@@ -49,13 +50,13 @@ struct TestPlan: Fixture {
     }
 
     /// The step of a plan that has a single step.
-    func step(_ planID: UTF8Text? = nil, change: (inout PlanRequest) -> Void = { _ in }) async throws -> PlanStep {
+    func step(_ planID: UTF8Text? = nil, change: (inout PlanRequest) -> Void = { _ in }) async throws -> PlanDecision {
         let entries = try await entries(planID, change: change)
         guard entries.count == 1 else { throw Unexpected(entries: entries) }
-        return entries[0].step
+        return entries[0].decision
     }
 
-    func start(_ planID: UTF8Text? = nil) async throws -> StartLease {
+    func start(_ planID: UTF8Text? = nil) async throws -> Lease {
         let step = try await step(planID)
         guard case .start(_, let lease, _) = step else { throw Unexpected(step: step) }
         return lease
@@ -63,7 +64,7 @@ struct TestPlan: Fixture {
 
     struct Unexpected: Error {
         var entries: [PlanEntry] = []
-        var step: PlanStep?
+        var step: PlanDecision?
     }
 
     func activity() -> TestActivity { activity("a-1") }
@@ -92,7 +93,7 @@ struct TestPlan: Fixture {
     }
 
     /// Reports the response of APNs to a start push.
-    func report(_ status: Int, _ lease: StartLease, reason: String? = nil, token: Int = 1) async throws {
+    func report(_ status: Int, _ lease: Lease, reason: String? = nil, token: Int = 1) async throws {
         var report = FeedbackReport(token: .sample(token), status: status, reason: reason)
         report.leaseID = lease.id
         _ = try await self.report([report])
@@ -140,7 +141,7 @@ struct PlanCase: CustomTestStringConvertible, Sendable {
     }
 }
 
-extension PlanStep {
+extension PlanDecision {
     var waitReason: PlanReason? {
         if case .wait(let reason, _) = self { reason } else { nil }
     }

@@ -5,8 +5,8 @@
 -- One page of a kind's stale tokens in a range, for some reasons. Values are looked up one by one.
 -- Indexes: activities_of_key, installation_tokens_of_number, token_values_pkey. Reads many rows: the range.
 SELECT s.number, s.is_unconfirmed, s.is_expired, s.is_quarantined, substr(s.token_digest, 1, 4) AS fingerprint,
-    s.observed_at, s.confirmed_at, now() AS now, s.activity_id, s.installation_hash, s.attributes_type, s.expires_at,
-    t.quarantined_at, t.quarantine_reason
+    s.observed_at, s.confirmed_at, date_trunc('second', greatest(now() - s.confirmed_at, '0')) AS unconfirmed_for,
+    s.activity_id, s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
 FROM (
     SELECT r.*, r.unconfirmed_since <= now() - :unconfirmed_for::interval AS is_unconfirmed,
         coalesce(r.expires_at <= now(), false) AS is_expired
@@ -45,9 +45,9 @@ GROUP BY 1, 2, 3;
 -- and looks up their tokens. Indexes: token_values_quarantined, activities_pkey, installation_tokens_pkey,
 -- installation_tokens_of_value. Reads many rows: all quarantined ones, which the burst guard limits.
 SELECT r.number, false AS is_unconfirmed, false AS is_expired, true AS is_quarantined,
-    substr(v.token_digest, 1, 4) AS fingerprint, r.observed_at, r.confirmed_at, now() AS now, r.activity_id,
-    r.installation_hash, r.attributes_type, r.expires_at, v.quarantined_at, v.quarantine_reason,
-    count(*) OVER () AS count
+    substr(v.token_digest, 1, 4) AS fingerprint, r.observed_at, r.confirmed_at,
+    date_trunc('second', greatest(now() - r.confirmed_at, '0')) AS unconfirmed_for, r.activity_id, r.installation_hash,
+    r.attributes_type, r.expires_at, v.quarantined_at, v.quarantine_reason, count(*) OVER () AS count
 FROM token_values v
 CROSS JOIN LATERAL (
     SELECT its.*

@@ -7,17 +7,17 @@ extension ScopedCall {
         let candidate = readAlias(&parameters)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
         let includesMetadata = readInclusion(&parameters)
-        let cursor = try readCursor(&parameters, of: candidate?.list("activities"), "this alias")
+        let position = try readCursor(&parameters, of: candidate?.list("activities"), "this alias")
         let alias = try parameters.checked(candidate)
         guard !call.wantsLines else { return try await streamActivities(of: alias, includesMetadata) }
-        let start = cursor?.number ?? 0
+        let start = position?.number ?? 0
         var page = try await registry.page(of: alias, after: start, limit: limit, in: scope, on: call.executor)
         if includesMetadata { page = try await registry.describe(page, in: scope) }
         return .json { json in
             json.writeAddress(of: alias, in: scope)
             json.member("activities", page.activities)
             json.member("channels", page.channels)
-            json.writeNextCursor(page.next.map { Cursor(number: $0) }, of: alias.list("activities"), in: scope)
+            json.writeNextCursor(page.next.map { ListPosition(number: $0) }, of: alias.list("activities"), in: scope)
         }
     }
 
@@ -109,8 +109,8 @@ extension JSONWriter {
         }
     }
 
-    mutating func writeNextCursor(_ cursor: Cursor?, of list: @autoclosure () -> [String], in scope: Scope) {
-        if let cursor { member("nextCursor", cursor.text(of: list(), in: scope)) }
+    mutating func writeNextCursor(_ next: ListPosition?, of list: @autoclosure () -> [String], in scope: Scope) {
+        if let next { member("nextCursor", next.cursor(of: list(), in: scope)) }
     }
 
     private mutating func writeProblem(_ problem: Problem) { object { $0.member("problem", problem) } }
@@ -131,13 +131,13 @@ extension ScopedCall {
         _ parameters: inout ParameterReader,
         of list: @autoclosure () -> [String]?,
         _ title: String
-    ) throws(Problem) -> Cursor? {
+    ) throws(Problem) -> ListPosition? {
         guard !call.query["cursor"].isEmpty, let list = list() else { return nil }
         let isFirstFault = parameters.faults.isEmpty
-        let cursor = parameters.query("cursor") { text throws(JSONFaultReason) in
-            try Cursor(text, of: list, in: scope, title)
+        let position = parameters.query("cursor") { text throws(JSONFaultReason) in
+            try ListPosition(cursor: text, of: list, in: scope, title)
         }
-        guard isFirstFault, !parameters.faults.isEmpty else { return cursor }
+        guard isFirstFault, !parameters.faults.isEmpty else { return position }
         throw .invalidCursor(of: "list", parameters.faults)
     }
 }

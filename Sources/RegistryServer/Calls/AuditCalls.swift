@@ -10,12 +10,12 @@ extension ScopedCall {
         let filter = readEventFilter(&parameters)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
         let list = self.list("events", ["activityId", "installationId", "subject", "alias", "type", "since", "until"])
-        let cursor = try readCursor(&parameters, of: list, Self.filteredList)
+        let position = try readCursor(&parameters, of: list, Self.filteredList)
         try parameters.checked()
-        let page = try await registry.events(filter, before: cursor?.number, limit: limit, in: scope)
+        let page = try await registry.events(filter, after: position ?? .start, limit: limit, in: scope)
         return .json { json in
             json.member("events", page.items)
-            json.writeNextCursor(page.next.map { Cursor(number: $0) }, of: list, in: scope)
+            json.writeNextCursor(page.next, of: list, in: scope)
         }
     }
 
@@ -38,10 +38,9 @@ extension ScopedCall {
         let value = parameters.requiredQuery("value", Alias.value)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
         let list = self.list("explain", ["kind", "value"])
-        let cursor = try readCursor(&parameters, of: list, Self.filteredList)
+        let position = try readCursor(&parameters, of: list, Self.filteredList)
         let (checkedKind, checkedValue) = try parameters.checked(kind, value)
         let alias = Alias(checkedKind: checkedKind, value: checkedValue)
-        let position = cursor.map { ExplainPosition(isClosed: $0.part > 0, key: $0.number) }
         // One extra row shows whether another page exists.
         let found = try await registry.explain(alias, after: position ?? .start, limit: limit + 1, in: scope)
         return .json { json in
@@ -51,8 +50,7 @@ extension ScopedCall {
             json.member("tokens", found.tokens)
             json.member("leases", found.leases)
             guard found.activities.count > limit else { return }
-            let last = found.activities[limit - 1]
-            json.writeNextCursor(Cursor(part: last.isClosed ? 1 : 0, number: last.key), of: list, in: scope)
+            json.writeNextCursor(found.activities[limit - 1].position, of: list, in: scope)
         }
     }
 }
@@ -91,13 +89,12 @@ extension ScopedCall {
         filter.unconfirmedFor = parameters.query("unconfirmedFor", StaleFilter.duration)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
         let list = self.list("stale", ["kind", "attributesType", "reason", "unconfirmedFor"])
-        let cursor = try readCursor(&parameters, of: list, Self.filteredList)
+        let position = try readCursor(&parameters, of: list, Self.filteredList)
         try parameters.checked()
-        let position = cursor.map { StalePosition(part: $0.part, number: $0.number) }
         let page = try await registry.staleTokens(filter, after: position ?? .start, limit: limit, in: scope)
         return .json { json in
             json.member("tokens", page.items)
-            json.writeNextCursor(page.next.map { Cursor(part: $0.part, number: $0.number) }, of: list, in: scope)
+            json.writeNextCursor(page.next, of: list, in: scope)
         }
     }
 

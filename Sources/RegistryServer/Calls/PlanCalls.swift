@@ -16,7 +16,7 @@ extension ScopedCall {
             json.array("installations") { json in
                 for entry in page.entries { entry.encode(to: &json, in: scope.app.bundleID) }
             }
-            json.writeNextCursor(page.next?.cursor, of: Self.list(of: request), in: scope)
+            json.writeNextCursor(page.next, of: Self.list(of: request), in: scope)
         }
     }
 
@@ -30,11 +30,11 @@ extension ScopedCall {
         ([request.alias] + request.to).flatMap { $0.list("plan") }
     }
 
-    private func readPosition(of request: PlanRequest) throws(Problem) -> PlanPosition {
+    private func readPosition(of request: PlanRequest) throws(Problem) -> ListPosition {
         guard let text = request.cursor else { return .start }
         do throws(JSONFaultReason) {
             let title = "a plan for this alias and these recipients"
-            return PlanPosition(try Cursor(text, of: Self.list(of: request), in: scope, title))
+            return try ListPosition(cursor: text, of: Self.list(of: request), in: scope, title)
         } catch {
             throw .invalidCursor(of: "plan", [JSONFault(pointer: "/cursor", detail: error.detail)])
         }

@@ -71,14 +71,14 @@ extension ScopedCall {
         let isStart = named?.holder == .attributesType
         let attributesType = isStart ? parameters.query("attributesType", AttributesType.init) : nil
         let list = candidate.flatMap { alias in named.map { alias.list("tokens") + [$0.name] } }
-        let cursor = try readCursor(&parameters, of: list, "this alias")
+        let position = try readCursor(&parameters, of: list, "this alias")
         let (kind, alias) = try parameters.checked(named, candidate)
         // One more than requested shows whether there is another page.
         var found = try await registry.tokens(
             under: alias,
             kind,
             attributesType: attributesType,
-            after: cursor.flatMap(TokenPosition.init) ?? .start,
+            after: position ?? .start,
             limit: limit + 1,
             in: scope
         )
@@ -89,7 +89,7 @@ extension ScopedCall {
             json.array("tokens") { json in
                 for token in found.prefix(limit) { token.encode(to: &json, in: scope.app.bundleID) }
             }
-            json.writeNextCursor(last?.position.cursor, of: list ?? [], in: scope)
+            json.writeNextCursor(last?.position, of: list ?? [], in: scope)
         }
     }
 }

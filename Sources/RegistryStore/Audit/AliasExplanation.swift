@@ -24,6 +24,9 @@ package struct AliasExplanation: Sendable, Hashable {
         package var expiresAt: Date
         /// The last push that APNs accepted.
         package var deliveredAt: Date?
+
+        /// Closed activities follow the others.
+        package var position: ListPosition { ListPosition(part: isClosed ? 1 : 0, number: key) }
     }
 
     package struct Token: Sendable, Hashable {

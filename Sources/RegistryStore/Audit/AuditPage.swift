@@ -1,8 +1,8 @@
 import RegistryCore
 
-package struct AuditPage<Item: Sendable, Position: Sendable>: Sendable {
+package struct AuditPage<Item: Sendable>: Sendable {
     package var items: [Item]
     /// Nil at the end of the list. A short or empty page can have a next page, because a call searches for at most half
     /// a second.
-    package var next: Position?
+    package var next: ListPosition?
 }

@@ -2,93 +2,75 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// Limits one call's search of the audit trail. The call then returns its results so far.
-package struct SearchBudget: Sendable {
-    /// No new range begins after this time.
-    package static let time = Duration.milliseconds(400)
-
-    private let deadline: ContinuousClock.Instant
-
-    init(_ time: Duration = time) { deadline = ContinuousClock.now + time }
-
-    var isSpent: Bool { ContinuousClock.now >= deadline }
-}
-
 extension Registry {
-    private static let eventRangeSize = 20_000
+    /// The time after which a search of the audit begins no new range. The call then returns its results so far.
+    package static let searchTime = Duration.milliseconds(400)
 
     /// Newest first.
-    ///
-    /// - Parameter number: the last event of the previous page.
     package func events(
         _ filter: EventFilter = EventFilter(),
-        before number: Int64? = nil,
+        after position: ListPosition = .start,
         limit: Int,
         in scope: Scope
-    ) async throws -> AuditPage<AuditEvent, Int64> {
-        let search = AuditEventSearch(filter: filter, scope: scope)
+    ) async throws -> AuditPage<AuditEvent> {
+        let search = AuditEventSearch(filter: filter, limit: limit, scope: scope)
+        let number = position == .start ? .max : position.number
         return try await read { session in
-            if let page = search.indexedPage(before: number ?? .max, limit: limit + 1) {
+            if let page = search.indexedPage(before: number) {
                 do {
                     let found = try session.pipeline([Query.preferIndexes(), Query("events.limit-time")(), page])[2]
-                    return Self.page(try found.decode(), limit: limit)
+                    return search.page(of: try found.decode())
                 } catch let error as PostgresError where error.sqlState == "57014" {
                     // Too many events for one statement. Search by ranges, with the same cursors.
                 }
             }
-            return try Self.read(search, before: number, limit: limit, session)
+            return try search.readRanges(before: number, session)
         }
-    }
-
-    private static func page(_ found: [AuditEvent], limit: Int) -> AuditPage<AuditEvent, Int64> {
-        let items = Array(found.prefix(limit))
-        return AuditPage(items: items, next: found.count > limit ? items.last?.number : nil)
-    }
-
-    private static func read(
-        _ search: AuditEventSearch,
-        before number: Int64?,
-        limit: Int,
-        _ session: borrowing PostgresSession
-    ) throws -> AuditPage<AuditEvent, Int64> {
-        let budget = SearchBudget()
-        var upper = try number ?? firstNumber(search, session)
-        var found: [AuditEvent] = []
-        while true {
-            let values: QueryValues = ["scope": search.scope.id, "before": upper, "size": eventRangeSize]
-            let (first, count, latest): (Int64?, Int, Date?) = try session.run("events.find-range", values)
-                .decode { (try $0["first"], try $0["count"], try $0["latest"]) }[0]
-            guard let first, let latest else { return AuditPage(items: found) }
-            let page = search.page(from: first, before: upper, limit: limit + 1 - found.count)
-            found += try session.execute(page).decode(AuditEvent.self)
-            if found.count > limit { return Self.page(found, limit: limit) }
-            // Overlapping transactions write events out of order, but not by an hour.
-            let isBefore = search.filter.since.map { latest < $0.addingTimeInterval(-3600) } ?? false
-            if isBefore || count < eventRangeSize { return AuditPage(items: found) }
-            upper = first
-            if budget.isSpent { return AuditPage(items: found, next: first) }
-        }
-    }
-
-    private static func firstNumber(
-        _ search: AuditEventSearch,
-        _ session: borrowing PostgresSession
-    ) throws -> Int64 {
-        guard let until = search.filter.until else { return .max }
-        let end = try session.run("events.find-end", ["scope": search.scope.id, "time": until])
-        return try end.decode { try $0["number"] as Int64? }[0] ?? .max
     }
 }
 
-struct AuditEventSearch {
+private struct AuditEventSearch {
     let filter: EventFilter
+    let limit: Int
     let scope: Scope
 
-    /// Types that nearly every request writes. The index of types omits them.
-    static let commonTypes: Set<UTF8Text> = ["registered", "rotated", "ended", "expired", "dismissed"]
+    private static let rangeSize = 20_000
 
-    func indexedPage(before number: Int64, limit: Int) -> SQL? {
-        let ofType = values(before: number, limit: limit) + ["type": filter.type]
+    /// Types that nearly every request writes. The index of types omits them.
+    private static let commonTypes: Set<UTF8Text> = ["registered", "rotated", "ended", "expired", "dismissed"]
+
+    func readRanges(before number: Int64, _ session: borrowing PostgresSession) throws -> AuditPage<AuditEvent> {
+        let deadline = ContinuousClock.now + Registry.searchTime
+        var upper = try number == .max ? firstNumber(session) : number
+        var found: [AuditEvent] = []
+        while true {
+            let values: QueryValues = ["scope": scope.id, "before": upper, "size": Self.rangeSize]
+            let (first, count, latest): (Int64?, Int, Date?) = try session.run("events.find-range", values)
+                .decode { (try $0["first"], try $0["count"], try $0["latest"]) }[0]
+            guard let first, let latest else { return AuditPage(items: found) }
+            found += try session.execute(range(from: first, before: upper)).decode(AuditEvent.self)
+            if found.count > limit { return page(of: found) }
+            // Overlapping transactions write events out of order, but not by an hour.
+            let isBefore = filter.since.map { latest < $0.addingTimeInterval(-3600) } ?? false
+            if isBefore || count < Self.rangeSize { return AuditPage(items: found) }
+            upper = first
+            if ContinuousClock.now >= deadline { return AuditPage(items: found, next: ListPosition(number: first)) }
+        }
+    }
+
+    func page(of found: [AuditEvent]) -> AuditPage<AuditEvent> {
+        let items = Array(found.prefix(limit))
+        return AuditPage(items: items, next: found.count > limit ? ListPosition(number: found[limit - 1].number) : nil)
+    }
+
+    private func firstNumber(_ session: borrowing PostgresSession) throws -> Int64 {
+        guard let until = filter.until else { return .max }
+        let end = try session.run("events.find-end", ["scope": scope.id, "time": until])
+        return try end.decode { try $0["number"] as Int64? }[0] ?? .max
+    }
+
+    func indexedPage(before number: Int64) -> SQL? {
+        let ofType = values(before: number) + ["type": filter.type]
         let ofSubject = ofType + ["subject": filter.subject]
         let ofInstallation = ofSubject + ["installation": filter.installation]
         if let id = filter.activityID { return Query("events.read-of-activity")(ofInstallation + ["activity": id]) }
@@ -98,18 +80,18 @@ struct AuditEventSearch {
         return nil
     }
 
-    func page(from first: Int64, before number: Int64, limit: Int) -> SQL {
+    private func range(from first: Int64, before number: Int64) -> SQL {
         Query("events.read-range")(
-            values(before: number, limit: limit) + [
+            values(before: number) + [
                 "first": first, "activity": filter.activityID, "installation": filter.installation,
                 "subject": filter.subject, "type": filter.type,
             ]
         )
     }
 
-    private func values(before number: Int64, limit: Int) -> QueryValues {
+    private func values(before number: Int64) -> QueryValues {
         [
-            "scope": scope.id, "before": number, "limit": limit, "kind": filter.alias?.kind,
+            "scope": scope.id, "before": number, "limit": limit + 1, "kind": filter.alias?.kind,
             "value": filter.alias?.value, "since": filter.since, "until": filter.until,
         ]
     }

@@ -2,34 +2,20 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-package struct ExplainPosition: Sendable, Hashable {
-    /// Closed activities follow the others.
-    package let isClosed: Bool
-    /// The key of the previous page's last activity; 0 before the first page.
-    package let key: Int64
-
-    package init(isClosed: Bool, key: Int64) {
-        self.isClosed = isClosed
-        self.key = key
-    }
-
-    package static let start = ExplainPosition(isClosed: false, key: 0)
-}
-
 extension Registry {
     private static let explainedInstallations = 50
 
     /// The first page includes notes, tokens of installations and leases.
     package func explain(
         _ alias: Alias,
-        after position: ExplainPosition = .start,
+        after position: ListPosition = .start,
         limit: Int,
         in scope: Scope
     ) async throws -> AliasExplanation {
         let here = alias.values(in: scope)
         let most = Self.explainedInstallations
         let page = Query("explain.read-page")(
-            here + ["is_closed": position.isClosed, "after": position.key, "limit": limit]
+            here + ["is_closed": position.part > 0, "after": position.number, "limit": limit]
         )
         // Swift prints UUIDs in upper case, most servers in lower case; people write names with capitals.
         let value = alias.value.string

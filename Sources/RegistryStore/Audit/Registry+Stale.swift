@@ -2,43 +2,31 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-package struct StalePosition: Sendable, Hashable {
-    /// The index of the kind in the app's ``AppSettings/allTokenKinds``.
-    package let part: Int
-    package let number: Int64
-
-    package init(part: Int, number: Int64) {
-        self.part = part
-        self.number = number
-    }
-
-    package static let start = StalePosition(part: 0, number: 0)
-}
-
 extension Registry {
     private static let sampleSize = 10
     private static let purgePageSize = 1000
 
-    /// - Parameter searchTime: the time limit.
+    /// - Parameters:
+    ///   - position: its part is the index of a kind in the app's ``AppSettings/allTokenKinds``.
+    ///   - searchTime: the time limit.
     package func staleTokens(
         _ filter: StaleFilter = StaleFilter(),
-        after position: StalePosition = .start,
+        after position: ListPosition = .start,
         limit: Int,
-        searchTime: Duration = SearchBudget.time,
+        searchTime: Duration = Registry.searchTime,
         in scope: Scope
-    ) async throws -> AuditPage<StaleToken, StalePosition> {
+    ) async throws -> AuditPage<StaleToken> {
         try await read { session in
-            var search = StaleSearch(filter: filter, scope: scope, budget: SearchBudget(searchTime), position: position)
             var found: [StaleToken] = []
-            try search.readPages(session) { statements, start, end in
-                let page = statements.page(after: start, through: end, limit: limit + 1 - found.count)
-                found += try session.execute(page).decode(statements.token)
+            let next = try filter.readRanges(in: scope, from: position, for: searchTime, session) { queries, start, end in
+                let page = queries.page(after: start, through: end, limit: limit + 1 - found.count)
+                found += try session.execute(page).decode(queries.token)
                 return found.count <= limit
             }
-            guard found.count > limit else { return AuditPage(items: found, next: search.next) }
+            guard found.count > limit else { return AuditPage(items: found, next: next) }
             let last = found[limit - 1]
             let part = scope.app.settings.allTokenKinds.firstIndex(of: last.kind) ?? 0
-            return AuditPage(items: Array(found.prefix(limit)), next: StalePosition(part: part, number: last.number))
+            return AuditPage(items: Array(found.prefix(limit)), next: ListPosition(part: part, number: last.number))
         }
     }
 
@@ -47,20 +35,19 @@ extension Registry {
     /// - Parameter searchTime: the time limit for the count, and again for the sample.
     package func countStaleTokens(
         _ filter: StaleFilter = StaleFilter(),
-        searchTime: Duration = SearchBudget.time,
+        searchTime: Duration = Registry.searchTime,
         in scope: Scope
     ) async throws -> StaleCounts {
         var counts = try await read { session in
-            var search = StaleSearch(filter: filter, scope: scope, budget: SearchBudget(searchTime), position: .start)
             var counts = StaleCounts()
-            try search.readPages(session) { statements, start, end in
-                let found = try session.execute(statements.counts(after: start, through: end)).decode { row in
-                    (reasons: try statements.reasons(row), count: try row["count"] as Int)
+            let next = try filter.readRanges(in: scope, for: searchTime, session) { queries, start, end in
+                let found = try session.execute(queries.counts(after: start, through: end)).decode { row in
+                    (reasons: try queries.reasons(row), count: try row["count"] as Int)
                 }
-                for (reasons, count) in found { counts.add(count, of: statements.kind, for: reasons) }
+                for (reasons, count) in found { counts.add(count, of: queries.kind, for: reasons) }
                 return true
             }
-            counts.isComplete = search.next == nil
+            counts.isComplete = next == nil
             return counts
         }
         counts.sample = try await staleTokens(filter, limit: Self.sampleSize, searchTime: searchTime, in: scope).items
@@ -73,7 +60,7 @@ extension Registry {
         in scope: Scope,
         by who: UTF8Text
     ) async throws -> Int {
-        var (purged, position) = (0, StalePosition?.some(.start))
+        var (purged, position) = (0, ListPosition?.some(.start))
         while let start = position {
             let page = try await staleTokens(filter, after: start, limit: Self.purgePageSize, in: scope)
             for (kind, tokens) in Dictionary(grouping: page.items, by: \.kind) {
@@ -86,47 +73,31 @@ extension Registry {
     }
 }
 
-private struct StaleSearch {
-    let filter: StaleFilter
-    let scope: Scope
-    let budget: SearchBudget
-    var position: StalePosition
-    private(set) var next: StalePosition?
-
+extension StaleFilter {
     /// Calls `visit` with the bounds of each range, until it returns false, the time is up or the last range is done.
-    mutating func readPages(
+    ///
+    /// - Returns: the position of the next range; nil after the last one.
+    fileprivate func readRanges(
+        in scope: Scope,
+        from start: ListPosition = .start,
+        for time: Duration,
         _ session: borrowing PostgresSession,
-        _ visit: (StaleStatements, Int64, Int64) throws -> Bool
-    ) throws {
+        _ visit: (StaleStatements, _ after: Int64, _ through: Int64) throws -> Bool
+    ) throws -> ListPosition? {
+        let deadline = ContinuousClock.now + time
         let kinds = scope.app.settings.allTokenKinds
+        var position = start
         while position.part < kinds.count {
-            let kind = kinds[position.part]
-            guard filter.concerns(kind) else {
-                position = StalePosition(part: position.part + 1, number: 0)
+            guard concerns(kinds[position.part]) else {
+                position = ListPosition(part: position.part + 1)
                 continue
             }
-            let statements = StaleStatements(kind: kind, filter: filter, scope: scope)
-            let (end, isLast) = try range(statements, session)
-            guard try visit(statements, position.number, end) else { return }
-            position =
-                isLast
-                ? StalePosition(part: position.part + 1, number: 0) : StalePosition(part: position.part, number: end)
-            if budget.isSpent, position.part < kinds.count {
-                next = position
-                return
-            }
+            let statements = StaleStatements(kind: kinds[position.part], filter: self, scope: scope)
+            let end = try statements.rangeEnd(after: position.number, session)
+            guard try visit(statements, position.number, end ?? .max) else { return position }
+            position = ListPosition(part: position.part + (end == nil ? 1 : 0), number: end ?? 0)
+            if ContinuousClock.now >= deadline { break }
         }
-        next = nil
-    }
-
-    private func range(
-        _ statements: StaleStatements,
-        _ session: borrowing PostgresSession
-    ) throws -> (end: Int64, isLast: Bool) {
-        guard !statements.isIndexed else { return (.max, true) }
-        let size = StaleStatements.rangeSize
-        let find = NumberRange.find(of: statements.kind, after: position.number, size: size, in: scope)
-        let range = try session.execute(find).decode(NumberRange.self)[0]
-        return (range.last ?? position.number, range.count < size)
+        return position.part < kinds.count ? position : nil
     }
 }

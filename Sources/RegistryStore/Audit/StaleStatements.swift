@@ -8,8 +8,8 @@ struct StaleStatements {
     let filter: StaleFilter
     let scope: Scope
 
-    static let rangeSize = 50_000
-    var isIndexed: Bool { reasons == [.quarantined] }
+    private static let rangeSize = 50_000
+    private var isIndexed: Bool { reasons == [.quarantined] }
 
     private var reasons: [StaleReason] { StaleReason.allCases.filter(filter.reasons(of: kind).contains) }
 
@@ -17,6 +17,14 @@ struct StaleStatements {
 
     private var conditions: QueryValues {
         ["reasons": reasons.map(\.rawValue), "unconfirmed_for": filter.staleAge(with: kind)]
+    }
+
+    /// The last number of a range; nil for the last range.
+    func rangeEnd(after number: Int64, _ session: borrowing PostgresSession) throws -> Int64? {
+        guard !isIndexed else { return nil }
+        let find = NumberRange.find(of: kind, after: number, size: Self.rangeSize, in: scope)
+        let range = try session.execute(find).decode(NumberRange.self)[0]
+        return range.count < Self.rangeSize ? nil : range.last
     }
 
     func page(after position: Int64, through last: Int64, limit: Int) -> SQL {
@@ -46,7 +54,7 @@ struct StaleStatements {
             fingerprint: try row["fingerprint"],
             observedAt: try row["observed_at"],
             confirmedAt: try row["confirmed_at"],
-            now: try row["now"],
+            unconfirmedFor: try row["unconfirmed_for"],
             activityID: try row["activity_id"],
             installation: try row["installation_hash"],
             attributesType: try row["attributes_type"],

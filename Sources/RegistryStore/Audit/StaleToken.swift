@@ -67,8 +67,8 @@ package struct StaleToken: Sendable, Hashable {
     package let fingerprint: [UInt8]
     package let observedAt: Date
     package let confirmedAt: Date
-    /// Postgres's clock at the query.
-    package let now: Date
+    /// By Postgres's clock, in whole seconds.
+    package let unconfirmedFor: Duration
     package var activityID: UTF8Text?
     package var installation: InstallationHash?
     /// The attributes type of a start token or activity. Nil for other kinds, and if the activity has none.
@@ -79,10 +79,6 @@ package struct StaleToken: Sendable, Hashable {
     package var quarantinedAt: Date?
     /// APNs's reason in the report that caused the quarantine, such as `BadDeviceToken`.
     package var quarantineReason: String?
-
-    package var unconfirmedFor: Duration {
-        .seconds(max(0, Int(now.timeIntervalSince(confirmedAt))))
-    }
 
     package func sentence(
         for reason: StaleReason,

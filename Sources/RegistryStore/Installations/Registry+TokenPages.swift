@@ -2,23 +2,10 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-package struct TokenPosition: Sendable, Hashable {
-    /// Empty before the first page.
-    package let installation: [UInt8]
-    /// Empty for kinds that allow one token per installation.
-    package let type: UTF8Text
-
-    package init(installation: [UInt8], type: UTF8Text) {
-        self.installation = installation
-        self.type = type
-    }
-
-    package static let start = TokenPosition(installation: [], type: "")
-}
-
 extension ResolvedToken {
-    package var position: TokenPosition {
-        TokenPosition(installation: installation.bytes, type: attributesType ?? "")
+    /// The 32 bytes of the hash, and the attributes type for kinds that have it.
+    package var position: ListPosition {
+        ListPosition(rest: installation.bytes + Array((attributesType?.string ?? "").utf8))
     }
 }
 
@@ -30,14 +17,15 @@ extension Registry {
         under alias: Alias,
         _ kind: TokenKind,
         attributesType: AttributesType? = nil,
-        after position: TokenPosition = .start,
+        after position: ListPosition = .start,
         limit: Int,
         in scope: Scope
     ) async throws -> [ResolvedToken] {
         let readTokens = Query("resolve.read-tokens")(
             alias.values(in: scope) + [
-                "token_kind": kind.name, "attributes_type": attributesType, "installation": position.installation,
-                "type": position.type, "limit": limit,
+                "token_kind": kind.name, "attributes_type": attributesType,
+                "installation": Array(position.rest.prefix(32)),
+                "type": String(decoding: position.rest.dropFirst(32), as: UTF8.self), "limit": limit,
             ]
         )
         return try await read { session in

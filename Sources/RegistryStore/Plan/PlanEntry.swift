@@ -1,43 +1,18 @@
+import Crypto
 import Foundation
 import RegistryCore
+import RegistryRules
 
 /// A sender's next step for one phone, or for one activity without an installation.
 package struct PlanEntry: Sendable, Hashable {
     package let installation: InstallationHash?
-    package let step: PlanStep
+    package let decision: PlanDecision
+    /// The broadcast channel that a new activity may follow; nil if the alias has none or the phone supports none.
+    package var channelID: UTF8Text?
     /// The metadata of the activity, if the caller requested it.
     package var metadata: Metadata?
     /// The metadata of the installation, if the caller requested it.
     package var installationMetadata: Metadata?
-}
-
-package enum PlanStep: Sendable, Hashable {
-    /// The activity runs: push to its token. The plan of the given time may renew it.
-    case update(ResolvedActivity, retryAt: Date? = nil)
-    /// No activity runs, or the running activity ends soon. Only this caller may start a new one: push to the start
-    /// token.
-    case start(PushToken, StartLease, replaces: ResolvedActivity? = nil)
-    /// Another activity has replaced it: push its end to its token.
-    case end(ResolvedActivity)
-    /// Another sender starts the activity, or a start has just failed: ask again.
-    case wait(PlanReason, retryAt: Date)
-    /// An activity is not possible. Send an ordinary notification if a device token is known.
-    case alert(PlanReason, PushToken?)
-    case none(PlanReason)
-}
-
-/// A temporary right to start one activity on one phone.
-package struct StartLease: Sendable, Hashable {
-    package let id: LeaseID
-    /// Until then, no other sender gets the lease. The start push must expire no later.
-    package let leasedUntil: Date
-    /// The `apns-collapse-id` of the start push. All attempts share it, so that a phone that was offline shows one
-    /// activity.
-    package let collapseID: String
-    /// The number of starts within a day, including this one.
-    package let attempt: Int
-    /// The broadcast channel that the new activity may follow; nil if the alias has none or the phone supports none.
-    package var channelID: UTF8Text?
 }
 
 extension PlanEntry {
@@ -51,23 +26,24 @@ extension PlanEntry {
     }
 
     private func writeStep(to json: inout JSONWriter, in app: BundleID) {
-        json.member("action", step.action)
-        switch step {
+        json.member("action", decision.action)
+        switch decision {
         case .update(let activity, let time):
             activity.writeMembers(to: &json)
-            return json.member("retryAt", ifPresent: time)
+            return json.member("retryAt", ifPresent: time?.date)
         case .end(let activity): return activity.writeMembers(to: &json)
         default: json.hex("installation", ifPresent: installation?.bytes)
         }
-        switch step {
+        switch decision {
         case .update, .end: return
         case .start(let token, let lease, let replaced):
             json.hex("token", token.bytes)
             json.member("leaseId", lease.id.description)
-            json.member("leasedUntil", lease.leasedUntil)
+            json.member("leasedUntil", lease.leasedUntil.date)
             json.member("collapseId", lease.collapseID)
             json.member("attempt", lease.attempt)
-            json.member("channelId", ifPresent: lease.channelID)
+            // A renewed activity has a token, and its successor gets one.
+            json.member("channelId", ifPresent: replaced == nil ? channelID : nil)
             guard let replaced else { return }
             json.object("replaces") { json in
                 json.member("activityId", replaced.activityID.rawValue)
@@ -76,8 +52,8 @@ extension PlanEntry {
             }
         case .wait(let reason, let time):
             json.member("reason", reason.rawValue)
-            json.member("retryAt", time)
-            if reason == .leased { json.member("leasedUntil", time) }
+            json.member("retryAt", time.date)
+            if reason == .leased { json.member("leasedUntil", time.date) }
         case .alert(let reason, let token):
             json.member("reason", reason.rawValue)
             guard let token else { return }
@@ -89,7 +65,7 @@ extension PlanEntry {
     }
 }
 
-extension PlanStep {
+extension PlanDecision {
     package var action: String {
         switch self {
         case .update: "update"
@@ -99,5 +75,14 @@ extension PlanStep {
         case .alert: "alert"
         case .none: "none"
         }
+    }
+}
+
+extension Lease {
+    /// The `apns-collapse-id` of the start push. All attempts share it, so that a phone that was offline shows one
+    /// activity.
+    fileprivate var collapseID: String {
+        let subject = Data("\(alias)\0".utf8) + installation.bytes
+        return Hexadecimal.encode(Array(SHA256.hash(data: subject)).prefix(16))
     }
 }

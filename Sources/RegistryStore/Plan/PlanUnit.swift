@@ -17,18 +17,19 @@ struct PlanUnit {
     private var values: QueryValues { alias.values(in: scope) }
 
     /// Decides without locks.
-    func findPage(after position: PlanPosition, _ session: borrowing PostgresSession) throws -> FoundPlan {
-        let activities = position.isAmongActivities ? readRunning(after: position.activity) : []
-        let installations = findInstallations(after: position.installation)
+    func findPage(after position: ListPosition, _ session: borrowing PostgresSession) throws -> FoundPlan {
+        let isAmongActivities = position.rest.isEmpty
+        let activities = isAmongActivities ? readRunning(after: position.number) : []
+        let installations = findInstallations(after: position.rest)
         let results = try session.pipeline(
             [Clock.read(in: scope), BroadcastChannel.find([alias], in: scope), installations] + activities
         )
         var page = FoundPlan(
-            lastActivity: position.activity,
+            lastActivity: position.number,
             channels: try results[1].decode(BroadcastChannel.self),
             installations: try results[2].decode { try $0["installation_hash"] }
         )
-        if position.isAmongActivities {
+        if isAmongActivities {
             let now = try Clock(results[0]).now
             let activities = try results[3].decode { try decide($0, page.hasChannel, at: now) }
             let last = try results[4].decode { try $0["activity_key"] as Int64 }.first
@@ -98,14 +99,18 @@ struct PlanUnit {
         let results = try session.pipeline([
             readTokens(of: hashes), Query("plan.read-leases")(leases(on: hashes)), Clock.read(in: scope),
         ])
-        let tokens = try Dictionary(grouping: results[0].decode(DeliverableToken.self), by: \.installation)
+        let tokens = try results[0].decode { row in
+            let token = PlanFacts.StartToken(token: try row["token"], confirmedAt: try row["confirmed_at"])
+            return (try row["installation_hash"] as InstallationHash, kind: try row["kind"] as String, token: token)
+        }
+        let tokensByHash = Dictionary(grouping: tokens, by: \.0)
         let leases = try Self.byInstallation(results[1])
         let now = try Clock(results[2]).now
         return (renewals + others).compactMap { facts, subject, index in
             guard var phone = facts else { return nil }
-            for token in tokens[phone.installation] ?? [] {
-                if token.kind == TokenKind.start.name { phone.startToken = token.start }
-                if token.kind == TokenKind.device.name { phone.deviceToken = token.start.token }
+            for (_, kind, token) in tokensByHash[phone.installation] ?? [] {
+                if kind == TokenKind.start.name { phone.startToken = token }
+                if kind == TokenKind.device.name { phone.deviceToken = token.token }
             }
             let decision = decide(phone, leases[phone.installation], page.hasChannel, at: now)
             return Phone(facts: phone, subject: subject, decision: decision, index: index)

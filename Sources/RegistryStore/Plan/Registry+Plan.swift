@@ -9,7 +9,7 @@ extension Registry {
     /// return.
     package func plan(
         _ request: PlanRequest,
-        after position: PlanPosition = .start,
+        after position: ListPosition = .start,
         in scope: Scope,
         by who: UTF8Text
     ) async throws -> PlanPage {

@@ -18,14 +18,13 @@ struct Audit: AsyncParsableCommand {
         guard limit > 0 else { throw CommandFailure(.usage, "--limit must be at least 1.") }
     }
 
-    fileprivate static func list<Item: Sendable, Position: Sendable>(
+    fileprivate static func list<Item: Sendable>(
         _ noun: String,
         _ limit: Int,
-        from start: Position,
         _ show: ([Item]) throws -> Void,
-        _ readPage: (Position, _ size: Int) async throws -> AuditPage<Item, Position>
+        _ readPage: (ListPosition, _ size: Int) async throws -> AuditPage<Item>
     ) async throws {
-        var (found, position): ([Item], Position?) = ([], start)
+        var (found, position): ([Item], ListPosition?) = ([], .start)
         while let start = position, found.count < limit {
             let page = try await readPage(start, min(limit - found.count, pageSize))
             found += page.items
@@ -54,7 +53,7 @@ extension Audit {
             let filter = try filters.filter()
             try await scope.withRegistry { registry, scope in
                 try filters.checkKind(of: scope.app)
-                try await list("stale token", limit, from: StalePosition.start, show) { start, size in
+                try await list("stale token", limit, show) { start, size in
                     try await registry.staleTokens(filter, after: start, limit: size, in: scope)
                 }
             }
@@ -93,8 +92,8 @@ extension Audit {
             try checkLimit(limit)
             try await scope.withRegistry { registry, scope in
                 let filter = try filter(in: scope)
-                try await list("event", limit, from: Int64.max, show) { start, size in
-                    try await registry.events(filter, before: start, limit: size, in: scope)
+                try await list("event", limit, show) { start, size in
+                    try await registry.events(filter, after: start, limit: size, in: scope)
                 }
             }
         }
@@ -150,8 +149,7 @@ extension Audit {
                 var (last, isWhole) = (found.activities.last, found.activities.count == min(limit, pageSize))
                 while let end = last, isWhole, found.activities.count < limit {
                     let size = min(limit - found.activities.count, pageSize)
-                    let position = ExplainPosition(isClosed: end.isClosed, key: end.key)
-                    let page = try await registry.explain(alias, after: position, limit: size, in: scope)
+                    let page = try await registry.explain(alias, after: end.position, limit: size, in: scope)
                     found.activities += page.activities
                     (last, isWhole) = (page.activities.last, page.activities.count == size)
                 }

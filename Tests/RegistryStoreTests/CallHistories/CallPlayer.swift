@@ -150,7 +150,7 @@ struct CallPlayer: Fixture {
                 let owner = Call(rule: .plan, slot: slot, installation: hash)
                 return hash != nil && model.deliverable(CallModel.SlotID(owner)).map(PushToken.sample) == token
             }
-            switch entry.step {
+            switch entry.decision {
             case .update(let activity, _), .end(let activity):
                 if !updated.contains(number(of: activity.token)) { return "the plan updates \(activity.activityID)" }
             case .start(let token, let given, _):

@@ -8,8 +8,7 @@ extension ConsoleCall {
         let scope = try requireScope()
         let alias = try readAlias()
         let list = ["explain", alias.description]
-        let given = try position(of: list)
-        let start = given.map { ExplainPosition(isClosed: $0.part > 0, key: $0.number) } ?? .start
+        let start = try position(of: list)
         let found = try await registry.explain(alias, after: start, limit: Self.pageSize + 1, in: scope)
         let channel = try await registry.channel(of: alias, in: scope)
         let activities = found.activities.prefix(Self.pageSize)
@@ -24,7 +23,7 @@ extension ConsoleCall {
                 "summary": Self.summary(handedOut.count, others.count, isWhole: start == .start && next == nil),
                 "handedOut": Self.rows(handedOut), "others": Self.rows(others),
                 "topic": TokenKind.update.topic(of: scope.app.bundleID),
-                "cursor": next.map { Cursor(part: $0.isClosed ? 1 : 0, number: $0.key).text(of: list, in: scope) },
+                "cursor": next?.position.cursor(of: list, in: scope),
                 "eventSearch": "event:any " + SearchText.quoted("alias:\(alias)"),
             ]
         )
@@ -69,11 +68,11 @@ extension BroadcastChannel: Presentable {
 }
 
 extension ConsoleCall {
-    func position(of list: [String]) throws(Problem) -> Cursor? {
-        guard let text = parameter("cursor") else { return nil }
+    func position(of list: [String]) throws(Problem) -> ListPosition {
+        guard let text = parameter("cursor") else { return .start }
         let scope = try requireScope()
         do throws(JSONFaultReason) {
-            return try Cursor(text, of: list, in: scope, "this list")
+            return try ListPosition(cursor: text, of: list, in: scope, "this list")
         } catch {
             throw Problem(.invalidCursor, "The list cannot continue from this position. Open it again.")
         }

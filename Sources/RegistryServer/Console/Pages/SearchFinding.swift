@@ -88,10 +88,9 @@ extension ConsoleCall {
             return results
         }
         let list = ["console-events", parameter("q") ?? ""]
-        let last = try position(of: list)?.number
-        let page = try await registry.events(filter, before: last, limit: Self.pageSize, in: scope)
+        let page = try await registry.events(filter, after: position(of: list), limit: Self.pageSize, in: scope)
         results.events = page.items
-        results.cursor = page.next.map { Cursor(number: $0).text(of: list, in: scope) }
+        results.cursor = page.next?.cursor(of: list, in: scope)
         if page.items.isEmpty, page.next != nil {
             results.sentence = "None so far. The rest of the audit trail was not searched yet."
         }

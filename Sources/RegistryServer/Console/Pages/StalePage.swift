@@ -41,16 +41,15 @@ extension ConsoleCall {
         let scope = try requireScope()
         let (question, link) = (try StaleQuestion(in: scope.app, parameter), try requireLink())
         let list = ["console-stale"] + question.parameters.map { "\($0)=\($1 ?? "")" }
-        let given = try position(of: list).map { StalePosition(part: $0.part, number: $0.number) }
         let page = try await registry.staleTokens(
             question.filter,
-            after: given ?? .start,
+            after: position(of: list),
             limit: Self.pageSize,
             searchTime: Self.searchTime,
             in: scope
         )
         let tokens = try await registry.counts(in: scope).tokens
-        let next = page.next.map { Cursor(part: $0.part, number: $0.number).text(of: list, in: scope) }
+        let next = page.next?.cursor(of: list, in: scope)
         var fields: TemplateContext = [
             "counts": try await registry.countStaleTokens(searchTime: .milliseconds(200), in: scope), "heat": tokens,
             "ages": Self.ages(of: tokens), "tokens": page.items, "asked": question.words,
