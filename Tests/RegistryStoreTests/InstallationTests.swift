@@ -38,7 +38,7 @@ import Testing
         let record = try #require(try await phone.record())
         #expect(record.aliases == nil)
         #expect(record.metadata == nil)
-        #expect(record.tokens.isEmpty)
+        #expect(record.tokens.count == 2 && record.tokens.allSatisfy(\.isDeleted))
         #expect(record.loggedOutAt == time)
         #expect(record.fullStateAt == time)
         #expect(try await activity.record()?.status.state == .ended)

@@ -12,18 +12,18 @@ package struct AliasExplanation: Sendable, Hashable {
         package let activityID: ActivityID
         package let state: ActivityState
         package var facts: TokenFacts
-        package var fingerprint: [UInt8]?
-        package var installation: InstallationHash?
-        package var attributesType: UTF8Text?
-        package var startedAt: Date
-        package var startsAt: Date?
+        package let fingerprint: [UInt8]?
+        package let installation: InstallationHash?
+        package let attributesType: UTF8Text?
+        package let startedAt: Date
+        package let startsAt: Date?
         /// The device's clock at the observation of the token, or of the activity if it has no token. Nil if only an
         /// end is known.
-        package var observedAt: Date?
-        package var confirmedAt: Date?
-        package var expiresAt: Date
+        package let observedAt: Date?
+        package let confirmedAt: Date?
+        package let expiresAt: Date
         /// The last push that APNs accepted.
-        package var deliveredAt: Date?
+        package let deliveredAt: Date?
 
         /// Closed activities follow the others.
         package var position: ListPosition { ListPosition(part: isClosed ? 1 : 0, number: key) }
@@ -34,12 +34,11 @@ package struct AliasExplanation: Sendable, Hashable {
         package let installation: InstallationHash
         package let attributesType: UTF8Text?
         package let facts: TokenFacts
-        /// Nil if only a deletion is known.
-        package var fingerprint: [UInt8]?
-        /// Nil if only a deletion is known.
-        package var observedAt: Date?
-        /// Nil if only a deletion is known.
-        package var confirmedAt: Date?
+        /// Nil, like the times, if only a deletion is known.
+        package let fingerprint: [UInt8]?
+        package let observedAt: Date?
+        package let confirmedAt: Date?
+        package let isDeleted: Bool
     }
 
     package enum Note: Sendable, Hashable {

@@ -99,18 +99,16 @@ private struct AuditEventSearch {
 
 extension AuditEvent: DecodableRow {
     package init(row: NamedRow) throws {
-        self.init(
-            number: try row["event_number"],
-            recordedAt: try row["recorded_at"],
-            type: try row["type"],
-            who: try row["who"],
-            activityID: try row["activity_id"],
-            installation: try row["installation_hash"],
-            subject: try row["subject"],
-            aliases: (try row["aliases"] as JSONB?)?.bytes,
-            fingerprint: try row["token_fingerprint"],
-            leaseID: try row["lease_id"]
-        )
+        number = try row["event_number"]
+        recordedAt = try row["recorded_at"]
+        type = try row["type"]
+        who = try row["who"]
+        activityID = try row["activity_id"]
+        installation = try row["installation_hash"]
+        subject = try row["subject"]
+        aliases = (try row["aliases"] as JSONB?)?.bytes
+        fingerprint = try row["token_fingerprint"]
+        leaseID = try row["lease_id"]
     }
 }
 

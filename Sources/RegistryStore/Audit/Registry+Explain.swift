@@ -60,56 +60,45 @@ extension Registry {
             return explanation
         }
     }
-
-    package func explainTokens(
-        of installation: InstallationHash,
-        in scope: Scope
-    ) async throws -> [AliasExplanation.Token] {
-        let values: QueryValues = ["scope": scope.id, "installation": installation]
-        return try await read { try $0.run("explain.read-tokens", values).decode() }
-    }
 }
 
 extension AliasExplanation.Activity: DecodableRow {
     package init(row: NamedRow) throws {
-        self.init(
-            key: try row["activity_key"],
-            isClosed: try row["is_closed"],
-            activityID: try row["activity_id"],
-            state: try row["state"],
-            facts: TokenFacts(
-                availability: try row["reason"] ?? .handedOut,
-                since: try row["since"],
-                endReason: try row["end_reason"],
-                quarantineReason: try row["quarantine_reason"]
-            ),
-            fingerprint: try row["fingerprint"],
-            installation: try row["installation_hash"],
-            attributesType: try row["attributes_type"],
-            startedAt: try row["started_at"],
-            startsAt: try row["starts_at"],
-            observedAt: try row["observed_at"],
-            confirmedAt: try row["confirmed_at"],
-            expiresAt: try row["expires_at"],
-            deliveredAt: try row["delivered_at"]
+        key = try row["activity_key"]
+        activityID = try row["activity_id"]
+        isClosed = try row["is_closed"]
+        state = try row["state"]
+        facts = TokenFacts(
+            availability: try row["reason"] ?? .handedOut,
+            since: try row["since"],
+            endReason: try row["end_reason"],
+            quarantineReason: try row["quarantine_reason"]
         )
+        fingerprint = try row["fingerprint"]
+        installation = try row["installation_hash"]
+        attributesType = try row["attributes_type"]
+        startedAt = try row["started_at"]
+        startsAt = try row["starts_at"]
+        observedAt = try row["observed_at"]
+        confirmedAt = try row["confirmed_at"]
+        expiresAt = try row["expires_at"]
+        deliveredAt = try row["delivered_at"]
     }
 }
 
 extension AliasExplanation.Token: DecodableRow {
     package init(row: NamedRow) throws {
-        self.init(
-            kind: try row["kind"],
-            installation: try row["installation_hash"],
-            attributesType: try row["attributes_type"],
-            facts: TokenFacts(
-                availability: try row["reason"] ?? .handedOut,
-                since: try row["since"],
-                quarantineReason: try row["quarantine_reason"]
-            ),
-            fingerprint: try row["fingerprint"],
-            observedAt: try row["observed_at"],
-            confirmedAt: try row["confirmed_at"]
+        installation = try row["installation_hash"]
+        kind = try row["kind"]
+        attributesType = try row["attributes_type"]
+        facts = TokenFacts(
+            availability: try row["reason"] ?? .handedOut,
+            since: try row["since"],
+            quarantineReason: try row["quarantine_reason"]
         )
+        fingerprint = try row["fingerprint"]
+        observedAt = try row["observed_at"]
+        confirmedAt = try row["confirmed_at"]
+        isDeleted = try row["is_deleted"]
     }
 }

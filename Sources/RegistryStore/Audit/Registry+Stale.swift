@@ -18,9 +18,9 @@ extension Registry {
     ) async throws -> AuditPage<StaleToken> {
         try await read { session in
             var found: [StaleToken] = []
-            let next = try filter.readRanges(in: scope, from: position, for: searchTime, session) { queries, start, end in
-                let page = queries.page(after: start, through: end, limit: limit + 1 - found.count)
-                found += try session.execute(page).decode(queries.token)
+            let next = try filter.readRanges(in: scope, from: position, for: searchTime, session) { stale, start, end in
+                let page = stale.page(after: start, through: end, limit: limit + 1 - found.count)
+                found += try session.execute(page).decode(stale.token)
                 return found.count <= limit
             }
             guard found.count > limit else { return AuditPage(items: found, next: next) }
@@ -40,11 +40,11 @@ extension Registry {
     ) async throws -> StaleCounts {
         var counts = try await read { session in
             var counts = StaleCounts()
-            let next = try filter.readRanges(in: scope, for: searchTime, session) { queries, start, end in
-                let found = try session.execute(queries.counts(after: start, through: end)).decode { row in
-                    (reasons: try queries.reasons(row), count: try row["count"] as Int)
+            let next = try filter.readRanges(in: scope, for: searchTime, session) { stale, start, end in
+                let found = try session.execute(stale.counts(after: start, through: end)).decode { row in
+                    (reasons: try stale.reasons(row), count: try row["count"] as Int)
                 }
-                for (reasons, count) in found { counts.add(count, of: queries.kind, for: reasons) }
+                for (reasons, count) in found { counts.add(count, of: stale.kind, for: reasons) }
                 return true
             }
             counts.isComplete = next == nil

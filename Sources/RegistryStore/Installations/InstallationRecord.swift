@@ -3,16 +3,6 @@ import RegistryCore
 
 /// All stored data of one installation. Tokens appear as fingerprints.
 package struct InstallationRecord: Sendable, Hashable {
-    package struct Token: Sendable, Hashable {
-        package let kind: String
-        package let attributesType: UTF8Text?
-        package let fingerprint: [UInt8]
-        package let observedAt: Date
-        package let confirmedAt: Date
-        /// Why it is not deliverable: `kind-conflict`, `taken-over`, `unregistered`, `quarantined`. Nil if it is.
-        package let reason: String?
-    }
-
     package let installation: InstallationHash
     /// The server's clock at the last request about it.
     package let touchedAt: Date
@@ -26,8 +16,8 @@ package struct InstallationRecord: Sendable, Hashable {
     /// The latest time of its full states and log-outs.
     package var fullStateAt: Date?
     package var loggedOutAt: Date?
-    /// All start, device and widget tokens except deleted tokens, whether or not they are deliverable.
-    package var tokens: [Token] = []
+    /// All start, device and widget tokens, also deleted ones. Responses omit the latter.
+    package var tokens: [AliasExplanation.Token] = []
 }
 
 extension InstallationRecord: JSONObjectEncodable {
@@ -41,17 +31,18 @@ extension InstallationRecord: JSONObjectEncodable {
         json.member("fullStateAt", ifPresent: fullStateAt)
         json.member("loggedOutAt", ifPresent: loggedOutAt)
         json.member("touchedAt", touchedAt)
-        json.member("tokens", tokens)
-    }
-}
-
-extension InstallationRecord.Token: JSONObjectEncodable {
-    package func writeMembers(to json: inout JSONWriter) {
-        json.member("kind", kind)
-        json.member("attributesType", ifPresent: attributesType)
-        json.hex("fingerprint", fingerprint)
-        json.member("observedAt", observedAt)
-        json.member("confirmedAt", confirmedAt)
-        json.member("reason", ifPresent: reason)
+        json.array("tokens") { json in
+            for token in tokens where !token.isDeleted {
+                json.object { json in
+                    json.member("kind", token.kind)
+                    json.member("attributesType", ifPresent: token.attributesType)
+                    json.hex("fingerprint", ifPresent: token.fingerprint)
+                    json.member("observedAt", ifPresent: token.observedAt)
+                    json.member("confirmedAt", ifPresent: token.confirmedAt)
+                    let availability = token.facts.availability
+                    json.member("reason", ifPresent: availability == .handedOut ? nil : availability.rawValue)
+                }
+            }
+        }
     }
 }

@@ -32,8 +32,7 @@ extension Registry {
                 Query("installations.read")(values), Query("explain.read-tokens")(values),
             ])
             var record = try results[0].decode(InstallationRecord.self).first
-            let tokens = try results[1].decode { try $0["is_deleted"] ? nil : InstallationRecord.Token($0) }
-            record?.tokens = tokens.compactMap(\.self)
+            record?.tokens = try results[1].decode()
             return record
         }
     }
@@ -41,30 +40,15 @@ extension Registry {
 
 extension InstallationRecord: DecodableRow {
     package init(row: NamedRow) throws {
-        self.init(
-            installation: try row["installation_hash"],
-            touchedAt: try row["touched_at"],
-            subject: try row["subject"],
-            aliases: (try row["aliases"] as JSONB?)?.bytes,
-            aliasesObservedAt: try row["aliases_observed_at"],
-            metadata: (try row["metadata"] as JSONB?)?.bytes,
-            metadataObservedAt: try row["metadata_observed_at"],
-            fullStateAt: try row["full_state_at"],
-            loggedOutAt: try row["removed_at"]
-        )
-    }
-}
-
-extension InstallationRecord.Token {
-    init(_ row: NamedRow) throws {
-        self.init(
-            kind: try row["kind"],
-            attributesType: try row["attributes_type"],
-            fingerprint: try row["fingerprint"],
-            observedAt: try row["observed_at"],
-            confirmedAt: try row["confirmed_at"],
-            reason: try row["reason"]
-        )
+        installation = try row["installation_hash"]
+        touchedAt = try row["touched_at"]
+        subject = try row["subject"]
+        aliases = (try row["aliases"] as JSONB?)?.bytes
+        aliasesObservedAt = try row["aliases_observed_at"]
+        metadata = (try row["metadata"] as JSONB?)?.bytes
+        metadataObservedAt = try row["metadata_observed_at"]
+        fullStateAt = try row["full_state_at"]
+        loggedOutAt = try row["removed_at"]
     }
 }
 

@@ -194,12 +194,13 @@ struct CallPlayer: Fixture {
             let aliases = (0..<Names.aliases).filter { json.contains(Self.alias($0).value.string) }
             let user = record.subject.flatMap { Int($0.string.dropFirst()) }
             view.add(installation: number, user: user, aliases: aliases)
-            for token in record.tokens {
+            for token in record.tokens where !token.isDeleted {
                 let slot = Call.Slot.allCases.first {
                     $0.kind.rawValue == token.kind && $0.slot.attributesType?.rawValue == token.attributesType
                 }
                 let value = service.digests.firstIndex { Array($0.prefix(4)) == token.fingerprint } ?? -1
-                view.add(slot, of: number, value, token.reason)
+                let availability = token.facts.availability
+                view.add(slot, of: number, value, availability == .handedOut ? nil : availability.rawValue)
             }
         }
         return view

@@ -34,7 +34,7 @@ extension ConsoleCall {
             title: "Installation \(record.installation.short)",
             [
                 "record": record, "aliases": Alias.all(in: record.aliases), "isOnePhone": true,
-                "tokens": try await registry.explainTokens(of: record.installation, in: scope),
+                "tokens": record.tokens,
                 "rows": try await registry.findActivities([.installation(bytes)], limit: Self.pageSize, in: scope),
                 "leases": try await registry.leases(of: record.installation, in: scope),
                 "eventsFound": events.items, "hasMoreEvents": events.next != nil,
