@@ -47,7 +47,7 @@ import Testing
         #expect(made.app == nil)
         #expect(made.appID == 0)
         #expect(try await database.registry.keys(of: app).isEmpty)
-        #expect(try await database.registry.allKeys() == [made])
+        #expect(try await database.registry.keys(of: nil) == [made])
         #expect(try await !database.registry.revokeKey(id, ofApp: app.id, by: "test"))
         #expect(try await events(0, database) == ["key-created \(id)"])
         #expect(try await database.count("SELECT count(*) FROM events WHERE key_id IS NOT NULL") == 1)
@@ -61,7 +61,7 @@ import Testing
         _ = try await database.registry.createKey(id, digest: Self.digest, request, of: app, by: "test")
         try await database.run("DELETE FROM apps")
         #expect(try await database.registry.storedKeys(id).isEmpty)
-        #expect(try await database.registry.allKeys().isEmpty)
+        #expect(try await database.registry.keys(of: nil).isEmpty)
         let other = APIKey(random: .admin).id
         await #expect(throws: Problem.self) {
             try await database.registry.createKey(other, digest: Self.digest, request, of: app, by: "test")

@@ -78,7 +78,7 @@ import Testing
         let first = try await registry.channels(limit: 3, in: scope)
         let rest = try await registry.channels(after: first.last?.alias, limit: 3, in: scope)
         #expect((first + rest).map(\.alias.value) == (1...5).map { "v-\($0)" })
-        #expect(try await registry.channelCounts(in: scope) == ChannelCounts(aliases: 5, channels: 2))
+        #expect(try await registry.channelCounts(in: scope) == (5, 2))
         #expect(try await registry.isUsed(scope))
         #expect(try await !registry.isUsed(Scope(app: scope.app, environment: .production)))
         let health = try await registry.health()

@@ -17,36 +17,40 @@ extension Registry {
         for bundleID: BundleID,
         by who: UTF8Text
     ) async throws -> (app: App, isNew: Bool) {
-        try await makeEventPartition(of: bundleID, retention: changes.eventRetention)
-        return try await write { session in
-            try Self.checkKinds(changes, of: bundleID, session)
-            return try session.transaction { transaction in
-                let new = try transaction.run("apps.insert", changes.values(for: bundleID, else: AppSettings()))
-                    .decode { try $0["app_id"] as Int64 }.first
-                let change =
-                    new.map { Query("apps.insert-scopes")(["app": $0]) }
-                    ?? Query("apps.update")(changes.values(for: bundleID))
-                let event = App.event(new == nil ? "app-changed" : "app-created", bundleID, by: who)
-                let find = Query("apps.find")(["bundle_ids": [bundleID.rawValue]])
-                let apps = try transaction.pipeline([change, find, event], finishing: true)[1].decode(App.self)
-                guard let app = apps.first else {
-                    throw Problem(.unavailable, "The app was deleted meanwhile. Send the same request again.")
-                }
-                return (app, new != nil)
-            }
+        guard let stored = try await write(changes, of: bundleID, creates: true, by: who) else {
+            throw Problem(.unavailable, "The app was deleted meanwhile. Send the same request again.")
         }
+        return stored
     }
 
     /// - Returns: nil if the app is unknown.
     /// - Throws: `invalidRequest` if tombstones would not outlive activities by an hour.
     package func change(_ changes: AppChanges, of bundleID: BundleID, by who: UTF8Text) async throws -> App? {
-        if let retention = changes.eventRetention { try await makeEventPartition(of: bundleID, retention: retention) }
+        try await write(changes, of: bundleID, creates: false, by: who)?.app
+    }
+
+    private func write(
+        _ changes: AppChanges,
+        of bundleID: BundleID,
+        creates: Bool,
+        by who: UTF8Text
+    ) async throws -> (app: App, isNew: Bool)? {
+        if creates || changes.eventRetention != nil {
+            try await makeEventPartition(of: bundleID, retention: changes.eventRetention)
+        }
         return try await write { session in
             try Self.checkKinds(changes, of: bundleID, session)
-            return try session.pipeline([
-                Query("apps.update")(changes.values(for: bundleID)),
-                Query("apps.find")(["bundle_ids": [bundleID.rawValue]]), App.event("app-changed", bundleID, by: who),
-            ])[1].decode(App.self).first
+            return try session.transaction { transaction in
+                let settings = changes.values(for: bundleID, else: AppSettings())
+                let inserted = creates ? try transaction.run("apps.insert", settings).decode(Int64.self).first : nil
+                let change =
+                    inserted.map { Query("apps.insert-scopes")(["app": $0]) }
+                    ?? Query("apps.update")(changes.values(for: bundleID))
+                let event = App.event(inserted == nil ? "app-changed" : "app-created", bundleID, by: who)
+                let find = Query("apps.find")(["bundle_ids": [bundleID.rawValue]])
+                return try transaction.pipeline([change, find, event], finishing: true)[1].decode(App.self).first
+                    .map { ($0, inserted != nil) }
+            }
         }
     }
 

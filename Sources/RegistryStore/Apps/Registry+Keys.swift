@@ -38,12 +38,10 @@ extension Registry {
     package func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] { try await keyLookups.submit(id) }
 
     /// Includes revoked and expired keys, oldest first.
-    package func keys(of app: App) async throws -> [APIKeyRecord] { try await keys(ofApp: app.id) }
-
-    package func allKeys() async throws -> [APIKeyRecord] { try await keys(ofApp: nil) }
-
-    private func keys(ofApp id: Int64?) async throws -> [APIKeyRecord] {
-        try await read { try $0.run("keys.list", ["app": id]).decode(StoredKey.self).map(\.record) }
+    ///
+    /// - Parameter app: nil for the keys of all apps and the root keys.
+    package func keys(of app: App?) async throws -> [APIKeyRecord] {
+        try await read { try $0.run("keys.list", ["app": app?.id]).decode(StoredKey.self).map(\.record) }
     }
 
     /// Writes an audit event the first time.

@@ -8,11 +8,6 @@ package struct ListedChannel: Sendable, Hashable {
     package let updatedAt: Date
 }
 
-package struct ChannelCounts: Sendable, Hashable {
-    package let aliases: Int
-    package let channels: Int
-}
-
 extension Registry {
     package func isUsed(_ scope: Scope) async throws -> Bool {
         let hasActivity = try await read { session in
@@ -45,22 +40,19 @@ extension Registry {
         let values: QueryValues = [
             "scope": scope.id, "kind": alias?.kind ?? "", "value": alias?.value ?? "", "limit": limit,
         ]
-        return try await read { try $0.run("audit.list-channels", values).decode() }
-    }
-
-    package func channelCounts(in scope: Scope) async throws -> ChannelCounts {
-        try await read { session in
-            try session.run("audit.count-channels", ["scope": scope.id]).decode { row in
-                ChannelCounts(aliases: try row["aliases"], channels: try row["channels"])
-            }[0]
+        return try await read { session in
+            try session.run("audit.list-channels", values).decode { row in
+                let alias = Alias(checkedKind: try row["kind"], value: try row["value"])
+                let channel = try BroadcastChannel(row: row)
+                return ListedChannel(alias: alias, channel: channel, updatedAt: try row["updated_at"])
+            }
         }
     }
-}
 
-extension ListedChannel: DecodableRow {
-    package init(row: NamedRow) throws {
-        alias = Alias(checkedKind: try row["kind"], value: try row["value"])
-        channel = try BroadcastChannel(row: row)
-        updatedAt = try row["updated_at"]
+    package func channelCounts(in scope: Scope) async throws -> (aliases: Int, channels: Int) {
+        try await read { session in
+            try session.run("audit.count-channels", ["scope": scope.id])
+                .decode { (aliases: try $0["aliases"], channels: try $0["channels"]) }[0]
+        }
     }
 }

@@ -17,9 +17,8 @@ extension Scope {
 
 extension Registry {
     package func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
-        let list = Query("feedback.list-guards")(["app": app.id, "window": BurstGuard.window])
-        return try await read { session in
-            try session.execute(list).decode { row in
+        try await read { session in
+            try session.run("feedback.list-guards", ["app": app.id, "window": BurstGuard.window]).decode { row in
                 QuarantineGuard(
                     environment: try row["environment"],
                     kind: try row["kind"],

@@ -15,8 +15,6 @@ package struct SchemaMigrator: Sendable {
         return try SchemaStatus(applied: applied)
     }
 
-    package func pending() async throws -> [Migration] { try await status().pending }
-
     /// If tables are distributed, new tables are distributed too.
     ///
     /// - Parameters:

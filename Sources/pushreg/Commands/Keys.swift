@@ -91,7 +91,7 @@ extension Keys {
             let bundleID = try app.map(Apps.bundleID)
             let keys = try await database.withDatabase { database in
                 guard let app = try await database.registry.existingApp(bundleID) else {
-                    return try await database.registry.allKeys()
+                    return try await database.registry.keys(of: nil)
                 }
                 return try await database.registry.keys(of: app)
             }

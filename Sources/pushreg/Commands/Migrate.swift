@@ -35,7 +35,7 @@ extension Migrate {
         func run() async throws {
             try await database.withDatabase(dryRun ? .look : .leave) { database in
                 if dryRun {
-                    for migration in try await database.migrator.pending() { try show(migration, withSQL: true) }
+                    for migration in try await database.migrator.status().pending { try show(migration, withSQL: true) }
                 } else {
                     try await apply(database.migrator)
                 }

@@ -74,7 +74,7 @@ extension Doctor {
                 findings += try await database.registry.findings(in: scope, sweepInterval: interval)
             }
         }
-        return try await findings + database.registry.allKeys().compactMap { Finding($0) }
+        return try await findings + database.registry.keys(of: nil).compactMap { Finding($0) }
     }
 
     /// - Throws: `error` itself, unless Postgres is not available or rejects the login.
