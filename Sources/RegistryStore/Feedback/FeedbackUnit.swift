@@ -13,12 +13,11 @@ struct FeedbackUnit {
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> (decisions: [FeedbackDecision], trippedKinds: [String]) {
-        var locks = ValueLocks(digests: Set(reports.map(\.digest)), owners: additionalIDs)
-        // Deliveries do not change activities.
+        var locks = RowLocks(ids: additionalIDs, digests: Set(reports.map(\.digest)))
         locks.areForDeliveries = reports.allSatisfy { $0.meaning == .delivered || $0.meaning == .none }
         var guards = try findValues(&locks, transaction)
         let known = guards
-        var rows = try locks.lockRows(in: scope, transaction)
+        var rows = try locks.lockValues(in: scope, transaction)
         let (decisions, trippedKinds) = rows.apply(reports, guards: &guards, by: who)
         try rows.write(in: scope, transaction, isLast: true, and: update(guards.filter { !known.contains($0) }))
         return (decisions, trippedKinds)
@@ -26,7 +25,7 @@ struct FeedbackUnit {
 
     /// Finds the values and, if any report is suspect, locks the burst guards. If a guard may trip, also finds the
     /// values that it would release.
-    private func findValues(_ locks: inout ValueLocks, _ transaction: borrowing PostgresTransaction) throws
+    private func findValues(_ locks: inout RowLocks, _ transaction: borrowing PostgresTransaction) throws
         -> [BurstGuard]
     {
         let find = Query("feedback.find-values")(["scope": scope.id, "digests": Array(locks.digests)])

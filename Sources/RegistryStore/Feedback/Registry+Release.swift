@@ -95,9 +95,9 @@ struct ReleaseUnit {
         locking additionalIDs: Set<ActivityID>
     ) throws -> Int {
         guard !found.isEmpty else { return 0 }
-        var locks = ValueLocks(owners: additionalIDs)
+        var locks = RowLocks(ids: additionalIDs)
         locks.add(found)
-        var rows = try locks.lockRows(in: scope, transaction)
+        var rows = try locks.lockValues(in: scope, transaction)
         let released = found.filter { rows.release($0.digest, by: who) }.count
         try rows.write(in: scope, transaction, isLast: true)
         return released

@@ -9,13 +9,23 @@ struct RowLocks {
     var digests: Set<TokenDigest> = []
     /// The installations named by requests; nil if activities are not compared with their installations.
     var installations: Set<InstallationHash>?
+    /// Values that tokens of installations may have, whose slots are locked too.
+    var sharedDigests: Set<TokenDigest> = []
+    /// Whether activities are not locked, because deliveries do not change them.
+    var areForDeliveries = false
 
     /// Locks the rows and then reads the time, in one round trip. Installations that requests do not name take another
     /// round trip.
     ///
     /// - Throws: `unknownApp`.
     func lockRows(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
-        try rows(transaction.pipeline(locks(in: scope) + [readContext(in: scope)])[...], in: scope, transaction)
+        let locks = locks(in: scope)
+        let lockHolders = sharedDigests.isEmpty ? [] : SlotHolders.lock(sharedDigests, in: scope)
+        let results = try transaction.pipeline(locks + lockHolders + [readContext(in: scope)])
+        var rows = try rows(results.prefix(locks.count) + results.suffix(1), in: scope, transaction)
+        let holders = try SlotHolders(results.dropFirst(locks.count).dropLast())
+        rows.installations = InstallationRows(slots: holders.slots, others: holders.installations)
+        return rows
     }
 
     /// Also locks the rows of a request about an installation.
@@ -45,7 +55,8 @@ struct RowLocks {
     }
 
     private func locks(in scope: Scope) -> [SQL] {
-        let lock = Query.lockActivities(["scope": scope.id, "ids": Array(ids)])
+        let lockActivities: Query = areForDeliveries ? "feedback.read-owners" : .lockActivities
+        let lock = lockActivities(["scope": scope.id, "ids": Array(ids)])
         guard !digests.isEmpty else { return [lock] }
         return [lock, Query.lockValues(["scope": scope.id, "digests": Array(digests)])]
     }
@@ -57,7 +68,8 @@ struct RowLocks {
         in scope: Scope,
         _ transaction: borrowing PostgresTransaction
     ) throws -> LockedRows {
-        let activities = try results[results.startIndex].decode(Activity.self)
+        let found = results[results.startIndex]
+        let activities = try areForDeliveries ? found.decode(Activity.init(delivered:)) : found.decode(Activity.self)
         let context = results[results.endIndex - 1]
         let clock = try Clock(context)
         var times = try Self.times(context)
