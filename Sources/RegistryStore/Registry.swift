@@ -31,7 +31,7 @@ package final class Registry: Sendable {
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
-        try await units.run(.writes, .ifSafe) { session, watch in try watch.timing { try body(session) } }
+        try await units.run(.writes, .ifSafe) { session, watch in try watch.timed { try body(session) }.value }
     }
 
     /// Like ``write(_:)``, in a transaction that restarts if it needs other locks.
@@ -47,7 +47,7 @@ package final class Registry: Sendable {
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
         try await units.run(.reads, .idempotentRead, priority) { session, watch in
-            try watch.timing { try body(session) }
+            try watch.timed { try body(session) }.value
         }
     }
 }

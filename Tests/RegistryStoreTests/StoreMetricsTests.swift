@@ -36,12 +36,12 @@ import Testing
     @Test func `A closure that is run again is counted once`() throws {
         let metrics = StoreMetrics()
         let watch = Stopwatch(metrics, .reads)
-        #expect(throws: Fault.self) { try watch.timing { throw Fault() } }
+        #expect(throws: Fault.self) { try watch.timed { throw Fault() } }
         #expect(metrics.statements[.reads]?.snapshot.count == 0)
-        #expect(watch.timing { 7 } == 7)
+        #expect(watch.timed { 7 }.value == 7)
         #expect(metrics.statements[.reads]?.snapshot.count == 1)
         // The worker's next batch counts separately.
-        #expect(watch.timing { 8 } == 8)
+        #expect(watch.timed { 8 }.value == 8)
         #expect(metrics.statements[.reads]?.snapshot.count == 2)
         #expect(metrics.connectionWaits.snapshot.count == 1)
     }
@@ -49,7 +49,7 @@ import Testing
     @Test func `An abandoned unit of work is counted`() throws {
         let metrics = StoreMetrics()
         let watch = Stopwatch(metrics, .writes)
-        #expect(throws: Fault.self) { try watch.timing { throw Fault() } }
+        #expect(throws: Fault.self) { try watch.timed { throw Fault() } }
         watch.giveUp()
         #expect(metrics.statements[.writes]?.snapshot.count == 1)
         #expect(metrics.connectionWaits.snapshot.count == 1)

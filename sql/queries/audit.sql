@@ -93,7 +93,7 @@ LIMIT :limit;
 
 -- name: audit.read-activity
 -- Reads the facts about an activity that lists omit. Indexes: activities_pkey, token_values_pkey.
-SELECT a.*, t.dead_at, t.quarantine_reason
+SELECT a.*, t.dead_at
 FROM explained_activities a
 LEFT JOIN token_values t ON t.scope_id = a.scope_id AND t.token_digest = a.token_digest
 WHERE a.scope_id = :scope AND a.activity_id = :id;

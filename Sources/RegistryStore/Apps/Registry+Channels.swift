@@ -25,17 +25,15 @@ extension Registry {
             guard !results[0].isEmpty else { throw try Refusal.problem(results[1]) }
             let known = try results[2].decode(BroadcastChannel.self).first
             let (isShared, others): (Bool, Int) = try results[3].decode { (try $0["is_shared"], try $0["others"]) }[0]
-            guard isShared || others < quota else { throw Self.quotaProblem(quota) }
+            guard isShared || others < quota else {
+                let limit = "APNs allows \(quota) channels per app and environment."
+                throw Problem(.channelQuota, "\(limit) Delete unused channels.")
+            }
             let put = Query("channels.put")(key + ["channel": channel.id, "policy": channel.storagePolicy])
             let event = known == channel ? [] : [Self.event("channel-set", of: alias, in: scope, by: who)]
             _ = try transaction.pipeline([put] + event, finishing: true)
             return known == nil
         }
-    }
-
-    private static func quotaProblem(_ quota: Int) -> Problem {
-        let detail = "APNs allows \(quota) channels per app and environment. Delete unused channels."
-        return Problem(.channelQuota, detail)
     }
 
     package func channel(of alias: Alias, in scope: Scope) async throws -> BroadcastChannel? {

@@ -26,8 +26,6 @@ package struct ActivityLife: Sendable {
     package let endedAt: Date?
     /// The time from which APNs reported its token dead, or at which an admin purged it.
     package let deadAt: Date?
-    /// APNs's reason for the quarantine, for example `BadDeviceToken`.
-    package let quarantineReason: String?
     /// The later of its installation's last full state and last log-out.
     package let fullStateAt: Date?
     package let loggedOutAt: Date?
@@ -83,7 +81,6 @@ extension ActivityLife {
         lastObservedAt = try row["last_observed_at"]
         endedAt = try row["ended_at"]
         deadAt = try row["dead_at"]
-        quarantineReason = try row["quarantine_reason"]
         fullStateAt = try row["full_state_at"]
         loggedOutAt = try row["removed_at"]
     }

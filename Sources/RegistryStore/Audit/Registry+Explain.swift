@@ -19,20 +19,16 @@ extension Registry {
         )
         // Swift prints UUIDs in upper case, most servers in lower case; people write names with capitals.
         let value = alias.value.string
-        let spellings = Set(
-            [
-                value.lowercased(), value.uppercased(), value.capitalized,
-                value.prefix(1).uppercased() + value.dropFirst(),
-            ]
-            .map { UTF8Text($0) }
-        ).subtracting([alias.value]).sorted()
+        let beginsUpper = value.prefix(1).uppercased() + value.dropFirst()
+        let others = [value.lowercased(), value.uppercased(), value.capitalized, beginsUpper].map { UTF8Text($0) }
+        let spellings = Set(others).subtracting([alias.value]).sorted()
         let askIfKnown: Query = "explain.is-known"
         let rest =
             [
                 Query("explain.read-tokens-of-alias")(here + ["limit": most]),
                 Erasures.find([ErasureSubject.alias(alias).name], in: scope),
                 askIfKnown(here), askIfKnown(alias.values(in: scope.other)),
-                ExplainedLease.list(of: alias, limit: most, in: scope),
+                Query("plan.list-leases-of-alias")(here + ["limit": most]),
             ] + spellings.map { askIfKnown(Alias(checkedKind: alias.kind, value: $0).values(in: scope)) }
         return try await read { session in
             let isFirst = position == .start
@@ -40,11 +36,10 @@ extension Registry {
             let results = try session.pipeline([page, channel] + (isFirst ? rest : []))
             var explanation = AliasExplanation(alias: alias)
             explanation.activities = try results[0].decode()
-            if results[1].count > 0 {
-                for index in explanation.activities.indices
-                where explanation.activities[index].facts.availability == .noToken {
-                    explanation.activities[index].facts.availability = .channel
-                }
+            let hasChannel = !results[1].isEmpty
+            for index in explanation.activities.indices
+            where hasChannel && explanation.activities[index].facts.availability == .noToken {
+                explanation.activities[index].facts.availability = .channel
             }
             guard isFirst else { return explanation }
             explanation.tokens = try results[2].decode()

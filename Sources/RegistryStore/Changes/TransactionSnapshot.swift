@@ -10,11 +10,8 @@ struct TransactionSnapshot: Sendable, Hashable {
     let running: [UInt64]
 
     init?(oldest: UInt64, next: UInt64, running: [UInt64]) {
-        guard oldest > 0, oldest <= next, next < 1 << 63 else { return nil }
-        guard
-            zip([oldest] + running.dropLast(), running).enumerated().allSatisfy({ index, pair in
-                index == 0 ? pair.0 <= pair.1 : pair.0 < pair.1
-            }), running.last.map({ $0 < next }) ?? true
+        guard oldest > 0, oldest <= next, next < 1 << 63, oldest <= running.first ?? next,
+            zip(running, running.dropFirst() + [next]).allSatisfy(<)
         else { return nil }
         self.oldest = oldest
         self.next = next

@@ -63,11 +63,9 @@ package struct Counts: Sendable, Hashable {
 
 extension Counts: DecodableRow {
     package init(row: NamedRow) throws {
-        self.init(
-            countedAt: try row["counted_at"],
-            isEstimated: try row["is_estimated"],
-            ages: try Self.ages(stored: try row["ages"])
-        )
+        countedAt = try row["counted_at"]
+        isEstimated = try row["is_estimated"]
+        ages = try Self.ages(stored: try row["ages"])
     }
 }
 

@@ -62,14 +62,12 @@ private struct Count {
         let counted = try sample.count(query, values, session, keys)
         isEstimated = isEstimated || counted.isEstimated
         for (keys, count) in counted.groups {
-            for key in keys { try add(count, key.kind, key.state, age: key.age) }
+            for key in keys {
+                guard let group = Counts.Group(kind: key.kind, state: key.state) else {
+                    throw UnreadableRow(detail: "an unknown kind or state")
+                }
+                ages[group, default: RegistryStatistics.emptyAges.map { _ in 0 }][key.age] += count
+            }
         }
-    }
-
-    private mutating func add(_ count: Int, _ kind: String, _ state: String, age: Int) throws {
-        guard let group = Counts.Group(kind: kind, state: state) else {
-            throw UnreadableRow(detail: "an unknown kind or state")
-        }
-        ages[group, default: RegistryStatistics.emptyAges.map { _ in 0 }][age] += count
     }
 }

@@ -16,13 +16,8 @@ extension Registry {
         by who: UTF8Text,
         claimant: Claimant = .any
     ) async throws {
-        let end = EndUnit(
-            scope: scope,
-            reason: reason,
-            observedAt: observedAt.map(Timestamp.init),
-            who: who,
-            claimant: claimant
-        )
+        let observedAt = observedAt.map(Timestamp.init)
+        let end = EndUnit(scope: scope, reason: reason, observedAt: observedAt, who: who, claimant: claimant)
         try await transact { transaction, _ in
             var rows = try RowLocks(ids: [id]).lockRows(in: scope, transaction)
             _ = try end.apply(to: [id], &rows, transaction)

@@ -19,11 +19,8 @@ extension Registry {
             let unit = LeaseUnit(scope: scope, who: who)
             try await transact { transaction, _ in try unit.fail(failures, in: transaction) }
         }
-        let unit = FeedbackUnit(
-            reports: reports.map { TokenReport($0, digest: TokenDigest($0.token)) },
-            scope: scope,
-            who: who
-        )
+        let tokenReports = reports.map { TokenReport($0, digest: TokenDigest($0.token)) }
+        let unit = FeedbackUnit(reports: tokenReports, scope: scope, who: who)
         return try await write { session in
             let (decisions, trippedKinds) = try session.transaction { try unit.applyReports(in: $0, locking: $1) }
             let elsewhere = try unit.findKnownElsewhere(decisions, session)

@@ -16,13 +16,8 @@ extension Registry {
         by who: UTF8Text,
         claimant: Claimant = .any
     ) async throws -> FullStateResults {
-        let unit = FullStateUnit(
-            state: state.withoutRepetitions,
-            installation: installation,
-            scope: scope,
-            who: who,
-            claimant: claimant
-        )
+        let state = state.withoutRepetitions
+        let unit = FullStateUnit(state: state, installation: installation, scope: scope, who: who, claimant: claimant)
         return try await transact { try unit.applyFullState(in: $0, locking: $1) }
     }
 

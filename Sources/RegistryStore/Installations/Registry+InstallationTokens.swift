@@ -106,13 +106,11 @@ private struct TokenUnit {
         return TokenRegistrationResult(outcome: RegistrationOutcome(effect), status: status)
     }
 
-    private typealias TokenRefusal = (code: Problem.Code, reason: String, detail: String)
-
     private func refusal(
         _ effect: InstallationToken.Effect,
         _ stored: InstallationToken,
         _ rows: LockedRows
-    ) -> TokenRefusal? {
+    ) -> (code: Problem.Code, reason: String, detail: String)? {
         switch effect {
         case .removed:
             let loggedOutAt = rows.installations[request.installation].times.loggedOutAt ?? .distantPast
@@ -123,21 +121,21 @@ private struct TokenUnit {
         case .superseded: return (.superseded, "rotated", "A token with a later observedAt is current.")
         case .registered, .rotated, .refreshed, .reactivated: break
         }
-        guard let reason = stored.withheld, let detail = detail(of: reason, stored, rows) else { return nil }
-        return (reason.code, reason.rawValue, detail)
-    }
-
-    private func detail(of reason: WithholdingReason, _ stored: InstallationToken, _ rows: LockedRows) -> String? {
+        guard let reason = stored.withheld else { return nil }
+        let (code, detail): (Problem.Code, String)
+        let remedy = "Register the token that the system delivers"
         switch reason {
-        case .takenOver: return "Another installation registered this token later."
+        case .takenOver: (code, detail) = (.superseded, "Another installation registered this token later.")
         case .kindConflict:
             let kind = stored.token.flatMap { rows.values[$0.digest]?.value.installation?.kind } ?? "different"
-            return "The value is known as a \(kind) token. Register the token that the system delivers for this kind."
+            (code, detail) = (.tokenKindConflict, "The value is known as a \(kind) token. \(remedy) for this kind.")
         case .unregistered:
-            return "APNs reported the token as dead after observedAt. Register the token that the system delivers now."
-        case .purged: return "An admin purged the token. Register the token that the system delivers now."
+            let cause = "APNs reported the token as dead after observedAt."
+            (code, detail) = (.tokenUnregistered, "\(cause) \(remedy) now.")
+        case .purged: (code, detail) = (.tokenUnregistered, "An admin purged the token. \(remedy) now.")
         case .quarantined: return nil
         }
+        return (code, reason.rawValue, detail)
     }
 }
 
@@ -148,16 +146,6 @@ extension RegistrationOutcome {
         case .rotated: self = .rotated
         case .reactivated: self = .reactivated
         case .refreshed, .superseded, .removed: self = .refreshed
-        }
-    }
-}
-
-extension WithholdingReason {
-    fileprivate var code: Problem.Code {
-        switch self {
-        case .takenOver: .superseded
-        case .kindConflict: .tokenKindConflict
-        case .unregistered, .purged, .quarantined: .tokenUnregistered
         }
     }
 }

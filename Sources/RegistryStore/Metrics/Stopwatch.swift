@@ -18,9 +18,6 @@ final class Stopwatch: Sendable {
     }
 
     /// Failed statements may be retried, so they count as running until then.
-    func timing<Value>(_ body: () throws -> Value) rethrows -> Value { try timed(body).value }
-
-    /// Like ``timing(_:)``, but also returns the time.
     func timed<Value>(_ body: () throws -> Value) rethrows -> (value: Value, time: Duration) {
         begin()
         let value = try body()

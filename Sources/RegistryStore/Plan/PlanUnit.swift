@@ -97,7 +97,10 @@ struct PlanUnit {
         let hashes = Array(Set((renewals + others).compactMap(\.facts?.installation)))
         guard !hashes.isEmpty else { return [] }
         let results = try session.pipeline([
-            readTokens(of: hashes), Query("plan.read-leases")(leases(on: hashes)), Clock.read(in: scope),
+            Query("plan.read-tokens")([
+                "hashes": hashes, "scope": scope.id, "attributes_type": request.attributesType,
+            ]),
+            Query("plan.read-leases")(leases(on: hashes)), Clock.read(in: scope),
         ])
         let tokens = try results[0].decode { row in
             let token = PlanFacts.StartToken(token: try row["token"], confirmedAt: try row["confirmed_at"])
@@ -128,10 +131,6 @@ struct PlanUnit {
             let (position, subject): (Int, UTF8Text?) = (try row["position"], try row["subject"])
             return (position: position, facts: try PlanFacts(of: hashes[position - 1], row), subject: subject)
         }.sorted { $0.position < $1.position }
-    }
-
-    private func readTokens(of hashes: [InstallationHash]) -> SQL {
-        Query("plan.read-tokens")(["hashes": hashes, "scope": scope.id, "attributes_type": request.attributesType])
     }
 
     private func leases(on hashes: [InstallationHash]) -> QueryValues { ["hashes": hashes] + values }

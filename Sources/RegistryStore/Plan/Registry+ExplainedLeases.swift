@@ -15,10 +15,6 @@ extension Registry {
 }
 
 extension ExplainedLease {
-    static func list(of alias: Alias, limit: Int, in scope: Scope) -> SQL {
-        Query("plan.list-leases-of-alias")(alias.values(in: scope) + ["limit": limit])
-    }
-
     static func explain(
         _ list: PostgresResult,
         in scope: Scope,

@@ -8,14 +8,6 @@ struct Erasures {
 
     init() {}
 
-    init(
-        of registrations: [Registration],
-        in scope: Scope,
-        _ transaction: borrowing PostgresTransaction
-    ) throws {
-        try self.init(of: registrations.map(\.erasableNames), in: scope, transaction)
-    }
-
     /// - Parameter names: the names in each request, beginning with its activity's.
     init(of names: [[UTF8Text]], in scope: Scope, _ transaction: borrowing PostgresTransaction) throws {
         let owners = names.enumerated().flatMap { request, names in
@@ -47,7 +39,8 @@ struct Erasures {
 }
 
 extension Registration {
-    fileprivate var erasableNames: [UTF8Text] {
+    /// Its activity's name first.
+    var erasableNames: [UTF8Text] {
         var names = [Erasures.name(of: id)]
         if let installation = body.installation { names.append(ErasureSubject.installation(installation).name) }
         if let subject = body.subject { names.append(ErasureSubject.subject(subject).name) }

@@ -30,7 +30,8 @@ struct RegistrationUnit {
         _ rows: inout LockedRows,
         _ transaction: borrowing PostgresTransaction
     ) throws -> [Result<RegistrationResult, Problem>] {
-        let erasures = rows.hasErasures ? try Erasures(of: registrations, in: scope, transaction) : Erasures()
+        let names = rows.hasErasures ? registrations.map(\.erasableNames) : []
+        let erasures = rows.hasErasures ? try Erasures(of: names, in: scope, transaction) : Erasures()
         return registrations.enumerated().map { index, registration in
             rows.merge(registration) { erasures.concern(index, observedAt: $0) }
         }

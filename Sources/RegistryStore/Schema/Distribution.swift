@@ -19,21 +19,27 @@ enum Distribution {
 
     static let isInstalled: SQL = "SELECT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus')"
 
-    /// Whether the server is the coordinator, and whether the registry's tables are distributed. Requires the
-    /// extension.
-    static let role: SQL = """
-        SELECT (SELECT g.groupid = 0 FROM pg_dist_local_group g),
-            EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = to_regclass('activities'))
-        """
+    /// Whether the registry's tables are distributed; nil without the extension.
+    ///
+    /// - Throws: ``DistributionError/notTheCoordinator``.
+    static func isUsed(_ session: borrowing PostgresSession) throws -> Bool? {
+        guard try session.execute(isInstalled)[0].decode(Bool.self) else { return nil }
+        let (isCoordinator, isDistributed) = try session.execute(
+            """
+            SELECT (SELECT g.groupid = 0 FROM pg_dist_local_group g),
+                EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = to_regclass('activities'))
+            """
+        )[0].decode(Bool.self, Bool.self)
+        guard isCoordinator else { throw DistributionError.notTheCoordinator }
+        return isDistributed
+    }
 
     /// Prepares a new connection for Citus if the tables are distributed.
     ///
     /// - Parameter choosesPlans: whether to avoid generic plans, because Citus cannot see a statement's scope in them.
     /// - Throws: ``DistributionError/notTheCoordinator``.
     static func prepare(_ session: borrowing PostgresSession, choosesPlans: Bool) throws {
-        guard try session.execute(isInstalled)[0].decode(Bool.self) else { return }
-        let (isCoordinator, isDistributed) = try session.execute(role)[0].decode(Bool.self, Bool.self)
-        guard isCoordinator else { throw DistributionError.notTheCoordinator }
+        guard let isDistributed = try isUsed(session) else { return }
         if isDistributed { session.noteDistribution() }
         if choosesPlans { _ = try session.execute("SELECT set_config('plan_cache_mode', 'auto', false)") }
     }

@@ -4,12 +4,10 @@ extension SchemaMigrator {
     /// - Parameter isWanted: if false, distributes new tables only if other tables are already distributed.
     /// - Throws: ``DistributionError``, and ``PostgresError``.
     static func distribute(_ session: borrowing PostgresSession, isWanted: Bool) throws -> [String] {
-        guard try session.execute(Distribution.isInstalled)[0].decode(Bool.self) else {
+        guard let isDistributed = try Distribution.isUsed(session) else {
             if isWanted { throw DistributionError.notInstalled }
             return []
         }
-        let (isCoordinator, isDistributed) = try session.execute(Distribution.role)[0].decode(Bool.self, Bool.self)
-        guard isCoordinator else { throw DistributionError.notTheCoordinator }
         guard isWanted || isDistributed else { return [] }
         guard try session.execute(DistributionStatements.hasWorker)[0].decode(Bool.self) else {
             throw DistributionError.noWorker

@@ -43,14 +43,10 @@ extension PostgresPool {
     private func findLock(in other: PostgresPool) async throws -> Bool {
         // A pooler may choose another session each time.
         for _ in 0..<3 {
-            let mark = try await withSession(.never) { session in
-                try session.execute("SELECT set_config('pushreg.mark', gen_random_uuid()::text, false)")[0].decode(
-                    String.self
-                )
-            }
-            let found = try await other.withSession(.never) { session in
-                try session.execute("SELECT current_setting('pushreg.mark', true)")[0].decode(String?.self)
-            }
+            let set: SQL = "SELECT set_config('pushreg.mark', gen_random_uuid()::text, false)"
+            let mark = try await withSession(.never) { try $0.execute(set)[0].decode(String.self) }
+            let read: SQL = "SELECT current_setting('pushreg.mark', true)"
+            let found = try await other.withSession(.never) { try $0.execute(read)[0].decode(String?.self) }
             if found == mark { return true }
         }
         return false

@@ -36,13 +36,8 @@ extension Registry {
     ///
     /// - Parameter retention: the new retention of its events; nil to keep the current one.
     func makeEventPartition(of bundleID: BundleID, retention: Duration?) async throws {
-        var settings = AppSettings()
-        if let retention {
-            settings.eventRetention = retention
-        } else if let app = try await app(bundleID) {
-            settings = app.settings
-        }
-        let retention = settings.eventRetention
+        let stored = retention == nil ? try await app(bundleID)?.settings : nil
+        let retention = retention ?? (stored ?? AppSettings()).eventRetention
         let missing = try await read { session in
             do {
                 return try EventPartition.findMissing(for: [retention], daysAhead: 0, session)

@@ -33,7 +33,7 @@ extension ActivityLife {
         let isLast = event == events.first { $0.type == event.type } && event.fingerprint == explanation.fingerprint
         guard isLast || event.type == "ended" else { return nil }
         return switch event.type {
-        case "quarantined": quarantineReason.map { "A sender reported \($0) from APNs." }
+        case "quarantined": explanation.facts.quarantineReason.map { "A sender reported \($0) from APNs." }
         case "dropped": deadAt.map { "APNs reported the token as dead since \(DisplayText.clock($0)) UTC." }
         case "ended" where explanation.facts.endReason == "dismissed": "The user dismissed it."
         default: nil
