@@ -46,7 +46,7 @@ import Testing
         let other = try await Self.hash(2000, in: meter)
         for subject in [ErasureSubject.installation(phone), .subject("user-900")] {
             let statement = try #require(subject.findEvents(limit: 500, in: scope))
-            let first = [Query.preferIndexes()]
+            let first = [Query("events.prefer-indexes")()]
             let plan = try await QueryPlan.plans(of: [statement], after: first, in: meter.database)[0]
             print("figure: redaction among \(count) events: \(plan.pages) pages")
             #expect(plan.asksSummary, "\(plan.text)")

@@ -56,7 +56,9 @@ extension Registry {
             var life = try explanation.flatMap { explanation in
                 try results[1].decode { try ActivityLife(explanation, row: $0) }.first
             }
-            life?.retired = try results[2].decode()
+            life?.retired = try results[2].decode {
+                .init(fingerprint: try $0["fingerprint"], observedAt: try $0["observed_at"], reason: try $0["reason"])
+            }
             return life
         }
         guard var life = found else { return nil }
@@ -83,13 +85,5 @@ extension ActivityLife {
         deadAt = try row["dead_at"]
         fullStateAt = try row["full_state_at"]
         loggedOutAt = try row["removed_at"]
-    }
-}
-
-extension ActivityLife.RetiredToken: DecodableRow {
-    package init(row: NamedRow) throws {
-        fingerprint = try row["fingerprint"]
-        observedAt = try row["observed_at"]
-        reason = try row["reason"]
     }
 }

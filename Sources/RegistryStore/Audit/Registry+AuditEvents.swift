@@ -18,8 +18,8 @@ extension Registry {
         return try await read { session in
             if let page = search.indexedPage(before: number) {
                 do {
-                    let found = try session.pipeline([Query.preferIndexes(), Query("events.limit-time")(), page])[2]
-                    return search.page(of: try found.decode())
+                    let limits = [Query("events.prefer-indexes")(), Query("events.limit-time")()]
+                    return search.page(of: try session.pipeline(limits + [page])[2].decode())
                 } catch let error as PostgresError where error.sqlState == "57014" {
                     // Too many events for one statement. Search by ranges, with the same cursors.
                 }
@@ -110,8 +110,4 @@ extension AuditEvent: DecodableRow {
         fingerprint = try row["token_fingerprint"]
         leaseID = try row["lease_id"]
     }
-}
-
-extension Query {
-    static let preferIndexes: Query = "events.prefer-indexes"
 }

@@ -166,7 +166,7 @@ struct Erasure: Sendable {
                 Query.lockInstallations(installations), remember(hashes.map { ErasureSubject.installation($0).name }),
                 Query("erasure.delete-values")(installations + ["limit": Registry.tokenPageSize]),
                 Query("erasure.delete-tokens")(installations), Query("installations.delete-leases")(installations),
-                Query.preferIndexes(),
+                Query("events.prefer-indexes")(),
                 Query("erasure.find-events-of-installations")(installations + ["limit": Self.eventPageSize]),
             ])
             let (page, values): (Int, Int) = try results[2].decode { try ($0["page_size"], $0["changes"]) }[0]
@@ -193,7 +193,7 @@ struct Erasure: Sendable {
     func redactEvents(_ session: borrowing PostgresSession) throws -> Int {
         guard let find = subject.findEvents(limit: Self.eventPageSize, in: scope) else { return 0 }
         return try session.transaction { transaction in
-            let found = try transaction.pipeline([Query.preferIndexes(), find])[1]
+            let found = try transaction.pipeline([Query("events.prefer-indexes")(), find])[1]
             let numbers = try Self.eventNumbers(found)
             _ = try transaction.pipeline(redact(numbers), finishing: true)
             return numbers.count

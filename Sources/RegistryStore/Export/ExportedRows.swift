@@ -123,13 +123,3 @@ struct ExportedInstallation: DecodableRow {
         return removedAt.map { [.logOut(hash, at: $0)] + profiles } ?? profiles
     }
 }
-
-extension TransferRecord {
-    init(_ kind: TokenKind, _ row: NamedRow) throws {
-        let (installation, type): (InstallationHash, AttributesType) = (
-            try row["installation_hash"], try row["attributes_type"]
-        )
-        let registration = TokenRegistration(token: try row["token"], observedAt: try row["observed_at"])
-        self = .token(TokenSlot(of: kind, type), installation, registration)
-    }
-}

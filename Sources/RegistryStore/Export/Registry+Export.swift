@@ -34,8 +34,10 @@ extension ExportPosition {
         let records =
             kind == .update
             ? try session.run("export.read-activities", values).decode(ExportedActivity.self).flatMap(\.records)
-            : try session.run("export.read-tokens", values + ["kind": kind.name]).decode {
-                try TransferRecord(kind, $0)
+            : try session.run("export.read-tokens", values + ["kind": kind.name]).decode { row in
+                let slot = TokenSlot(of: kind, try row["attributes_type"])
+                let registration = TokenRegistration(token: try row["token"], observedAt: try row["observed_at"])
+                return TransferRecord.token(slot, try row["installation_hash"], registration)
             }
         let isLast = range.count < Registry.exportPageSize
         let next = isLast ? kinds.dropFirst(index + 1).first : kind

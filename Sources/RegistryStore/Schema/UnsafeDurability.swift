@@ -27,8 +27,4 @@ package struct UnsafeDurability: Error, Sendable, Hashable, CustomStringConverti
             return safe.1.contains(value) ? nil : UnsafeDurability(setting: safe.0, value: value)
         }
     }
-
-    static func refuse(_ session: borrowing PostgresSession) throws {
-        if let unsafe = try found(session).first { throw unsafe }
-    }
 }

@@ -29,7 +29,7 @@ extension PostgresPool {
         configuration.settings = Self.settings
         configuration.onConnect = { session in
             if !allowsUnsafeDurability {
-                try UnsafeDurability.refuse(session)
+                if let unsafe = try UnsafeDurability.found(session).first { throw unsafe }
                 // Sets each setting to its current value. A later reload of the server's settings then does not change
                 // the session.
                 _ = try session.execute(
