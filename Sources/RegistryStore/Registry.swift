@@ -34,6 +34,15 @@ package final class Registry: Sendable {
         try await units.run(.writes, .ifSafe) { session, watch in try watch.timed { try body(session) }.value }
     }
 
+    /// Runs a statement about a page of rows, in a transaction each time, until no row is left.
+    ///
+    /// - Returns: the number of rows.
+    @discardableResult func writePages(_ statement: SQL) async throws -> Int {
+        var total = 0
+        while case let count = try await write({ try $0.execute(statement).affectedRows }), count > 0 { total += count }
+        return total
+    }
+
     /// Like ``write(_:)``, in a transaction that restarts if it needs other locks.
     func transact<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresTransaction, _ additionalIDs: Set<ActivityID>) throws -> Value

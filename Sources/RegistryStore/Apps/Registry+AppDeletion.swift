@@ -45,10 +45,7 @@ extension Registry {
                 _ = try await write { try $0.execute(deletion).affectedRows }
             }
         }
-        for table in AppTables.indexed {
-            let deletion = AppTables.delete(scope, from: table)
-            while try await write({ try $0.execute(deletion).affectedRows }) > 0 {}
-        }
+        for table in AppTables.indexed { try await writePages(AppTables.delete(scope, from: table)) }
     }
 }
 

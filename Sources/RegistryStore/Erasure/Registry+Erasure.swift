@@ -36,21 +36,15 @@ extension Registry {
         // Followers of the feed list all activities again after each of these events: one after the deletion, and one
         // after the redaction of events that they may have to read.
         if pages > 1 { _ = try await write { try $0.execute(event).affectedRows } }
-        var rest: [SQL] = []
         // The subject's identities without an erased activity.
         if let identities = subject.deleteIdentities(limit: Self.identityPageSize, in: scope) {
-            rest.append(identities)
+            counts.records += try await writePages(identities)
         }
         if case .alias(let alias) = subject {
             let key = alias.values(in: scope)
-            counts.records += try await write { try $0.run("channels.delete", key).affectedRows }
             // Leases on installations without the alias. Other leases were deleted with their installations.
-            rest.append(Query("erasure.delete-leases-of-alias")(key + ["limit": Erasure.pageSize]))
-        }
-        for page in rest {
-            while case let count = try await write({ try $0.execute(page).affectedRows }), count > 0 {
-                counts.records += count
-            }
+            let leases = Query("erasure.delete-leases-of-alias")(key + ["limit": Erasure.pageSize])
+            counts.records += try await writePages(Query("channels.delete")(key)) + writePages(leases)
         }
         let redacted = try await redactEvents(erasure)
         counts.events += redacted

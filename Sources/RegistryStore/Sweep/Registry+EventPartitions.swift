@@ -23,9 +23,7 @@ extension Registry {
         for scope in Set(losing + strayed) { try await recordLoss(of: scope) }
         var dropped = 0
         for partition in past where try await change(partition.removal) { dropped += 1 }
-        for scope in strayed {
-            while try await write({ try $0.run("partitions.delete-past", ["scope": scope]).affectedRows }) > 0 {}
-        }
+        for scope in strayed { try await writePages(Query("partitions.delete-past")(["scope": scope])) }
         // Last, because each new partition reads the default partition, and the deletion made that smaller.
         let retentions = apps.map(\.settings.eventRetention)
         let missing = try await read { try EventPartition.findMissing(for: retentions, daysAhead: Self.daysAhead, $0) }
