@@ -102,18 +102,14 @@ struct PlanUnit {
             ]),
             Query("plan.read-leases")(leases(on: hashes)), Clock.read(in: scope),
         ])
-        let tokens = try results[0].decode { row in
-            let token = PlanFacts.StartToken(token: try row["token"], confirmedAt: try row["confirmed_at"])
-            return (try row["installation_hash"] as InstallationHash, kind: try row["kind"] as String, token: token)
-        }
-        let tokensByHash = Dictionary(grouping: tokens, by: \.0)
+        let tokens = try Self.tokens(results[0])
         let leases = try Self.byInstallation(results[1])
         let now = try Clock(results[2]).now
         return (renewals + others).compactMap { facts, subject, index in
             guard var phone = facts else { return nil }
-            for (_, kind, token) in tokensByHash[phone.installation] ?? [] {
-                if kind == TokenKind.start.name { phone.startToken = token }
-                if kind == TokenKind.device.name { phone.deviceToken = token.token }
+            for (_, kind, start) in tokens[phone.installation] ?? [] {
+                if kind == TokenKind.start.name { phone.startToken = start }
+                if kind == TokenKind.device.name { phone.deviceToken = start.token }
             }
             let decision = decide(phone, leases[phone.installation], page.hasChannel, at: now)
             return Phone(facts: phone, subject: subject, decision: decision, index: index)
@@ -131,6 +127,16 @@ struct PlanUnit {
             let (position, subject): (Int, UTF8Text?) = (try row["position"], try row["subject"])
             return (position: position, facts: try PlanFacts(of: hashes[position - 1], row), subject: subject)
         }.sorted { $0.position < $1.position }
+    }
+
+    private typealias Token = (installation: InstallationHash, kind: String, start: PlanFacts.StartToken)
+
+    private static func tokens(_ result: PostgresResult) throws -> [InstallationHash: [Token]] {
+        let tokens: [Token] = try result.decode { row in
+            let start = PlanFacts.StartToken(token: try row["token"], confirmedAt: try row["confirmed_at"])
+            return (try row["installation_hash"], try row["kind"], start)
+        }
+        return Dictionary(grouping: tokens, by: \.installation)
     }
 
     private func leases(on hashes: [InstallationHash]) -> QueryValues { ["hashes": hashes] + values }
