@@ -21,7 +21,7 @@ final class Call: Sendable {
     var query: Query { admission.located.query }
     var fields: HTTPFields { admission.located.fields }
     var network: CallerNetwork? { admission.located.network }
-    var executor: any TaskExecutor { admission.located.connection.executor }
+    var executor: any TaskExecutor { admission.located.request.connection.executor }
     /// An NDJSON body.
     var lines: BodyLines? { body.withLock { $0?.lines } }
     var wantsLines: Bool { admission.located.wantsLines }

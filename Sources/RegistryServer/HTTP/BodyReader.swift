@@ -36,7 +36,7 @@ struct BodyReader: Sendable {
             // For the lines read ahead.
             let reservation = try batches.reserve(BodyLines.mostBytes, for: located.network)
             try Self.checkEncoding(located.fields)
-            let lines = BodyLines(located.body, deadline: limits.requestDeadline, holding: reservation)
+            let lines = BodyLines(located.request.body, deadline: limits.requestDeadline, holding: reservation)
             return ReceivedBody(lines: lines)
         case .batch, .batchOrLines: limit = limits.batchBody
         }
@@ -58,7 +58,7 @@ struct BodyReader: Sendable {
 
     /// A body that takes more than one read first reserves room.
     private func collect(_ located: RoutedRequest, upTo limit: Int) async throws -> (ByteBuffer, BodyReservation?) {
-        if let bytes = located.body.wholeBytes {
+        if let bytes = located.request.body.wholeBytes {
             guard bytes.readableBytes <= limit else { throw Self.tooLarge(limit) }
             return (bytes, nil)
         }
@@ -67,7 +67,7 @@ struct BodyReader: Sendable {
         let budget = limit <= limits.singleBody ? singles : batches
         let reservation = try budget.reserve(max(0, announced ?? 0), for: located.network)
         var bytes = ByteBuffer()
-        while var part = try await located.body.next() {
+        while var part = try await located.request.body.next() {
             let size = bytes.readableBytes + part.readableBytes
             guard size <= limit else { throw Self.tooLarge(limit) }
             if announced == nil { try reservation.grow(by: part.readableBytes) }

@@ -3,11 +3,16 @@ import NIOCore
 import RegistryCore
 import Synchronization
 
-struct Request: Sendable {
+/// A class because it is large and passed on often.
+final class Request: Sendable {
     let head: HTTPRequest
     let body: RequestBody
     let connection: Connection
     let start: NIODeadline
+
+    init(head: HTTPRequest, body: RequestBody, connection: Connection, start: NIODeadline) {
+        (self.head, self.body, self.connection, self.start) = (head, body, connection, start)
+    }
 
     var method: HTTPRequest.Method { head.method }
     var fields: HTTPFields { head.headerFields }

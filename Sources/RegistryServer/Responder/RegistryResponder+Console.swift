@@ -5,15 +5,16 @@ import RegistryStore
 
 extension RegistryResponder {
     /// Has the stages of the API, with a cookie in place of credentials.
-    func servePage(_ page: Route.Page, _ located: RoutedRequest, _ head: HTTPRequest) async throws -> Response {
+    func servePage(_ page: Route.Page, _ located: RoutedRequest) async throws -> Response {
         let start = ContinuousClock.now
         let visit = try await findVisit(located)
-        if located.route.access != .everyone, visit.principal.role == nil { return .signIn(toward: head) }
+        let (access, head) = (located.route.access, located.request.head)
+        if access != .everyone, visit.principal.role == nil { return .signIn(toward: head) }
         let admission = try await admission(of: visit.principal, to: located)
         var count = try count(admission)
         let lookups = ContinuousClock.now - start
         do {
-            let form = try await readForm(located, head, visit)
+            let form = try await readForm(located, visit)
             try beginHeavyCall(admission, &count)
             let (call, scope) = (Call(admission, parts), admission.scope)
             let consoleCall = ConsoleCall(call: call, console: console, visit: visit, scope: scope, form: form)
@@ -25,14 +26,10 @@ extension RegistryResponder {
         }
     }
 
-    private func readForm(
-        _ located: RoutedRequest,
-        _ head: HTTPRequest,
-        _ visit: ConsoleVisit
-    ) async throws -> Query {
+    private func readForm(_ located: RoutedRequest, _ visit: ConsoleVisit) async throws -> Query {
         guard located.route.body == .form else { return try Query("") }
         let refusal = "Another site's page sent this form. Open the console itself and repeat it there."
-        try RequestOrigin.check(head, believesNull: true, refusal)
+        try RequestOrigin.check(located.request.head, believesNull: true, refusal)
         let form = try await bodies.form(located)
         if located.route.access != .everyone { try visit.check(form) }
         return form
@@ -40,7 +37,7 @@ extension RegistryResponder {
 
     /// Identifies the caller by the cookie. A person may have a role in several apps; the role in the path's app counts.
     private func findVisit(_ located: RoutedRequest) async throws -> ConsoleVisit {
-        let isSecure = console.isSecure(located.fields, from: located.connection.peer)
+        let isSecure = console.isSecure(located.fields, from: located.request.peer)
         guard !parts.authenticator.insecureNoAuth else {
             let token = FormToken.make(from: console.insecureNonce)
             return ConsoleVisit(principal: .insecure, isSecure: isSecure, formToken: token)

@@ -57,22 +57,22 @@ struct RegistryResponder: Sendable {
         } catch {
             return response(.failure(error), to: request, nil)
         }
-        guard !isBrief(located) else { return await respond(to: request, located) }
-        return await withTaskExecutorPreference(globalConcurrentExecutor) { await respond(to: request, located) }
+        guard !isBrief(located) else { return await respond(to: located) }
+        return await withTaskExecutorPreference(globalConcurrentExecutor) { await respond(to: located) }
     }
 
-    private func respond(to request: Request, _ located: RoutedRequest) async -> Response? {
+    private func respond(to located: RoutedRequest) async -> Response? {
         do {
-            return response(.success(try await perform(located, request.head)), to: request, located)
+            return response(.success(try await perform(located)), to: located.request, located)
         } catch is ConnectionLost {
             return nil
         } catch {
-            return response(.failure(error), to: request, located)
+            return response(.failure(error), to: located.request, located)
         }
     }
 
-    private func perform(_ located: RoutedRequest, _ head: HTTPRequest) async throws -> Response {
-        if case .page(let page) = located.route.action { return try await servePage(page, located, head) }
+    private func perform(_ located: RoutedRequest) async throws -> Response {
+        if case .page(let page) = located.route.action { return try await servePage(page, located) }
         if let admission = try knownAdmission(to: located) { return try await perform(admission) }
         let start = ContinuousClock.now
         let principal = try await findPrincipal(of: located)
@@ -99,15 +99,8 @@ struct RegistryResponder: Sendable {
         let match = try routes.match(head.method, target.parts)
         // Pages check the origin themselves, even with credentials.
         if !match.route.isPage { try parts.authenticator.checkOrigin(of: head) }
-        return RoutedRequest(
-            fields: head.headerFields,
-            body: request.body,
-            connection: request.connection,
-            query: target.query,
-            match: match,
-            wantsLines: AcceptField.prefersLines(head.headerFields),
-            network: CallerNetwork(addresses.findAddress(request.peer, head.headerFields))
-        )
+        let network = CallerNetwork(addresses.findAddress(request.peer, head.headerFields))
+        return RoutedRequest(request, target.query, match, from: network)
     }
 
     /// Whether the request is fast enough for the connection's event loop, which it blocks: a public response from
@@ -144,7 +137,7 @@ struct RegistryResponder: Sendable {
     /// Public calls ignore credentials, even invalid ones, because `/livez` must not wait for Postgres.
     private func knownAdmission(to located: RoutedRequest) throws(Problem) -> Admission? {
         guard located.route.access != .everyone else { return try admit(.anonymous, to: located) }
-        let principal = located.connection.lastKey.withLock { last in
+        let principal = located.request.connection.lastKey.withLock { last in
             parts.authenticator.knownPrincipal(for: located.fields, of: located.bundleID, after: &last)
         }
         guard let principal else { return nil }
@@ -164,16 +157,20 @@ struct RegistryResponder: Sendable {
     }
 }
 
-/// A request and its route, without the head, which only pages need.
-struct RoutedRequest: Sendable {
-    let fields: HTTPFields
-    let body: RequestBody
-    let connection: Request.Connection
+/// A request and its route. A class because it is large and passed on often.
+final class RoutedRequest: Sendable {
+    let request: Request
     let query: Query
     let match: RouteTable.Match
-    let wantsLines: Bool
     let network: CallerNetwork?
+    let wantsLines: Bool
 
+    init(_ request: Request, _ query: Query, _ match: RouteTable.Match, from network: CallerNetwork?) {
+        (self.request, self.query, self.match, self.network) = (request, query, match, network)
+        wantsLines = AcceptField.prefersLines(request.fields)
+    }
+
+    var fields: HTTPFields { request.fields }
     var route: Route { match.route }
     var bundleID: String? { match.parameters["bundleId"] }
     var isHeavy: Bool { route.isHeavy(asLines: wantsLines) }
