@@ -2,13 +2,17 @@ import HTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// A permitted request, before its body is read.
-struct Admission: Sendable {
+/// A permitted request, before its body is read. A class because it is large and passed on often.
+final class Admission: Sendable {
     let located: RoutedRequest
     let principal: Principal
     /// Nil if the route does not need it.
     let app: App?
     let environment: APNSEnvironment?
+
+    init(_ located: RoutedRequest, _ principal: Principal, _ app: App?, _ environment: APNSEnvironment?) {
+        (self.located, self.principal, self.app, self.environment) = (located, principal, app, environment)
+    }
 
     var route: Route { located.route }
 
@@ -44,7 +48,7 @@ extension RegistryResponder {
             }
         }
         try access.check(principal)
-        return Admission(located: located, principal: principal, app: app, environment: environment)
+        return Admission(located, principal, app, environment)
     }
 
     /// Like ``admit``, but looks up an app that is not cached.

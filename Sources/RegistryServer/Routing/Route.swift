@@ -1,7 +1,8 @@
 import HTTPTypes
 import RegistryCore
 
-struct Route: Sendable {
+/// A class because each request passes its route on.
+final class Route: Sendable {
     enum Body: Sendable, Hashable {
         /// Ignores a body.
         case none
@@ -43,8 +44,21 @@ struct Route: Sendable {
     let access: Access
     let body: Body
     let action: Action
-    var cost = Cost.light
-    var metrics: RouteMetrics?
+    let cost: Cost
+    let metrics: RouteMetrics?
+
+    private init(
+        _ method: HTTPRequest.Method,
+        _ template: String,
+        for access: Access,
+        body: Body,
+        _ action: Action,
+        cost: Cost = .light,
+        metrics: RouteMetrics? = nil
+    ) {
+        (self.method, self.template, self.access, self.body) = (method, template, access, body)
+        (self.action, self.cost, self.metrics) = (action, cost, metrics)
+    }
 
     var isPage: Bool {
         guard case .page = action else { return false }
@@ -58,11 +72,7 @@ struct Route: Sendable {
 
     var heavy: Route { costing(.heavy) }
 
-    func costing(_ cost: Cost) -> Route {
-        var route = self
-        route.cost = cost
-        return route
-    }
+    func costing(_ cost: Cost) -> Route { Route(method, template, for: access, body: body, action, cost: cost) }
 
     func isHeavy(asLines: Bool) -> Bool {
         switch cost {
@@ -79,7 +89,7 @@ struct Route: Sendable {
         body: Body = .none,
         _ action: @escaping @Sendable (Call) async throws -> Response
     ) -> Route {
-        Route(method: method, template: template, access: access, body: body, action: .plain(action))
+        Route(method, template, for: access, body: body, .plain(action))
     }
 
     static func app(
@@ -89,7 +99,7 @@ struct Route: Sendable {
         body: Body = .none,
         _ action: @escaping @Sendable (Call, App) async throws -> Response
     ) -> Route {
-        Route(method: method, template: template, access: access, body: body, action: .app(action))
+        Route(method, template, for: access, body: body, .app(action))
     }
 
     /// A call below `/v1/apps/{bundleId}/{environment}`, abbreviated as `…`.
@@ -101,7 +111,7 @@ struct Route: Sendable {
         _ action: @escaping @Sendable (ScopedCall) async throws -> Response
     ) -> Route {
         let template = "/v1/apps/{bundleId}/{environment}" + template.dropFirst()
-        return Route(method: method, template: template, access: access, body: body, action: .scoped(action))
+        return Route(method, template, for: access, body: body, .scoped(action))
     }
 
     static func page(
@@ -111,12 +121,11 @@ struct Route: Sendable {
         body: Body = .none,
         _ page: @escaping Page
     ) -> Route {
-        Route(method: method, template: template, access: access, body: body, action: .page(page))
+        Route(method, template, for: access, body: body, .page(page))
     }
 
     func measured(by metrics: ServiceMetrics) -> Route {
-        var route = self
-        route.metrics = RouteMetrics(method: method.rawValue, template: template, metrics.recorded)
-        return route
+        let metrics = RouteMetrics(method: method.rawValue, template: template, metrics.recorded)
+        return Route(method, template, for: access, body: body, action, cost: cost, metrics: metrics)
     }
 }
