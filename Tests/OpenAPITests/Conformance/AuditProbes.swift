@@ -15,7 +15,7 @@ extension Probe {
     )
 
     /// A position of the database with the number 1.
-    private static let otherDatabase = "AQEBAQEBAAABAQEA"
+    private static let otherDatabase = "1.1.1.1.1.1.0.0.1.1.1.0.0."
 
     static let audit: [Probe] = [
         Probe("getStatistics", "of a day", .get("…/stats"))
