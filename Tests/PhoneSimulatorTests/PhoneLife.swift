@@ -69,7 +69,9 @@ actor PhoneLife {
         case .handedOverOnesGo(let count): await network.handedOverOnesGo(count)
         case .lateOnesArrive(let count): await network.lateOnesArrive(count)
         case .someArriveAgain(let count): await network.arriveAgain(count)
-        case .time(let seconds): goOn(seconds)
+        case .time(let seconds):
+            goOn(seconds)
+            if seconds > 8 * 3600 { endOldActivities() }
         case .clock(let ahead): clock.set(ahead: ahead)
         case .signIn(let number): await signIn(users[number])
         case .signOut:
@@ -107,6 +109,11 @@ actor PhoneLife {
     private func pick(_ number: Int, _ condition: (FakeActivity) -> Bool) -> FakeActivity? {
         let candidates = activities.filter(condition)
         return candidates.isEmpty ? nil : candidates[number % candidates.count]
+    }
+
+    /// iOS ends an activity after eight hours.
+    private func endOldActivities() {
+        for activity in activities where activity.phase.runs { activity.change(to: .ended) }
     }
 
     @discardableResult
