@@ -7,21 +7,15 @@ func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async ->
     }
 }
 
-struct Deadline: Sendable {
-    private let instant: ContinuousClock.Instant
-
-    static func after(_ duration: Duration) -> Deadline {
-        Deadline(instant: .now + duration)
-    }
-
-    var hasPassed: Bool { ContinuousClock.now >= instant }
-
-    /// Repeats `question` until it returns a value or the deadline passes. Blocks the thread.
-    func poll<Value, Failure: Error>(_ question: () throws(Failure) -> Value?) throws(Failure) -> Value? {
-        while true {
-            if let answer = try question() { return answer }
-            if hasPassed { return nil }
-            usleep(5_000)
-        }
+/// Repeats `question` until it returns a value or the time is over. Blocks the thread.
+func poll<Value, Failure: Error>(
+    for time: Duration,
+    _ question: () throws(Failure) -> Value?
+) throws(Failure) -> Value? {
+    let deadline = ContinuousClock.now + time
+    while true {
+        if let answer = try question() { return answer }
+        if ContinuousClock.now >= deadline { return nil }
+        usleep(5_000)
     }
 }

@@ -48,7 +48,6 @@ struct DatabaseDirectory: Sendable {
         let strangers = content.filter { !known.contains($0) }
         guard strangers.isEmpty || version != nil else {
             throw EmbeddedPostgresError(
-                .directoryUnusable,
                 "\(root) contains other files, such as \(strangers[0]). Choose an empty directory."
             )
         }
@@ -59,7 +58,6 @@ struct DatabaseDirectory: Sendable {
         guard user.isSomeoneElse else { return }
         guard try Command(user.command(["/usr/bin/test", "-w", root])).run().succeeded else {
             throw EmbeddedPostgresError(
-                .directoryUnusable,
                 """
                 Postgres runs as the user \(user.name), who cannot reach \(root). Choose a directory whose parents are \
                 open to all, such as one under /var/lib, or run as another user than root.
@@ -81,7 +79,7 @@ struct DatabaseDirectory: Sendable {
         let opened = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY)
         var status = stat()
         guard fstat(opened.number, &status) == 0, status.st_uid == user.id || status.st_uid == geteuid() else {
-            throw EmbeddedPostgresError(.directoryUnusable, "\(directory) belongs to another user. Remove it.")
+            throw EmbeddedPostgresError("\(directory) belongs to another user. Remove it.")
         }
         try user.receive(opened, directory)
         guard fchmod(opened.number, 0o700) == 0 else { throw .system("protect", directory) }

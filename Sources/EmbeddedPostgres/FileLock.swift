@@ -17,12 +17,11 @@ final class FileLock: Sendable {
     /// - Throws: `busy` after three minutes, which is longer than a start or stop may take.
     static func transition(of place: DatabaseDirectory) throws(EmbeddedPostgresError) -> FileLock {
         let lock = try FileLock(place.transitionFile, owner: place.user)
-        let isOurs = try Deadline.after(.seconds(180)).poll { () throws(EmbeddedPostgresError) -> Bool? in
+        let isOurs = try poll(for: .seconds(180)) { () throws(EmbeddedPostgresError) -> Bool? in
             try lock.take(LOCK_EX, place.transitionFile) ? true : nil
         }
         guard isOurs == true else {
             throw EmbeddedPostgresError(
-                .busy,
                 """
                 Another program has been starting or stopping Postgres in \(place.root) for three minutes. \
                 Find it with `fuser \(place.transitionFile)`, stop it and try again.
@@ -37,7 +36,6 @@ final class FileLock: Sendable {
         let lock = try FileLock(place.lockFile, owner: place.user)
         guard try lock.take(LOCK_SH, place.lockFile) else {
             throw EmbeddedPostgresError(
-                .busy,
                 "Another program has locked \(place.lockFile). Stop it (`fuser \(place.lockFile)`) and try again."
             )
         }

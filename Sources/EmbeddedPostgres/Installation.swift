@@ -25,14 +25,12 @@ package struct InstallationSearch: Sendable {
         let all = directories.compactMap(Self.installation).filter { $0.version >= Installation.oldestVersion }
         guard let newest = all.first(where: { $0.version == all.map(\.version).max() }) else {
             throw EmbeddedPostgresError(
-                .notInstalled,
                 "No Postgres of version \(Installation.oldestVersion) or later was found. Install it: apt-get install postgresql"
             )
         }
         guard let version else { return newest }
         guard let match = all.first(where: { $0.version == version }) else {
             throw EmbeddedPostgresError(
-                .otherVersion,
                 """
                 The database was made by Postgres \(version), which is not installed. Install it \
                 (apt-get install postgresql-\(version)), or move the data over with pg_upgrade.

@@ -23,7 +23,7 @@ struct Server: Sendable {
 
     /// The running server, once it accepts connections. A killed program may have left it starting or stopping.
     private func settled() -> Postmaster? {
-        let settled = Deadline.after(Self.patience).poll { () -> Postmaster?? in
+        let settled = poll(for: Self.patience) { () -> Postmaster?? in
             guard let running = Postmaster(of: place) else { return .some(nil) }
             return running.isReady ? running : nil
         }
@@ -41,7 +41,7 @@ struct Server: Sendable {
             return
         }
         // pg_ctl returns when the pid file is gone; the process exits slightly later.
-        _ = Deadline.after(.seconds(10)).poll { Postmaster.runs(postmaster.pid, in: place) ? nil : true }
+        _ = poll(for: .seconds(10)) { Postmaster.runs(postmaster.pid, in: place) ? nil : true }
     }
 
     /// Creates the directory under another name first, so that an unfinished directory is initialised again.
@@ -53,14 +53,13 @@ struct Server: Sendable {
             "-E", "UTF8", "--locale=C", "--data-checksums",
         ]
         // Tests without fsync do not need a sync here.
-        try demand(arguments + (settings["fsync"] == "off" ? ["--no-sync"] : []), .initialisationFailed)
+        try demand(arguments + (settings["fsync"] == "off" ? ["--no-sync"] : []))
         try demand(
             // Without exit_on_error the exit status is 0 after an error.
             [
                 installation.program("postgres"), "--single", "-D", place.unfinishedData, "-c", "exit_on_error=on",
                 "postgres",
             ],
-            .initialisationFailed,
             input: "CREATE DATABASE \(ConnectionString.role)\n"
         )
         guard rename(place.unfinishedData, place.data) == 0 else { throw .system("rename", place.unfinishedData) }
@@ -76,7 +75,7 @@ struct Server: Sendable {
             installation.program("pg_ctl"), "start", "-D", place.data, "-l", place.log, "-w", "-t", patience,
         ]
         let command = Command(place.user.command(arguments + ["-o", options.map(Self.quoted).joined(separator: " ")]))
-        let started = try Deadline.after(.seconds(10)).poll { () throws(EmbeddedPostgresError) -> Postmaster? in
+        let started = try poll(for: .seconds(10)) { () throws(EmbeddedPostgresError) -> Postmaster? in
             if try command.run().succeeded { return Postmaster(of: place) }
             // The children of a killed server hold its shared memory and lock file a moment longer.
             guard ["shared memory", "lock file"].contains(where: lastLinesOfLog.contains) else { throw notStarted }
@@ -87,19 +86,15 @@ struct Server: Sendable {
         return postmaster
     }
 
-    private func demand(
-        _ arguments: [String],
-        _ code: EmbeddedPostgresError.Code,
-        input: String = ""
-    ) throws(EmbeddedPostgresError) {
+    private func demand(_ arguments: [String], input: String = "") throws(EmbeddedPostgresError) {
         let outcome = try Command(place.user.command(arguments)).run(input: input)
         guard outcome.succeeded else {
-            throw EmbeddedPostgresError(code, "Cannot make a database in \(place.root).\n\(outcome.output)")
+            throw EmbeddedPostgresError("Cannot make a database in \(place.root).\n\(outcome.output)")
         }
     }
 
     private var notStarted: EmbeddedPostgresError {
-        EmbeddedPostgresError(.startFailed, "Postgres did not start in \(place.root).\n\(lastLinesOfLog)")
+        EmbeddedPostgresError("Postgres did not start in \(place.root).\n\(lastLinesOfLog)")
     }
 
     private var lastLinesOfLog: String {

@@ -12,7 +12,6 @@ struct ServerUser: Sendable, Equatable {
         guard geteuid() == 0 else { return current }
         guard let user = named("postgres") ?? named("nobody"), user.id != 0 else {
             throw EmbeddedPostgresError(
-                .notInstalled,
                 "Postgres cannot run as root, and no user postgres or nobody exists. Create one: useradd --system postgres"
             )
         }

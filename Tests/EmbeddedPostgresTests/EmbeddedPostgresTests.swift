@@ -97,7 +97,6 @@ import Testing
             let error = await #expect(throws: EmbeddedPostgresError.self) {
                 try await EmbeddedPostgres.open(directory, settings: ["no_such_setting": "1"], logger: .silent)
             }
-            #expect(error?.code == .startFailed)
             #expect(error?.description.contains("no_such_setting") == true)
             #expect(began.duration(to: .now) < .seconds(8))
         }
@@ -135,7 +134,6 @@ import Testing
         try await TemporaryDirectory.use { directory in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
             let strange = await failure { try await open(directory) }
-            #expect(strange?.code == .directoryUnusable)
             #expect(strange?.description.contains("letter.txt") == true)
         }
         try await TemporaryDirectory.use { directory in
@@ -143,7 +141,6 @@ import Testing
             let missing = await failure {
                 try await EmbeddedPostgres.open(directory, settings: [:], search: search, logger: .silent)
             }
-            #expect(missing?.code == .notInstalled)
             #expect(missing?.description.contains("apt-get install postgresql") == true)
         }
     }
@@ -153,7 +150,6 @@ import Testing
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
             for path in ["/letter.txt", "/letter.txt/data", "/letter.txt/deep/data"] {
                 let inTheWay = await failure { try await open(directory + path) }
-                #expect(inTheWay?.code == .directoryUnusable)
                 #expect(inTheWay?.description.contains("Not a directory") == true, "\(inTheWay?.description ?? "none")")
             }
             let deep = try await open(directory + "/made/on/the/way")
@@ -166,7 +162,8 @@ import Testing
             let postgres = try await open(directory)
             await postgres.close()
             try Data("12\n".utf8).write(to: URL(fileURLWithPath: directory + "/data/PG_VERSION"))
-            #expect(await failure { try await open(directory) }?.code == .otherVersion)
+            let refused = await failure { try await open(directory) }
+            #expect(refused?.description.contains("made by Postgres 12, which is not installed") == true)
         }
     }
 
