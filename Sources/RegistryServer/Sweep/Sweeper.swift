@@ -61,27 +61,32 @@ struct Sweeper: Service {
     func sweepOnce() async {
         let start = ContinuousClock.now
         do {
-            var failures =
-                try await attempt("event-partitions") { _ = try await registry.renewEventPartitions() } ? 0 : 1
-            if try await !attempt("deleted apps", { _ = try await registry.finishDeletions() }) { failures += 1 }
-            var isComplete = failures == 0
+            let isRenewed = try await attempt("event-partitions") { _ = try await registry.renewEventPartitions() }
+            let isFreed = try await attempt("deleted apps") { _ = try await registry.finishDeletions() }
             let scopes = try await registry.apps().shuffled().flatMap { app in
                 APNSEnvironment.allCases.map { Scope(app: app, environment: $0) }
             }
-            try await count(scopes)
-            for scope in scopes where failures < Self.mostFailures {
-                let isSwept = try await attempt("\(scope.app.bundleID) \(scope.environment.rawValue)") {
-                    try await sweep(scope)
-                }
-                failures = isSwept ? 0 : failures + 1
-                isComplete = isComplete && isSwept
-            }
-            recordSweep(isComplete: isComplete, since: start)
+            // For metrics and charts only, so a failure does not affect the sweep.
+            _ = try await attempt("counts of ", scopes, count)
+            let isSwept = try await attempt("", scopes, sweep)
+            recordSweep(isComplete: isRenewed && isFreed && isSwept, since: start)
         } catch is CancellationError {
         } catch {
             logger.warning("a sweep was given up", metadata: ["error": "\(error)"])
             recordSweep(isComplete: false, since: start)
         }
+    }
+
+    /// False after a failure. Skips the other scopes after ``mostFailures`` in a row.
+    private func attempt(_ kind: String, _ scopes: [Scope], _ body: (Scope) async throws -> Void) async throws -> Bool {
+        var (failures, isComplete) = (0, true)
+        for scope in scopes where failures < Self.mostFailures {
+            let part = "\(kind)\(scope.app.bundleID) \(scope.environment.rawValue)"
+            let isDone = try await attempt(part) { try await body(scope) }
+            failures = isDone ? 0 : failures + 1
+            isComplete = isComplete && isDone
+        }
+        return isComplete
     }
 
     /// False after a failure, which is logged. Only cancellation throws.
@@ -102,17 +107,10 @@ struct Sweeper: Service {
         journal.recordSweep(.init(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete))
     }
 
-    /// For metrics and charts only. A failure does not affect the sweep.
-    private func count(_ scopes: [Scope]) async throws {
-        var failures = 0
-        for scope in scopes where failures < Self.mostFailures {
-            let start = ContinuousClock.now
-            let isCounted = try await attempt("counts of \(scope.app.bundleID) \(scope.environment.rawValue)") {
-                try await registry.counts(in: scope)
-                try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
-            }
-            failures = isCounted ? 0 : failures + 1
-        }
+    private func count(_ scope: Scope) async throws {
+        let start = ContinuousClock.now
+        try await registry.counts(in: scope)
+        try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
     }
 
     private func sweep(_ scope: Scope) async throws {
