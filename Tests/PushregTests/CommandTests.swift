@@ -33,26 +33,26 @@ import Testing
         (["apps", "create", "no/bundle", "--database-url", "host=/nowhere"], 64, "bundle id"),
         (["apps", "delete", "com.example.food", "--database-url", "host=/nowhere"], 64, "--yes"),
         (["resolve", "com.example.food", "mars", "a", "b", "--database-url", "host=/nowhere"], 64, "sandbox"),
-        (["resolve", "com.example.food", "sandbox", "4", "b", "--database-url", "host=/n"], 64, "KIND must be"),
-        (["resolve", "com.example.food", "sandbox", "a", "", "--database-url", "host=/no"], 64, "VALUE must not"),
+        (["resolve", "com.example.food", "sandbox", "4", "b", "--database-url", "host=/n"], 64, "kind must match"),
+        (["resolve", "com.example.food", "sandbox", "a", "", "--database-url", "host=/no"], 64, "must not be empty"),
         (["serve", "--embedded", ""], 64, "--embedded must not be empty"),
         (["serve", "--database-url", "host=/nowhere", "--host", ""], 64, "--host must not be empty"),
         (["config", "print", "--embedded", "/a", "--database-url", "host=/nowhere"], 64, "not both"),
         (["demo", "--url", "http://"], 64, "--url"),
         (["demo", "--url", "http://127.0.0.1:70000"], 64, "--url"),
-        (["keys", "create", "--role", "king", "--app", "a"], 64, "--role must be one of"),
+        (["keys", "create", "--role", "king", "--app", "a"], 64, "auditor"),
         (["keys", "create", "--role", "sender"], 64, "--app"),
         (["keys", "create", "--role", "root", "--app", "com.example.food"], 64, "Only root keys have no app"),
         (["keys", "create", "--role", "sender", "--app", "a", "--expires-in", "soon"], 64, "--expires-in"),
         (["keys", "revoke", "prc_x"], 64, "the id of an API key"),
         (["purge", "com.example.food", "sandbox"], 64, "--dry-run"),
-        (["purge", "com.example.food", "sandbox", "--dry-run", "--reason", "x"], 64, "--reason must be one of"),
+        (["purge", "com.example.food", "sandbox", "--dry-run", "--reason", "x"], 64, "quarantined"),
         (["erase", "com.example.food", "sandbox", "--yes"], 64, "Give one of --alias"),
         (["erase", "com.example.food", "sandbox", "--alias", "a:b"], 64, "--yes"),
         (["audit", "stale", "com.example.food", "sandbox", "--unconfirmed-for", "long"], 64, "--unconfirmed-for"),
-        (["audit", "explain", "com.example.food", "mars", "a", "b"], 64, "sandbox or production"),
+        (["audit", "explain", "com.example.food", "mars", "a", "b"], 64, "sandbox"),
         (["export", "com.example.food", "sandbox", "--resume"], 64, "--output"),
-        (["import", "com.example.food", "mars", "-"], 64, "sandbox or production"),
+        (["import", "com.example.food", "mars", "-"], 64, "sandbox"),
         (["doctor"], 64, "No database is given"),
         (["doctor", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
         (["doctor", "--database-url", #""postgresql://u:hunter2@db/r?sslmode=require""#], 64, "quotation marks"),
@@ -91,10 +91,10 @@ import Testing
 
     /// The file has a valid port, which must not replace an invalid variable.
     @Test(arguments: [
-        ("PUSHREG_PORT", "http", "PUSHREG_PORT must be a whole number."),
-        ("PUSHREG_PORT", "65536", "PUSHREG_PORT must be between 0 and 65535."),
+        ("PUSHREG_PORT", "http", "PUSHREG_PORT must be an integer from 0 to 65535."),
+        ("PUSHREG_PORT", "65536", "PUSHREG_PORT must be an integer from 0 to 65535."),
         ("PUSHREG_MIGRATE", "perhaps", "PUSHREG_MIGRATE must be true or false."),
-        ("PUSHREG_REQUEST_TIMEOUT", "5s", "PUSHREG_REQUEST_TIMEOUT must be an ISO 8601 duration of"),
+        ("PUSHREG_REQUEST_TIMEOUT", "5s", "PUSHREG_REQUEST_TIMEOUT must be an ISO 8601 duration such as"),
         ("PUSHREG_TRUSTED_PROXIES", "::1,proxy", "PUSHREG_TRUSTED_PROXIES must list addresses or ranges"),
         ("PUSHREG_LOG_LEVEL", "loud", "PUSHREG_LOG_LEVEL must be one of trace, debug,"),
     ])
@@ -149,11 +149,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"port": "80"}"#, #""port" in PATH must be a whole number."#),
-        (#"{"port": 80.5}"#, #""port" in PATH must be a whole number."#),
+        (#"{"port": "80"}"#, #""port" in PATH must be an integer from 0 to 65535."#),
+        (#"{"port": 80.5}"#, #""port" in PATH must be an integer from 0 to 65535."#),
         (#"{"migrate": 1}"#, #""migrate" in PATH must be true or false."#),
-        (#"{"host": 1}"#, #""host" in PATH must be text."#),
-        (#"{"port": -1}"#, #""port" in PATH must be between 0 and 65535."#),
+        (#"{"host": 1}"#, #""host" in PATH must be a string."#),
+        (#"{"port": -1}"#, #""port" in PATH must be an integer from 0 to 65535."#),
         (#"{"prot": 80}"#, #"The config file PATH has the unknown key "prot". Known keys: embedded, databaseUrl"#),
         ("{\n\"port\": }", "The config file PATH is not JSON: line 2: "), ("[]", "PATH must be one JSON object."),
     ])
@@ -196,21 +196,23 @@ import Testing
         #expect(outcome.results.contains("dbname=registry host=db password=*** user=user"))
     }
 
+    private static let masked =
+        #""databaseUrl","value":"dbname=registry host=db password=*** user=user","from":"environment""#
+
     @Test(arguments: [
-        ([], #""value":"dbname=registry host=db password=*** user=user","from":"environment","as":"databaseUrl""#, ""),
-        (["--embedded", "/var/a"], #""value":"/var/a","from":"flag","as":"embedded""#, #""beatenBy":"embedded""#),
-        (["--database-url", "host=b"], #""value":"host=b","from":"flag","as":"databaseUrl""#, ""),
+        ([], [masked + "}"], false), (["--database-url", "host=b"], [#""value":"host=b","from":"flag"}"#], false),
+        (["--embedded", "/a"], [#""value":"/a","from":"flag"}"#, masked + #","beatenBy":"embedded"}"#], true),
     ])
-    func `The command config names the database`(_ flags: [String], _ winner: String, _ loser: String) async throws {
+    func `The command config names the database`(_ flags: [String], _ rows: [String], _ isOverridden: Bool)
+        async throws
+    {
         let environment = ["DATABASE_URL": "postgresql://user:hunter2@db/registry"]
         let outcome = try await Program.run(["config", "print", "--json"] + flags, environment: environment)
-        let lines = outcome.results.split(separator: "\n")
-        #expect(lines.first { $0.contains(#""setting":"database""#) }?.contains(winner) == true, "\(outcome.results)")
-        #expect(outcome.results.contains("beatenBy") == !loser.isEmpty)
-        #expect(loser.isEmpty || lines.contains { $0.contains(#""setting":"databaseUrl""#) && $0.contains(loser) })
+        for row in rows { #expect(outcome.results.contains(row + "\n"), "\(outcome.results)") }
+        #expect(outcome.results.contains("beatenBy") == isOverridden)
         #expect(!outcome.results.contains("hunter2"))
         let table = try await Program.run(["config", "print"] + flags, environment: environment)
-        #expect(table.results.contains("overridden by --embedded") == !loser.isEmpty)
+        #expect(table.results.contains("overridden by --embedded") == isOverridden)
         #expect(!table.results.contains("hunter2"))
     }
 

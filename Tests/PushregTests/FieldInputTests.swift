@@ -17,11 +17,11 @@ import Testing
         ("DATABASE_URL", address + "?target_session_attrs=write", "invalid target_session_attrs value"),
         ("PUSHREG_PORT", "tcp://10.96.12.7:8080", "for a Service named pushreg."),
         ("PUSHREG_ADMIN_PORT", "tcp://10.96.12.7:8080", "for a Service named pushreg-admin."),
-        ("PUSHREG_PORT", #""8080""#, "PUSHREG_PORT must be a whole number. Its value is in quotation"),
+        ("PUSHREG_PORT", #""8080""#, "PUSHREG_PORT is not valid. Its value is in quotation"),
         ("PUSHREG_HOST", "'::1'", "PUSHREG_HOST is not valid. Its value is in quotation marks."),
-        ("PUSHREG_PORT", "5434  # host port", "must be a whole number. Its value contains a comment."),
+        ("PUSHREG_PORT", "5434  # host port", "PUSHREG_PORT is not valid. Its value contains a comment."),
         ("PUSHREG_HOST", "# the address", "PUSHREG_HOST is not valid. Its value contains a comment."),
-        ("PORT", "http", "PORT must be a whole number."),
+        ("PORT", "http", "PORT must be an integer from 0 to 65535."),
     ])
     func `A value for another program is refused with its cause`(_ name: String, _ value: String, _ words: String)
         async throws

@@ -30,8 +30,8 @@ extension ParserFuzzTests {
         ]
     ) { bytes in
         guard let query = try? Query(Substring(text(bytes))) else { return false }
-        for value in query["limit"] { _ = try? ParameterReader.limit(value) }
-        for value in query["observedAt"] { _ = try? ParameterReader.timestamp(value) }
+        for value in query["limit"] { _ = try? Int.within(1...1000)(.string(value)) }
+        for value in query["observedAt"] { _ = try? Date.read(.string(value)) }
         return true
     }
 
@@ -55,7 +55,7 @@ extension ParserFuzzTests {
         _ = FullStateBody.read(&readers[7])
         _ = ResolveBody.read(&readers[8])
         if case .object(let object) = value { _ = JWTRequirements(object) }
-        _ = FeedbackBody.read(&readers[0])
+        _ = FeedbackReport.readBody(&readers[0])
         let token = TokenRegistration.read(&readers[1])
         _ = InstallationProfile(from: &readers[2])
         _ = BroadcastChannel.read(&readers[3])

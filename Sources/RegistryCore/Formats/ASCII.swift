@@ -6,5 +6,9 @@ package enum ASCII {
         UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
     }
 
+    package static func isWord(_ byte: UInt8, or marks: String) -> Bool {
+        isLetter(byte) || isDigit(byte) || marks.utf8.contains(byte)
+    }
+
     package static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 }

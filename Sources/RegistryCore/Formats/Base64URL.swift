@@ -10,14 +10,9 @@ package enum Base64URL {
 
     /// Nil unless `encode` produces exactly this text.
     package static func decode(_ text: some StringProtocol) -> Data? {
-        guard text.utf8.allSatisfy(isDigit), text.utf8.count % 4 != 1 else { return nil }
         let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
         let padded = base64 + String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
-        guard let bytes = Data(base64Encoded: padded), bytes.base64EncodedString() == padded else { return nil }
+        guard let bytes = Data(base64Encoded: padded), encode(Array(bytes)) == text else { return nil }
         return bytes
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 }

@@ -5,11 +5,6 @@ package enum Hexadecimal {
         return text.withUTF8(decode)
     }
 
-    package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
-        if let bytes = digits.withContiguousStorageIfAvailable({ decode($0) }) { return bytes }
-        return Array(digits).withUnsafeBufferPointer { decode($0) }
-    }
-
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
         append(bytes, to: &text)

@@ -81,11 +81,12 @@ extension Double: JSONEncodable {
 }
 
 extension Date: JSONEncodable {
-    package func encode(to json: inout JSONWriter) { json.timestamp(self) }
+    /// RFC 3339 in UTC, rounded down to the millisecond.
+    package func encode(to json: inout JSONWriter) { json.quoted { RFC3339.append(self, to: &$0) } }
 }
 
 extension Duration: JSONEncodable {
-    package func encode(to json: inout JSONWriter) { json.duration(self) }
+    package func encode(to json: inout JSONWriter) { json.string(ISO8601Duration.format(self)) }
 }
 
 extension Array: JSONEncodable where Element: JSONEncodable {

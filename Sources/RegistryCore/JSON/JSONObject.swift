@@ -4,7 +4,7 @@
 package struct JSONObject: Sendable {
     package typealias Member = (key: String, value: JSONValue)
 
-    private var members: [Member] = []
+    private(set) var members: [Member] = []
     /// Positions by key, only for objects so large that scans would make many lookups quadratic.
     private var positions: [UTF8Text: Int] = [:]
 

@@ -34,8 +34,8 @@ package struct JSONParser {
         _ maximumValues: Int
     ) -> Result<JSONValue, JSONSyntaxError> {
         Result { () throws(JSONSyntaxError) in
-            var scanner = JSONScanner(bytes: bytes, maximumDepth: min(maximumDepth, deepestNesting))
-            scanner.valuesLeft = maximumValues
+            let depth = min(maximumDepth, deepestNesting)
+            var scanner = JSONScanner(bytes: bytes, maximumDepth: depth, valuesLeft: maximumValues)
             return try scanner.document()
         }
     }

@@ -40,7 +40,9 @@ extension JSONReader {
     ) -> [T]? {
         guard let value = demand(key) else { return nil }
         guard case .array = value else { return required(key, each).map { [$0] } ?? [] }
-        return elements(of: value, at: key, maximumCount)?.compactMap { attempt($0, each) }
+        return elements(of: value, at: key, maximumCount)?.compactMap { element in
+            attempt(element.value, at: { _ in element.pointer }, each)
+        }
     }
 }
 
@@ -58,18 +60,6 @@ extension JSONReader {
         }
         let array = pointer.member(key)
         return values.enumerated().map { (array.element($0), $1) }
-    }
-
-    private mutating func attempt<T>(
-        _ element: Element,
-        _ read: (JSONValue) throws(JSONFaultReason) -> T
-    ) -> T? {
-        do throws(JSONFaultReason) {
-            return try read(element.value)
-        } catch {
-            record(JSONFault(pointer: element.pointer.text, detail: error.detail))
-            return nil
-        }
     }
 
     private mutating func descend<T>(

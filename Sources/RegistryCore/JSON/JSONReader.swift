@@ -56,7 +56,7 @@ package struct JSONReader: Sendable {
         _ key: String,
         _ read: (JSONValue) throws(JSONFaultReason) -> T
     ) -> T? {
-        demand(key).flatMap { attempt($0, at: key, read) }
+        demand(key).flatMap { attempt($0, at: { $0.member(key) }, read) }
     }
 
     /// Nil for absence and `null`. An error of `read` becomes a fault of the member.
@@ -64,7 +64,16 @@ package struct JSONReader: Sendable {
         _ key: String,
         _ read: (JSONValue) throws(JSONFaultReason) -> T
     ) -> T? {
-        present(key).flatMap { attempt($0, at: key, read) }
+        present(key).flatMap { attempt($0, at: { $0.member(key) }, read) }
+    }
+
+    /// Reads a required string and converts it, for example with `ActivityID.init`.
+    package mutating func string<T>(_ key: String, _ make: (String) throws(JSONFaultReason) -> T) -> T? {
+        required(key) { value throws(JSONFaultReason) in try make(String.read(value)) }
+    }
+
+    package mutating func optionalString<T>(_ key: String, _ make: (String) throws(JSONFaultReason) -> T) -> T? {
+        optional(key) { value throws(JSONFaultReason) in try make(String.read(value)) }
     }
 
     func present(_ key: String) -> JSONValue? {
@@ -78,15 +87,16 @@ package struct JSONReader: Sendable {
         return value
     }
 
-    private mutating func attempt<T>(
+    /// - Parameter place: Gives the value's pointer from the reader's. Only faults need it.
+    mutating func attempt<T>(
         _ value: JSONValue,
-        at key: String,
+        at place: (JSONPointer) -> JSONPointer,
         _ read: (JSONValue) throws(JSONFaultReason) -> T
     ) -> T? {
         do throws(JSONFaultReason) {
             return try read(value)
         } catch {
-            fault(key, error.detail)
+            record(JSONFault(pointer: place(pointer).text, detail: error.detail))
             return nil
         }
     }

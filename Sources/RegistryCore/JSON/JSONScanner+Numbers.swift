@@ -21,7 +21,7 @@ extension JSONScanner {
 
     private mutating func integerDigits() throws(JSONSyntaxError) {
         guard take(UInt8(ascii: "0")) else { return try digits() }
-        if let next, isDigit(next) { throw fault("A number must not have a leading zero.") }
+        if let next, ASCII.isDigit(next) { throw fault("A number must not have a leading zero.") }
     }
 
     private mutating func fraction() throws(JSONSyntaxError) -> Bool {
@@ -39,9 +39,7 @@ extension JSONScanner {
 
     private mutating func digits() throws(JSONSyntaxError) {
         let start = position
-        while position < bytes.count, isDigit(bytes[position]) { position += 1 }
+        while position < bytes.count, ASCII.isDigit(bytes[position]) { position += 1 }
         guard position > start else { throw fault("Expected a digit.") }
     }
-
-    private func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 }

@@ -5,12 +5,7 @@ struct JSONScanner {
     let bytes: UnsafeBufferPointer<UInt8>
     let maximumDepth: Int
     var position = 0
-    var valuesLeft = Int.max
-
-    init(bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int) {
-        self.bytes = bytes
-        self.maximumDepth = maximumDepth
-    }
+    var valuesLeft: Int
 
     mutating func document() throws(JSONSyntaxError) -> JSONValue {
         guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { throw fault("The text starts with a byte order mark.") }

@@ -57,39 +57,31 @@ extension JSONValue {
     /// `Int64` become integers, because Postgres's `jsonb` writes `1e18` in nineteen digits.
     package var canonicalBytes: [UInt8] {
         var json = JSONWriter()
-        json.canonical(self)
+        write(to: &json, isCanonical: true)
         return json.bytes
     }
 }
 
 extension JSONValue: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) { write(to: &json, isCanonical: false) }
+
+    private func write(to json: inout JSONWriter, isCanonical: Bool) {
         switch self {
         case .null: json.null()
         case .bool(let value): json.bool(value)
         case .integer(let value): json.integer(value)
-        case .number(let value): json.double(value)
+        case .number(let value):
+            if isCanonical, let integer = Int64(exactly: value) { json.integer(integer) } else { json.double(value) }
         case .string(let text): json.string(text)
-        case .array(let elements): elements.encode(to: &json)
-        case .object(let object): object.encode(to: &json)
-        }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func canonical(_ value: JSONValue) {
-        switch value {
-        case .null, .bool, .integer, .string: value.encode(to: &self)
-        case .number(let number): Int64(exactly: number).map { integer($0) } ?? double(number)
         case .array(let elements):
-            array { json in
-                for element in elements { json.canonical(element) }
+            json.array { json in
+                for element in elements { element.write(to: &json, isCanonical: isCanonical) }
             }
         case .object(let object):
-            self.object { json in
-                for member in object.sortedMembers {
+            json.object { json in
+                for member in isCanonical ? object.sortedMembers : object.members {
                     json.key(member.key)
-                    json.canonical(member.value)
+                    member.value.write(to: &json, isCanonical: isCanonical)
                 }
             }
         }

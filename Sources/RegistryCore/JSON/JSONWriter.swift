@@ -1,5 +1,3 @@
-import Foundation
-
 /// Writes JSON without spaces into a buffer. Commas and colons are automatic.
 ///
 /// ```swift
@@ -84,15 +82,6 @@ extension JSONWriter {
         bytes.append(contentsOf: (value == 0 ? 0 : value).description.utf8)
     }
 
-    /// RFC 3339 in UTC, rounded down to the millisecond.
-    package mutating func timestamp(_ date: Date) {
-        quoted { RFC3339.append(date, to: &$0) }
-    }
-
-    package mutating func duration(_ duration: Duration) {
-        quoted { $0.append(contentsOf: ISO8601Duration.format(duration).utf8) }
-    }
-
     package mutating func hex(_ value: some Collection<UInt8>) {
         quoted { Hexadecimal.append(value, to: &$0) }
     }
@@ -108,7 +97,8 @@ extension JSONWriter {
         bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 
-    private mutating func quoted(_ append: (inout [UInt8]) -> Void) {
+    /// Writes a text that needs no escapes.
+    mutating func quoted(_ append: (inout [UInt8]) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         append(&bytes)

@@ -29,7 +29,7 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     package static func kind(_ text: String) throws(JSONFaultReason) -> UTF8Text {
         let bytes = text.utf8
         let beginsWithLetter = bytes.first.map(ASCII.isLetter) ?? false
-        guard beginsWithLetter, bytes.count <= 64, bytes.allSatisfy(isOfKind) else {
+        guard beginsWithLetter, bytes.count <= 64, bytes.allSatisfy({ ASCII.isWord($0, or: "_.-") }) else {
             throw JSONFaultReason("an alias kind must match [A-Za-z][A-Za-z0-9_.-]{0,63}")
         }
         return UTF8Text(text)
@@ -47,10 +47,6 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
 
     package static func < (left: Alias, right: Alias) -> Bool {
         left.kind == right.kind ? left.value < right.value : left.kind < right.kind
-    }
-
-    private static func isOfKind(_ byte: UInt8) -> Bool {
-        ASCII.isLetter(byte) || ASCII.isDigit(byte) || "_.-".utf8.contains(byte)
     }
 }
 

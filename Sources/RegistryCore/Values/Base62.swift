@@ -4,8 +4,7 @@ enum Base62 {
 
     /// Uniform digits from the system's secure random source: 5.95 bits per digit.
     static func random(count: Int) -> String {
-        var source = SystemRandomNumberGenerator()
-        return String(decoding: (0..<count).map { _ in digits[Int.random(in: 0..<62, using: &source)] }, as: UTF8.self)
+        String(decoding: (0..<count).map { _ in digits[Int.random(in: 0..<62)] }, as: UTF8.self)
     }
 
     /// Six digits hold 32 bits. The most significant digit is first.

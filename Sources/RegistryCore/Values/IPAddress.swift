@@ -66,16 +66,13 @@ package struct AddressRange: Sendable, Hashable {
     private let bitCount: Int
 
     package init?(_ text: String) {
-        let halves = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let address = halves.first.flatMap({ IPAddress(String($0)) }) else { return nil }
-        let all = address.bytes.count * 8
-        guard halves.count > 1 else {
-            (self.address, bitCount) = (address, all)
-            return
-        }
-        guard halves[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(halves[1]), count <= all else {
+        guard let parts = text.wholeMatch(of: /([^\/]+)(?:\/([0-9]+))?/), let address = IPAddress(String(parts.1))
+        else {
             return nil
         }
+        let all = address.bytes.count * 8
+        let count = parts.2.map { Int($0) ?? .max } ?? all
+        guard count <= all else { return nil }
         (self.address, bitCount) = (address, count)
     }
 

@@ -4,7 +4,7 @@ package struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible
     package let rawValue: String
 
     package init(_ rawValue: String) throws(JSONFaultReason) {
-        let allowed = rawValue.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || ".-".utf8.contains($0) }
+        let allowed = rawValue.utf8.allSatisfy { ASCII.isWord($0, or: ".-") }
         guard allowed, (1...155).contains(rawValue.utf8.count), rawValue != ".", rawValue != ".." else {
             throw JSONFaultReason("must be a bundle id: 1 to 155 letters, digits, '.' or '-'")
         }
@@ -20,10 +20,9 @@ package struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible
 /// The id of one Live Activity, normally ActivityKit's `Activity.id`, at most 128 bytes of UTF-8. An id is used once.
 package struct ActivityID: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let rawValue: UTF8Text
-    package static let maximumBytes = 128
 
     package init(_ rawValue: String) throws(JSONFaultReason) {
-        self.rawValue = try UTF8Text(name: rawValue, maximumBytes: Self.maximumBytes)
+        self.rawValue = try UTF8Text(name: rawValue)
     }
 
     package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
@@ -51,6 +50,14 @@ package struct InstallationHash: Sendable, Hashable, Comparable, CustomStringCon
     /// 32 bytes.
     package let bytes: [UInt8]
     package init(bytes: [UInt8]) { self.bytes = bytes }
+
+    package init(hexadecimal: String) throws(JSONFaultReason) {
+        guard let bytes = Hexadecimal.decode(hexadecimal), bytes.count == 32 else {
+            throw JSONFaultReason("must be an installation from a response: 64 hex digits")
+        }
+        self.bytes = bytes
+    }
+
     package static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
     package var description: String { Hexadecimal.encode(bytes) }
 }
@@ -58,10 +65,9 @@ package struct InstallationHash: Sendable, Hashable, Comparable, CustomStringCon
 /// The name of a type that conforms to `ActivityAttributes`, at most 128 bytes of UTF-8.
 package struct AttributesType: Sendable, Hashable, CustomStringConvertible {
     package let rawValue: UTF8Text
-    package static let maximumBytes = 128
 
     package init(_ rawValue: String) throws(JSONFaultReason) {
-        self.rawValue = try UTF8Text(name: rawValue, maximumBytes: Self.maximumBytes)
+        self.rawValue = try UTF8Text(name: rawValue)
     }
 
     package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
@@ -71,7 +77,7 @@ package struct AttributesType: Sendable, Hashable, CustomStringConvertible {
 extension UTF8Text {
     /// The common rule of ids and alias values: 1 to `maximumBytes` bytes of UTF-8, no control character, and not `.`
     /// or `..`, because proxies and clients fold those away in paths.
-    init(name text: String, maximumBytes: Int) throws(JSONFaultReason) {
+    init(name text: String, maximumBytes: Int = 128) throws(JSONFaultReason) {
         guard !text.isEmpty else { throw JSONFaultReason("must not be empty") }
         guard text.utf8.count <= maximumBytes else {
             throw JSONFaultReason("must be at most \(maximumBytes) bytes of UTF-8")

@@ -22,7 +22,7 @@ package struct APIKeyRequest: Sendable, Hashable {
             try Self.expiry(Date.read(value), now)
         }
         let expiresIn = json.optional("expiresIn") { value throws(JSONFaultReason) in
-            try Self.expiry(in: Duration.read(value), now)
+            try Self.expiry(in: value, now)
         }
         if expiresAt != nil, expiresIn != nil { json.fault("expiresIn", "must not be given together with expiresAt") }
         return role.map { APIKeyRequest(role: $0, name: name, expiresAt: expiresAt ?? expiresIn) }
@@ -33,8 +33,8 @@ package struct APIKeyRequest: Sendable, Hashable {
         try UTF8Text(name: text, maximumBytes: 256).string
     }
 
-    package static func expiry(in duration: Duration, _ now: Date) throws(JSONFaultReason) -> Date {
-        try duration.check(in: AppChanges.retentions)
+    package static func expiry(in duration: JSONValue, _ now: Date) throws(JSONFaultReason) -> Date {
+        let duration = try Duration.within(AppChanges.retentions)(duration)
         return now.addingTimeInterval(TimeInterval(duration.components.seconds))
     }
 

@@ -24,9 +24,9 @@ extension AppChanges {
     package init(from json: inout JSONReader) {
         self.init()
         name = json.optionalString("name", APIKeyRequest.name)
-        activityLifetime = json.optionalDuration("activityLifetime", in: Self.activityLifetimes)
-        tombstoneRetention = json.optionalDuration("tombstoneRetention", in: Self.retentions)
-        eventRetention = json.optionalDuration("eventRetention", in: Self.retentions)
+        activityLifetime = json.optional("activityLifetime", Duration.within(Self.activityLifetimes))
+        tombstoneRetention = json.optional("tombstoneRetention", Duration.within(Self.retentions))
+        eventRetention = json.optional("eventRetention", Duration.within(Self.retentions))
         aliasRules = json.optionalNested("aliasRules") { Self.aliasRules(&$0) }
         tokenKinds = json.optionalNested("tokenKinds") { TokenKind.readSettings(&$0) }
         jwt = json.optionalNested("jwt") { Self.jwt(&$0) }
@@ -46,7 +46,7 @@ extension AppChanges {
         for kind in json.object.keys {
             do throws(JSONFaultReason) {
                 let checkedKind = try Alias.kind(kind)
-                rules[checkedKind] = json.optionalChoice(kind)
+                rules[checkedKind] = json.optional(kind, AliasRule.read)
             } catch {
                 json.fault(kind, error.detail)
             }

@@ -25,20 +25,13 @@ package struct BroadcastChannel: Sendable, Hashable {
     }
 
     private static func checked(id: String) throws(JSONFaultReason) -> String {
-        let text = Array(id.utf8)
-        let digits = text.prefix { $0 != UInt8(ascii: "=") }
-        let padding = text.count - digits.count
-        guard (1...maximumIDBytes).contains(text.count) else {
+        guard (1...maximumIDBytes).contains(id.utf8.count) else {
             throw JSONFaultReason("must be 1 to \(maximumIDBytes) bytes of base64")
         }
-        guard digits.allSatisfy(isBase64), text.suffix(padding).allSatisfy({ $0 == UInt8(ascii: "=") }),
-            text.count.isMultiple(of: 4), padding <= 2
-        else { throw JSONFaultReason("must be a channel id in base64, as APNs gave it") }
+        guard id.utf8.count.isMultiple(of: 4), id.wholeMatch(of: /[A-Za-z0-9+\/]+={0,2}/) != nil else {
+            throw JSONFaultReason("must be a channel id in base64, as APNs gave it")
+        }
         return id
-    }
-
-    private static func isBase64(_ byte: UInt8) -> Bool {
-        ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
     }
 
     package static func read(_ json: inout JSONReader) -> BroadcastChannel? {

@@ -37,7 +37,7 @@ extension FeedbackReport {
     package static func read(_ json: JSONReader) -> Result<FeedbackReport, Problem> {
         var json = json
         let token = json.string("token", PushToken.init(hexadecimal:))
-        let status = json.integer("status", in: 100...599)
+        let status = json.required("status", Int.within(100...599))
         let reason = json.optionalString("reason", text)
         let milliseconds = json.optional("timestamp", Int.read)
         if let milliseconds, !timestamps.contains(milliseconds) {
@@ -53,25 +53,19 @@ extension FeedbackReport {
         return .success(report)
     }
 
+    /// For one JSON body. NDJSON has no such limit.
+    package static let mostOfBody = 1000
+
+    /// Reads `{reports: [{token, status, reason, timestamp, apnsId, leaseId}]}`. A malformed report gets a problem in
+    /// its position.
+    package static func readBody(_ json: inout JSONReader) -> [Result<FeedbackReport, Problem>]? {
+        json.elements("reports", maximumCount: mostOfBody)?.map(read)
+    }
+
     private static func text(_ text: String) throws(JSONFaultReason) -> String {
         guard text.utf8.count <= maximumText else { throw JSONFaultReason("must be at most \(maximumText) bytes") }
         guard !text.utf8.contains(0) else { throw JSONFaultReason("must not contain the character U+0000") }
         return text
-    }
-}
-
-package struct FeedbackBody: Sendable, Hashable {
-    package let reports: [Result<FeedbackReport, Problem>]
-
-    /// For one JSON body. NDJSON has no such limit.
-    package static let maximumReports = 1000
-
-    /// Reads `{reports: [{token, status, reason, timestamp, apnsId, leaseId}]}`. A malformed report gets a problem in
-    /// its position.
-    package static func read(_ json: inout JSONReader) -> FeedbackBody? {
-        json.elements("reports", maximumCount: maximumReports).map { elements in
-            FeedbackBody(reports: elements.map(FeedbackReport.read))
-        }
     }
 }
 

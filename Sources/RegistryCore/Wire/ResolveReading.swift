@@ -9,7 +9,7 @@ package struct ResolveBody: Sendable, Hashable {
 
     package static func read(_ json: inout JSONReader) -> ResolveBody? {
         let elements = json.elements("aliases", maximumCount: maximumAliases)
-        let limit = json.optionalInteger("limitPerAlias", in: limits) ?? defaultLimit
+        let limit = json.optional("limitPerAlias", Int.within(limits)) ?? defaultLimit
         guard let elements else { return nil }
         let aliases = elements.map { element in
             var json = element

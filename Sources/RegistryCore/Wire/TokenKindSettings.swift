@@ -15,19 +15,19 @@ extension TokenKind {
 
     private static func fault(of name: String) -> String? {
         if reserved.contains(name) { return "is a built-in kind" }
-        return matches(name, most: 32, "-") && isLetter(name.utf8.first ?? 0)
+        return name.wholeMatch(of: /[a-z][a-z0-9-]{0,31}/) != nil
             ? nil : "must be 1 to 32 lower-case letters, digits or '-', and begin with a letter"
     }
 
     private static func read(_ json: inout JSONReader, _ name: String) -> TokenKind? {
         let suffix = json.string("topicSuffix") { text throws(JSONFaultReason) in
-            guard text.isEmpty || text.utf8.first == UInt8(ascii: ".") && matches(text, most: 64, ".-") else {
+            guard text.wholeMatch(of: /(\.[a-z0-9.-]{0,63})?/) != nil else {
                 throw JSONFaultReason("must be empty, or '.' and at most 63 lower-case letters, digits, '.' or '-'")
             }
             return text
         }
         let pushType = json.string("pushType") { text throws(JSONFaultReason) in
-            guard matches(text, most: 32, "-") else {
+            guard text.wholeMatch(of: /[a-z0-9-]{1,32}/) != nil else {
                 throw JSONFaultReason("must be 1 to 32 lower-case letters, digits or '-'")
             }
             return text
@@ -46,15 +46,6 @@ extension TokenKind {
     private init(name: String, per holder: Holder, topicSuffix: String, pushType: String) {
         let hasOneOwner = holder == .installation
         self.init(name: name, holder: holder, hasOneOwner: hasOneOwner, topicSuffix: topicSuffix, pushType: pushType)
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte }
-
-    private static func matches(_ text: String, most: Int, _ marks: String) -> Bool {
-        let isAllowed = { (byte: UInt8) in
-            isLetter(byte) || ASCII.isDigit(byte) || marks.utf8.contains(byte)
-        }
-        return (1...most).contains(text.utf8.count) && text.utf8.allSatisfy(isAllowed)
     }
 
     /// Stored settings were checked when they were received.

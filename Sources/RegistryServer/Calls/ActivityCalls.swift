@@ -110,8 +110,8 @@ extension ScopedCall {
     private func readEnding(
         _ parameters: inout ParameterReader
     ) -> (reason: EndReason, observedAt: Date?, installation: InstallationHash?) {
-        let reason: EndReason? = parameters.query("reason", ParameterReader.choice)
-        let observedAt = parameters.query("observedAt", ParameterReader.timestamp)
+        let reason = parameters.query("reason", as: EndReason.read)
+        let observedAt = parameters.time("observedAt")
         return (reason ?? .ended, observedAt, readInstallation(&parameters, isInPath: false))
     }
 

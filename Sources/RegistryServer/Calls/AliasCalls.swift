@@ -5,7 +5,7 @@ extension ScopedCall {
     func listActivities() async throws -> Response {
         var parameters = ParameterReader(call)
         let candidate = readAlias(&parameters)
-        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let limit = parameters.limit()
         let includesMetadata = readInclusion(&parameters)
         let position = try readCursor(&parameters, of: candidate?.list("activities"), "this alias")
         let alias = try parameters.checked(candidate)
@@ -40,8 +40,7 @@ extension ScopedCall {
 
     /// Whether the caller asks for metadata.
     func readInclusion(_ parameters: inout ParameterReader) -> Bool {
-        let inclusion: Inclusion? = parameters.query("include", ParameterReader.choice)
-        return inclusion != nil
+        parameters.query("include", as: Inclusion.read) != nil
     }
 
     func endAll() async throws -> Response {
@@ -150,13 +149,11 @@ extension Problem {
     }
 }
 
-extension ResolvedAlias: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("alias", alias)
-            json.member("activities", activities)
-            json.member("channels", channels)
-            json.member("truncated", isTruncated)
-        }
+extension ResolvedAlias: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("alias", alias)
+        json.member("activities", activities)
+        json.member("channels", channels)
+        json.member("truncated", isTruncated)
     }
 }

@@ -119,13 +119,11 @@ extension Problem {
     }
 }
 
-extension QuarantineGuard: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("environment", environment.rawValue)
-            json.member("kind", kind)
-            json.member("trippedAt", trippedAt)
-        }
+extension QuarantineGuard: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("environment", environment.rawValue)
+        json.member("kind", kind)
+        json.member("trippedAt", trippedAt)
     }
 }
 

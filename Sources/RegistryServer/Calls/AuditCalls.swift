@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
 import RegistryStore
@@ -8,7 +7,7 @@ extension ScopedCall {
     func listEvents() async throws -> Response {
         var parameters = ParameterReader(call)
         let filter = readEventFilter(&parameters)
-        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let limit = parameters.limit()
         let list = self.list("events", ["activityId", "installationId", "subject", "alias", "type", "since", "until"])
         let position = try readCursor(&parameters, of: list, Self.filteredList)
         try parameters.checked()
@@ -27,8 +26,8 @@ extension ScopedCall {
         filter.subject = parameters.query("subject", UTF8Text.subject)
         filter.alias = parameters.query("alias", Alias.init(pair:))
         filter.type = parameters.query("type", ActivityID.init)?.rawValue
-        filter.since = parameters.query("since", ParameterReader.timestamp)
-        filter.until = parameters.query("until", ParameterReader.timestamp)
+        filter.since = parameters.time("since")
+        filter.until = parameters.time("until")
         return filter
     }
 
@@ -36,7 +35,7 @@ extension ScopedCall {
         var parameters = ParameterReader(call)
         let kind = parameters.requiredQuery("kind", Alias.kind)
         let value = parameters.requiredQuery("value", Alias.value)
-        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let limit = parameters.limit()
         let list = self.list("explain", ["kind", "value"])
         let position = try readCursor(&parameters, of: list, Self.filteredList)
         let (checkedKind, checkedValue) = try parameters.checked(kind, value)
@@ -66,16 +65,9 @@ extension ScopedCall {
 extension ScopedCall {
     func readStatistics() async throws -> Response {
         var parameters = ParameterReader(call)
-        let window = parameters.query("window", Self.window) ?? .seconds(86_400)
+        let window = parameters.query("window", as: Duration.within(RegistryStatistics.windows)) ?? .seconds(86_400)
         try parameters.checked()
         return .json(.ok, try await registry.statistics(over: window, in: scope))
-    }
-
-    private static func window(_ text: String) throws(JSONFaultReason) -> Duration {
-        guard let window = ISO8601Duration.parse(text), RegistryStatistics.windows.contains(window) else {
-            throw JSONFaultReason("must be an ISO 8601 duration from PT1H to P30D")
-        }
-        return window
     }
 }
 
@@ -85,9 +77,9 @@ extension ScopedCall {
         var filter = StaleFilter()
         filter.kind = parameters.query("kind", StaleFilter.kind(of: scope.app))
         filter.attributesType = parameters.query("attributesType", AttributesType.init)
-        filter.reason = parameters.query("reason", ParameterReader.choice)
+        filter.reason = parameters.query("reason", as: StaleReason.read)
         filter.unconfirmedFor = parameters.query("unconfirmedFor", StaleFilter.duration)
-        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let limit = parameters.limit()
         let list = self.list("stale", ["kind", "attributesType", "reason", "unconfirmedFor"])
         let position = try readCursor(&parameters, of: list, Self.filteredList)
         try parameters.checked()

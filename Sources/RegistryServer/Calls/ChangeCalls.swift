@@ -6,10 +6,10 @@ extension ScopedCall {
     func followChanges() async throws -> Response {
         var parameters = ParameterReader(call)
         let filter = readChangeFilter(&parameters)
-        let limit = parameters.query("limit", ParameterReader.limit) ?? ChangeFeed.pageSize
-        let wait = parameters.query("wait", Self.wait) ?? .zero
+        let limit = parameters.query("limit", within: ResolveBody.limits) ?? ChangeFeed.pageSize
+        let wait = Duration.seconds(parameters.query("wait", within: 0...60) ?? 0)
         let after = parameters.query("after", ChangePosition.init)
-        let resumed = parameters.field(.lastEventID, ChangePosition.init)
+        let resumed = parameters.field(HTTPField.Name("Last-Event-ID")!, ChangePosition.init)
         try parameters.checked()
         let position = resumed ?? after
         guard let format = ChangeFormat(call.fields, wantsLines: call.wantsLines) else {
@@ -26,7 +26,7 @@ extension ScopedCall {
             follower: follower
         )
         // Without this field nginx buffers the response.
-        let fields: HTTPFields = [.contentType: format.mediaType, .accelBuffering: "no"]
+        let fields: HTTPFields = [.contentType: format.mediaType, HTTPField.Name("X-Accel-Buffering")!: "no"]
         return Response(fields: fields, body: .stream(stream))
     }
 
@@ -76,22 +76,8 @@ extension ScopedCall {
             Set(text.split(separator: ",").map { UTF8Text(String($0)) })
         }
         filter.alias = parameters.query("alias", Alias.init(pair:))
-        filter.installation = parameters.query("installation", Self.installation)
+        filter.installation = parameters.query("installation", InstallationHash.init(hexadecimal:))
         return filter
-    }
-
-    private static func installation(_ text: String) throws(JSONFaultReason) -> InstallationHash {
-        guard let bytes = Hexadecimal.decode(text), bytes.count == 32 else {
-            throw JSONFaultReason("must be an installation from a response: 64 hexadecimal digits")
-        }
-        return InstallationHash(bytes: bytes)
-    }
-
-    private static func wait(_ text: String) throws(JSONFaultReason) -> Duration {
-        guard let seconds = Int(text), (0...60).contains(seconds) else {
-            throw JSONFaultReason("must be an integer from 0 to 60, in seconds")
-        }
-        return .seconds(seconds)
     }
 }
 
@@ -115,9 +101,4 @@ private struct ChangePages {
         }
         return []
     }
-}
-
-extension HTTPField.Name {
-    fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID")!
-    fileprivate static let accelBuffering = HTTPField.Name("X-Accel-Buffering")!
 }

@@ -5,11 +5,11 @@ import RegistryStore
 extension ScopedCall {
     func takeFeedback() async throws -> Response {
         if let lines = call.lines { return .stream(try await FeedbackStream(of: lines, apply)) }
-        let body = try call.readChecked { FeedbackBody.read(&$0) }
-        var results = try await apply(body.reports)[...]
+        let reports = try call.readChecked { FeedbackReport.readBody(&$0) }
+        var results = try await apply(reports)[...]
         return .json { json in
             json.array("results") { json in
-                for report in body.reports { json.writeResult(of: report, from: &results) }
+                for report in reports { json.writeResult(of: report, from: &results) }
             }
         }
     }

@@ -12,7 +12,7 @@ struct FeedbackStream: ResponseStream {
     private let apply: @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
     private let lines: BodyLines
     /// Applied before the head is sent, so that a failure of Postgres is a 503.
-    private let first: Batch?
+    private var first: Batch?
 
     /// - Throws: Errors that reject all reports, and `ConnectionLost`.
     init(
@@ -20,22 +20,19 @@ struct FeedbackStream: ResponseStream {
         _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
     ) async throws {
         (self.lines, self.apply) = (lines, apply)
-        first = try await Self.next(of: lines, apply)
+        first = try await next()
     }
 
-    private static func next(
-        of lines: BodyLines,
-        _ apply: ([FeedbackLine]) async throws -> [FeedbackResult]
-    ) async throws -> Batch? {
-        guard let read = try await lines.next(upTo: FeedbackBody.maximumReports) else { return nil }
+    private func next() async throws -> Batch? {
+        guard let read = try await lines.next(upTo: FeedbackReport.mostOfBody) else { return nil }
         let batch = read.map(FeedbackLine.read)
         return (batch, try await apply(batch))
     }
 
     func write(to writer: Exchange) async throws {
         lines.beginReading()
-        var (next, count) = (first, 0)
-        while let batch = next {
+        var (current, count) = (first, 0)
+        while let batch = current {
             var json = JSONWriter(reservingCapacity: batch.lines.count * 128)
             var results = batch.results[...]
             for line in batch.lines {
@@ -44,7 +41,7 @@ struct FeedbackStream: ResponseStream {
             }
             try await writer.write(ByteBuffer(bytes: json.bytes))
             count += batch.lines.count
-            next = try await Self.next(of: lines, apply)
+            current = try await next()
         }
         var json = JSONWriter(reservingCapacity: 64)
         json.writeEnd(count: count)

@@ -43,7 +43,7 @@ extension ScopedCall {
     func logOut() async throws -> Response {
         var parameters = ParameterReader(call)
         let candidate = readInstallation(&parameters)
-        let observedAt = parameters.query("observedAt", ParameterReader.timestamp)
+        let observedAt = parameters.time("observedAt")
         let installation = try parameters.checked(candidate)
         let claimant = try findClaimant(installation)
         try await registry.logOut(installation, observedAt: observedAt, in: scope, by: who, claimant: claimant)

@@ -20,6 +20,21 @@ struct ParameterReader {
         read(name, from: "query", call.query[name], make)
     }
 
+    /// Reads the text like a JSON string.
+    mutating func query<Value>(_ name: String, as read: (JSONValue) throws(JSONFaultReason) -> Value) -> Value? {
+        query(name) { text throws(JSONFaultReason) in try read(.string(text)) }
+    }
+
+    mutating func query(_ name: String, within range: ClosedRange<Int>) -> Int? {
+        query(name) { text throws(JSONFaultReason) in
+            try Int.within(range)(Int64(text).map(JSONValue.integer) ?? .string(text))
+        }
+    }
+
+    mutating func time(_ name: String) -> Date? { query(name, as: Date.read) }
+
+    mutating func limit() -> Int { query("limit", within: ResolveBody.limits) ?? ResolveBody.defaultLimit }
+
     mutating func requiredQuery<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
         if call.query[name].isEmpty { record(name, "query", "is required") }
         return query(name, make)
@@ -81,28 +96,5 @@ struct ParameterReader {
 
     private mutating func record(_ name: String, _ place: String, _ detail: String) {
         faults.append(JSONFault(pointer: "/\(name)", detail: "(in the \(place)) \(detail)"))
-    }
-}
-
-extension ParameterReader {
-    static func timestamp(_ text: String) throws(JSONFaultReason) -> Date {
-        try Date.read(.string(text))
-    }
-
-    static func choice<Value>(_ text: String) throws(JSONFaultReason) -> Value
-    where Value: RawRepresentable<String> & CaseIterable {
-        guard let value = Value(rawValue: text) else {
-            let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
-            throw JSONFaultReason("must be one of \(words)")
-        }
-        return value
-    }
-
-    static func limit(_ text: String) throws(JSONFaultReason) -> Int {
-        guard let limit = Int(text), ResolveBody.limits.contains(limit) else {
-            let limits = ResolveBody.limits
-            throw JSONFaultReason("must be an integer from \(limits.lowerBound) to \(limits.upperBound)")
-        }
-        return limit
     }
 }

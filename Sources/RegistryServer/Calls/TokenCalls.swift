@@ -22,7 +22,7 @@ extension ScopedCall {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
         let slot = readSlot(of: kind, &parameters)
-        let observedAt = parameters.query("observedAt", ParameterReader.timestamp)
+        let observedAt = parameters.time("observedAt")
         let (place, hash) = try parameters.checked(slot, installation)
         let claimant = try findClaimant(hash)
         try await registry.deleteToken(
@@ -66,7 +66,7 @@ extension ScopedCall {
         var parameters = ParameterReader(call)
         let named = kind ?? readKind(&parameters)
         let candidate = readAlias(&parameters)
-        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let limit = parameters.limit()
         let includesMetadata = readInclusion(&parameters)
         let isStart = named?.holder == .attributesType
         let attributesType = isStart ? parameters.query("attributesType", AttributesType.init) : nil

@@ -57,6 +57,11 @@ extension APIKeyRecord {
     /// How long before its expiry a key must be replaced, in seconds.
     private static let notice = 14.0 * 86_400
 
+    package func state(at now: Date) -> String {
+        if revokedAt != nil { return "revoked" }
+        return isValid(at: now) ? "valid" : "expired"
+    }
+
     func expiresSoon(at now: Date) -> Bool {
         isValid(at: now) && expiresAt.map { $0.timeIntervalSince(now) <= Self.notice } ?? false
     }

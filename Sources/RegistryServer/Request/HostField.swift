@@ -20,7 +20,8 @@ enum HostField {
     }
 
     private static func endOfName(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
-        let end = host.firstIndex { !isOfName($0) } ?? host.endIndex
+        // Does not check the escapes after `%`.
+        let end = host.firstIndex { !ASCII.isWord($0, or: "-._~%!$&'()*+,;=") } ?? host.endIndex
         return end > host.startIndex ? end : nil
     }
 
@@ -28,11 +29,6 @@ enum HostField {
         guard let colon = rest.first else { return true }
         let digits = rest.dropFirst()
         return colon == UInt8(ascii: ":") && digits.count <= 5 && digits.allSatisfy(ASCII.isDigit)
-    }
-
-    /// Does not check the escapes after `%`.
-    private static func isOfName(_ byte: UInt8) -> Bool {
-        ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-._~%!$&'()*+,;=".utf8.contains(byte)
     }
 }
 

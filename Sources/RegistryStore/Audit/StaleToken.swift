@@ -53,7 +53,7 @@ extension StaleFilter {
     package init(from json: inout JSONReader, in app: App) {
         kind = json.optionalString("kind", Self.kind(of: app))
         attributesType = json.optionalString("attributesType", AttributesType.init)
-        reason = json.optionalChoice("reason")
+        reason = json.optional("reason", StaleReason.read)
         unconfirmedFor = json.optionalString("unconfirmedFor", Self.duration)
     }
 }

@@ -9,14 +9,6 @@ struct Apps: AsyncParsableCommand {
     )
 
     static let who: UTF8Text = "command-line"
-
-    static func bundleID(_ text: String) throws(CommandFailure) -> BundleID {
-        do throws(JSONFaultReason) {
-            return try BundleID(text)
-        } catch {
-            throw CommandFailure(.usage, "BUNDLE_ID \(error.detail).")
-        }
-    }
 }
 
 extension Apps {
@@ -25,7 +17,7 @@ extension Apps {
             abstract: "Creates an app, or changes the given settings of an existing app."
         )
 
-        @Argument(help: "The bundle id, such as com.example.food.") var bundleID: String
+        @Argument(help: "The bundle id, such as com.example.food.", transform: BundleID.init(_:)) var bundleID: BundleID
         @Option(help: "A display name.") var name: String?
         @Option(help: "How long an activity runs, such as PT8H.") var activityLifetime: String?
         @Option(help: "How long an ended activity is remembered, such as P7D.") var tombstoneRetention: String?
@@ -39,7 +31,6 @@ extension Apps {
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
-            let bundleID = try Apps.bundleID(bundleID)
             let changes = try changes()
             let (app, isNew) = try await database.withDatabase { database in
                 try await database.registry.put(changes, for: bundleID, by: Apps.who)
@@ -87,12 +78,11 @@ extension Apps {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Shows an app and its settings, as JSON.")
 
-        @Argument(help: "The bundle id.") var bundleID: String
+        @Argument(help: "The bundle id.", transform: BundleID.init(_:)) var bundleID: BundleID
         @Flag(help: "Prints JSON, which is also the default.") var json = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
-            let bundleID = try Apps.bundleID(bundleID)
             let app = try await database.withDatabase { try await $0.registry.app(bundleID) }
             guard let app else { throw CommandFailure.noApp(bundleID) }
             try Output.results.line(app.jsonLine)
@@ -102,12 +92,11 @@ extension Apps {
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Deletes an app and everything that belongs to it.")
 
-        @Argument(help: "The bundle id.") var bundleID: String
+        @Argument(help: "The bundle id.", transform: BundleID.init(_:)) var bundleID: BundleID
         @Flag(help: "Confirms the deletion, which cannot be undone.") var yes = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
-            let bundleID = try Apps.bundleID(bundleID)
             guard yes else {
                 throw CommandFailure(
                     .usage,

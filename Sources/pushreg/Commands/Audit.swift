@@ -50,9 +50,8 @@ extension Audit {
 
         func run() async throws {
             try checkLimit(limit)
-            let filter = try filters.filter()
             try await scope.withRegistry { registry, scope in
-                try filters.checkKind(of: scope.app)
+                let filter = try filters.filter(of: scope.app)
                 try await list("stale token", limit, show) { start, size in
                     try await registry.staleTokens(filter, after: start, limit: size, in: scope)
                 }
@@ -79,39 +78,39 @@ extension Audit {
         static let configuration = CommandConfiguration(abstract: "Reads the audit trail, newest first.")
 
         @OptionGroup var scope: ScopeArguments
-        @Option(help: "Only events about this activity.") var activityID: String?
-        @Option(help: "Only events about this installation.") var installationID: String?
+        @Option(help: "Only events about this activity.", transform: ActivityID.init) var activityID: ActivityID?
+        @Option(help: "Only events about this installation.", transform: InstallationID.init)
+        var installationID: InstallationID?
         @Option(help: "Only events about records of this signed-in user.") var subject: String?
-        @Option(help: "Only events about records that had this alias at the time: kind:value.") var alias: String?
+        @Option(
+            help: "Only events about records that had this alias at the time: kind:value.",
+            transform: Alias.init(pair:)
+        )
+        var alias: Alias?
         @Option(help: "Only events of this type, such as dropped.") var type: String?
-        @Option(help: "Only events from this time on, such as 2026-03-01T12:00:00Z.") var since: String?
-        @Option(help: "Only events before this time.") var until: String?
+        @Option(help: "Only events from this time on, such as 2026-03-01T12:00:00Z.", transform: Self.time)
+        var since: Date?
+        @Option(help: "Only events before this time.", transform: Self.time) var until: Date?
         @Option(help: "The maximum number of events to show.") var limit = 100
 
         func run() async throws {
             try checkLimit(limit)
             try await scope.withRegistry { registry, scope in
-                let filter = try filter(in: scope)
                 try await list("event", limit, show) { start, size in
                     try await registry.events(filter, after: start, limit: size, in: scope)
                 }
             }
         }
 
-        private func filter(in scope: Scope) throws(CommandFailure) -> EventFilter {
+        private var filter: EventFilter {
             var filter = EventFilter()
-            filter.activityID = try readOption("--activity-id", activityID, ActivityID.init)
-            filter.installation = try readOption("--installation-id", installationID, InstallationID.init)
-                .map { InstallationHash(of: $0, in: scope.app.bundleID) }
-            filter.subject = subject.map { UTF8Text($0) }
-            filter.alias = try readOption("--alias", alias, Alias.init(pair:))
-            filter.type = type.map { UTF8Text($0) }
-            filter.since = try readOption("--since", since, Self.time)
-            filter.until = try readOption("--until", until, Self.time)
+            filter.installation = installationID.map { InstallationHash(of: $0, in: scope.bundleID) }
+            (filter.activityID, filter.alias, filter.since, filter.until) = (activityID, alias, since, until)
+            (filter.subject, filter.type) = (subject.map { UTF8Text($0) }, type.map { UTF8Text($0) })
             return filter
         }
 
-        private static func time(_ text: String) throws(JSONFaultReason) -> Date { try Date.read(.string(text)) }
+        private static func time(_ text: String) throws -> Date { try Date.read(.string(text)) }
 
         private func show(_ events: [AuditEvent]) throws {
             if events.isEmpty { return }
@@ -136,13 +135,12 @@ extension Audit {
         )
 
         @OptionGroup var scope: ScopeArguments
-        @Argument(help: "The alias's kind, such as liveactivityId.") var kind: String
-        @Argument(help: "The alias's value.") var value: String
+        @OptionGroup var named: AliasArguments
         @Option(help: "The maximum number of activities to explain.") var limit = 100
 
         func run() async throws {
             try checkLimit(limit)
-            let alias = try readAlias(kind: kind, value: value)
+            let alias = named.alias
             try await scope.withRegistry { registry, scope in
                 // Tokens and notes are on the first page.
                 var found = try await registry.explain(alias, limit: min(limit, pageSize), in: scope)

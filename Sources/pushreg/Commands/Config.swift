@@ -20,42 +20,28 @@ struct Config: AsyncParsableCommand {
         /// - Throws: A ``CommandFailure``, after printing, if `serve` would reject the settings.
         func run() async throws {
             let sources = try SettingSources(database, service)
-            let rows = try Self.rows(sources)
-            try Output.results.list(rows, asJSON: json, ["Setting", "Value", "From", "Flag", "Variable"]) { row in
-                [
-                    row.name, row.found?.shownText ?? "", row.fromText, row.setting?.flag ?? "",
-                    row.setting?.variable ?? "",
-                ]
+            let database = try DatabaseSettings.choice(sources)
+            let rows = Setting.all.map { setting in
+                let found = sources.find(setting)
+                let isOverridden = setting.namesDatabase && found != nil && setting != database?.setting
+                return ConfigRow(setting: setting, found: found, winner: isOverridden ? database : nil)
             }
-            if try DatabaseSettings.choice(sources) != nil { _ = try DatabaseSettings(sources) }
-            let _: PlanCacheMode? = try sources.choice(.planCacheMode)
+            try Output.results.list(rows, asJSON: json, ["Setting", "Value", "From", "Flag", "Variable"]) { row in
+                let setting = row.setting
+                return [setting.rawValue, row.found?.shownText ?? "", row.fromText, setting.flag, setting.variable]
+            }
+            if database != nil { _ = try DatabaseSettings(sources) }
+            _ = try sources.read(.planCacheMode, PlanCacheMode.read)
             _ = try ServiceSettings(sources)
-        }
-
-        private static func rows(_ sources: SettingSources) throws(CommandFailure) -> [ConfigRow] {
-            let chosen = try DatabaseSettings.choice(sources)
-            let database = ConfigRow(name: "database", setting: chosen?.setting, found: chosen)
-            return try [database]
-                + Setting.all.map { setting throws(CommandFailure) in
-                    let found = try sources.find(setting)
-                    let isBeaten = setting.namesDatabase && found != nil && setting != chosen?.setting
-                    return ConfigRow(
-                        name: setting.rawValue,
-                        setting: setting,
-                        found: found,
-                        winner: isBeaten ? chosen : nil
-                    )
-                }
         }
     }
 }
 
-private struct ConfigRow: JSONEncodable {
-    let name: String
-    let setting: Setting?
+private struct ConfigRow: JSONObjectEncodable {
+    let setting: Setting
     let found: FoundSetting?
     /// The database setting with higher precedence that overrides this setting.
-    var winner: FoundSetting?
+    let winner: FoundSetting?
 
     private var from: String { found?.origin.word ?? "not set" }
 
@@ -65,10 +51,10 @@ private struct ConfigRow: JSONEncodable {
         return "file \(path)"
     }
 
-    func encode(to json: inout JSONWriter) {
-        var row: JSONObject = ["setting": .string(name), "value": found?.shown ?? .null, "from": .string(from)]
-        if let setting, setting.rawValue != name { row["as"] = .string(setting.rawValue) }
-        row["beatenBy"] = winner.map { .string($0.setting.rawValue) }
-        json.value(row)
+    func writeMembers(to json: inout JSONWriter) {
+        json.member("setting", setting.rawValue)
+        json.member("value", found?.shown)
+        json.member("from", from)
+        json.member("beatenBy", ifPresent: winner?.setting.rawValue)
     }
 }

@@ -10,26 +10,23 @@ struct Erase: AsyncParsableCommand {
     )
 
     @OptionGroup var scope: ScopeArguments
-    @Option(help: "All records with this alias: kind:value.") var alias: String?
-    @Option(help: "The installation with this id.") var installationID: String?
-    @Option(help: "The signed-in user.") var subject: String?
+    @Option(help: "All records with this alias: kind:value.", transform: Alias.init(pair:)) var alias: Alias?
+    @Option(help: "The installation with this id.", transform: InstallationID.init) var installationID: InstallationID?
+    @Option(help: "The signed-in user.", transform: UTF8Text.subject) var subject: UTF8Text?
     @Flag(help: "Confirms the erasure, which cannot be undone.") var yes = false
 
     func run() async throws {
-        guard [alias, installationID, subject].compactMap(\.self).count == 1 else {
+        let named: [ErasureSubject?] = [
+            alias.map { .alias($0) }, subject.map { .subject($0) },
+            installationID.map { .installation(InstallationHash(of: $0, in: scope.bundleID)) },
+        ]
+        let subjects = named.compactMap(\.self)
+        guard subjects.count == 1 else {
             throw CommandFailure(.usage, "Give one of --alias, --installation-id and --subject.")
         }
-        let alias = try readOption("--alias", alias, Alias.init(pair:))
-        let installation = try readOption("--installation-id", installationID, InstallationID.init)
-        let user = try readOption("--subject", subject, UTF8Text.subject)
         guard yes else { throw CommandFailure(.usage, "An erasure cannot be undone. Add --yes to confirm.") }
         try await scope.withRegistry { registry, scope in
-            let hash = installation.map { InstallationHash(of: $0, in: scope.app.bundleID) }
-            let erased: ErasureSubject =
-                if let alias { .alias(alias) } else if let hash { .installation(hash) } else {
-                    .subject(user ?? "")
-                }
-            let counts = try await registry.erase(erased, in: scope, by: Apps.who)
+            let counts = try await registry.erase(subjects[0], in: scope, by: Apps.who)
             let (activities, records, events) = (counts.activities, counts.records, counts.events)
             if self.scope.json {
                 try Output.results.line("{\"activities\":\(activities),\"records\":\(records),\"events\":\(events)}")

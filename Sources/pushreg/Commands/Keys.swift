@@ -23,58 +23,38 @@ extension Keys {
                 """
         )
 
-        @Option(help: "The bundle id of the key's app. Root keys have no app.") var app: String?
-        @Option(help: "client, sender, auditor, admin or root.") var role: String
-        @Option(help: "A display name.") var name: String?
-        @Option(help: "The lifetime of the key, such as P90D. By default, it never expires.") var expiresIn: String?
+        @Option(help: "The bundle id of the key's app. Root keys have no app.", transform: BundleID.init(_:))
+        var app: BundleID?
+        @Option(help: "The rights of the key.") var role: Role
+        @Option(help: "A display name.", transform: APIKeyRequest.name) var name: String?
+        @Option(
+            name: .customLong("expires-in"),
+            help: "The lifetime of the key, such as P90D. By default, it never expires.",
+            transform: { try APIKeyRequest.expiry(in: .string($0), Date()) }
+        )
+        var expiresAt: Date?
         @Flag(help: "Prints {\"id\", \"role\", \"app\", \"key\"} as JSON.") var json = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
-            let (bundleID, request) = (try bundleID(), try request())
-            let key = APIKey(random: request.role)
-            try await database.withDatabase { database in
-                let app = try await database.registry.existingApp(bundleID)
-                _ = try await database.registry.createKey(
-                    key.id,
-                    digest: key.secretDigest,
-                    request,
-                    of: app,
-                    by: Apps.who
-                )
-            }
-            Output.errors.note("Created \(key.id). The key is not shown again; keep it safe.")
-            try Output.results.line(json ? members(key, bundleID).jsonLine : key.text.revealed)
-        }
-
-        private func members(_ key: APIKey, _ bundleID: BundleID?) -> JSONObject {
-            JSONObject([
-                ("id", .string(key.id.rawValue)), ("role", .string(key.id.role.rawValue)),
-                ("app", bundleID.map { .string($0.rawValue) } ?? .null), ("key", .string(key.text.revealed)),
-            ])
-        }
-
-        private func bundleID() throws(CommandFailure) -> BundleID? {
-            guard (role == Role.root.rawValue) == (app == nil) else {
+            guard (role == .root) == (app == nil) else {
                 throw CommandFailure(.usage, "Give the key's app with --app. Only root keys have no app.")
             }
-            return try app.map(Apps.bundleID)
+            let (key, request) = (APIKey(random: role), APIKeyRequest(role: role, name: name, expiresAt: expiresAt))
+            try await database.withDatabase { database in
+                let (registry, digest) = (database.registry, key.secretDigest)
+                let app = try await registry.existingApp(app)
+                _ = try await registry.createKey(key.id, digest: digest, request, of: app, by: Apps.who)
+            }
+            Output.errors.note("Created \(key.id). The key is not shown again; keep it safe.")
+            try Output.results.line(json ? members(of: key).jsonLine : key.text.revealed)
         }
 
-        private func request() throws(CommandFailure) -> APIKeyRequest {
-            guard let role = Role(rawValue: role) else {
-                let roles = Role.allCases.map(\.rawValue).joined(separator: ", ")
-                throw CommandFailure(.usage, "--role must be one of \(roles).")
-            }
-            do throws(JSONFaultReason) {
-                let name = try name.map(APIKeyRequest.name)
-                let expiresAt = try expiresIn.map { text throws(JSONFaultReason) in
-                    try APIKeyRequest.expiry(in: Duration.read(.string(text)), Date())
-                }
-                return APIKeyRequest(role: role, name: name, expiresAt: expiresAt)
-            } catch {
-                throw CommandFailure(.usage, "The value of --name or --expires-in \(error.detail).")
-            }
+        private func members(of key: APIKey) -> JSONObject {
+            JSONObject([
+                ("id", .string(key.id.rawValue)), ("role", .string(role.rawValue)),
+                ("app", app.map { .string($0.rawValue) } ?? .null), ("key", .string(key.text.revealed)),
+            ])
         }
     }
 
@@ -83,14 +63,14 @@ extension Keys {
             abstract: "Lists API keys without their secrets, including revoked and expired keys."
         )
 
-        @Option(help: "The bundle id of the app; by default, all keys are listed.") var app: String?
+        @Option(help: "The bundle id of the app; by default, all keys are listed.", transform: BundleID.init(_:))
+        var app: BundleID?
         @Flag(help: "Prints a line of JSON for each key.") var json = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
-            let bundleID = try app.map(Apps.bundleID)
             let keys = try await database.withDatabase { database in
-                guard let app = try await database.registry.existingApp(bundleID) else {
+                guard let app = try await database.registry.existingApp(app) else {
                     return try await database.registry.keys(of: nil)
                 }
                 return try await database.registry.keys(of: app)
@@ -102,7 +82,7 @@ extension Keys {
             ) { key in
                 let times = [RFC3339.format(key.createdAt), key.lastUsedAt.map { RFC3339.format($0) } ?? "never"]
                 let names = [key.id.rawValue, key.id.role.rawValue, key.app?.rawValue ?? "", key.name ?? ""]
-                return names + [key.state] + times
+                return names + [key.state(at: Date())] + times
             }
         }
     }
@@ -134,12 +114,5 @@ extension Registry {
         guard let bundleID else { return nil }
         guard let app = try await app(bundleID) else { throw CommandFailure.noApp(bundleID) }
         return app
-    }
-}
-
-extension APIKeyRecord {
-    fileprivate var state: String {
-        if revokedAt != nil { return "revoked" }
-        return isValid(at: Date()) ? "valid" : "expired"
     }
 }

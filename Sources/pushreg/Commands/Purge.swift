@@ -15,12 +15,11 @@ struct Purge: AsyncParsableCommand {
     @Flag(help: "Confirms the purge.") var yes = false
 
     func run() async throws {
-        let filter = try filters.filter()
         guard dryRun != yes else {
             throw CommandFailure(.usage, "Add --dry-run to count the tokens, or --yes to drop them.")
         }
         try await scope.withRegistry { registry, scope in
-            try filters.checkKind(of: scope.app)
+            let filter = try filters.filter(of: scope.app)
             guard yes else { return try show(await registry.countStaleTokens(filter, in: scope)) }
             let purged = try await registry.purgeStaleTokens(filter, in: scope, by: Apps.who)
             if self.scope.json { try Output.results.line("{\"dryRun\":false,\"purged\":\(purged)}") }

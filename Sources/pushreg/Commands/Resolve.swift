@@ -9,14 +9,12 @@ struct Resolve: AsyncParsableCommand {
     )
 
     @OptionGroup var scope: ScopeArguments
-    @Argument(help: "The alias's kind, such as liveactivityId.") var kind: String
-    @Argument(help: "The alias's value.") var value: String
+    @OptionGroup var named: AliasArguments
 
     func run() async throws {
-        let alias = try readAlias(kind: kind, value: value)
         try await scope.withRegistry { registry, scope in
             var (rows, last, count) = ([[String]](), Int64(0), 0)
-            while case let page = try await registry.activities(under: alias, after: last, limit: 1000, in: scope),
+            while case let page = try await registry.activities(under: named.alias, after: last, limit: 1000, in: scope),
                 let end = page.last
             {
                 for activity in page {

@@ -23,10 +23,10 @@ struct Demo: AsyncParsableCommand {
     private var crowd: Int { quick ? 200 : 10_000 }
 
     func run() async throws {
-        let sources = try SettingSources(flags: url.map { [.url: .string($0)] } ?? [:])
-        if let url = try sources.find(.url)?.text, !url.isEmpty {
-            let key = ProcessInfo.processInfo.environment["PUSHREG_KEY"]
-                .map { Secret($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+        let environment = ProcessInfo.processInfo.environment
+            .mapValues { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+        if let url = url ?? environment["PUSHREG_URL"], !url.isEmpty {
+            let key = environment["PUSHREG_KEY"].map { Secret($0) }
             try await DemoLives.play(on: Self.base(of: url), key: key, crowd: crowd)
         } else {
             try await runUntilSignal()
@@ -59,21 +59,12 @@ extension Demo {
     }
 
     private func runWithOwnDatabase() async throws {
-        let directory = try Self.makeDirectory()
+        let directory = FileManager.default.temporaryDirectory.path + "/pushreg-demo-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         Output.errors.note("Starting a service on a private Postgres in \(directory) …")
         let flags = try SettingSources(flags: [.embedded: .string(directory)], environment: [:])
         let limits = ConnectionLimits(maximumConnections: 16)
         try await DatabaseSettings(flags).withDatabase(.migrate, limits: limits) { try await play($0.registry) }
-    }
-
-    private static func makeDirectory() throws(CommandFailure) -> String {
-        var path = Array((FileManager.default.temporaryDirectory.path + "/pushreg-demo-XXXXXX").utf8CString)
-        guard mkdtemp(&path) != nil else {
-            let reason = String(cString: strerror(errno))
-            throw CommandFailure(.unavailable, "Cannot create a directory under TMPDIR or /tmp: \(reason).")
-        }
-        return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     private func play(_ registry: Registry) async throws {

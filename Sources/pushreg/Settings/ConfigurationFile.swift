@@ -9,8 +9,8 @@ struct ConfigurationFile: Sendable {
 
     /// A `null` member counts as absent.
     ///
-    /// - Throws: A ``CommandFailure`` if the file is not a readable JSON object, or has an unknown key or a value of
-    ///   the wrong kind, because a misspelt setting must not silently become its default.
+    /// - Throws: A ``CommandFailure`` if the file is not a readable JSON object, or has an unknown key, because a
+    ///   misspelt setting must not silently become its default.
     init(_ path: String) throws(CommandFailure) {
         var values: [Setting: JSONValue] = [:]
         for (key, value) in try Self.object(path) where value != .null {
@@ -20,9 +20,6 @@ struct ConfigurationFile: Sendable {
                     .usage,
                     "The config file \(path) has the unknown key \"\(key)\". Known keys: \(known)."
                 )
-            }
-            guard setting.takes(value) else {
-                throw CommandFailure(.usage, "\(Self.name(of: setting, in: path)) must be \(setting.kind.rawValue).")
             }
             values[setting] = value
         }

@@ -31,13 +31,13 @@ struct DatabaseSettings: Sendable {
         }
         location = chosen.setting == .embedded ? .embedded(directory: text) : .remote(connectionString: Secret(text))
         allowsUnsafeDurability = try sources.isTrue(.unsafeDurability)
-        planCacheMode = try sources.choice(.planCacheMode)
+        planCacheMode = try sources.read(.planCacheMode, PlanCacheMode.read)
     }
 
     /// The setting with the higher precedence of the two that name a database. Throws if both come from one source.
     static func choice(_ sources: SettingSources) throws(CommandFailure) -> FoundSetting? {
-        guard let directory = try sources.find(.embedded) else { return try sources.find(.databaseUrl) }
-        guard let url = try sources.find(.databaseUrl) else { return directory }
+        guard let directory = sources.find(.embedded) else { return sources.find(.databaseUrl) }
+        guard let url = sources.find(.databaseUrl) else { return directory }
         guard directory.origin != url.origin else {
             throw CommandFailure(.usage, "Give one of \(directory.givenName) and \(url.givenName), not both.")
         }

@@ -19,14 +19,14 @@ struct ServiceSettings: Sendable {
         server = try Self.server(sources)
         tls = try Self.tls(sources)
         connections = try Self.connections(sources)
-        logLevel = try sources.choice(.logLevel) ?? .info
+        logLevel = try sources.read(.logLevel, Logger.Level.read) ?? .info
     }
 
     private static func server(_ sources: SettingSources) throws(CommandFailure) -> ServerConfiguration {
         var server = ServerConfiguration()
         server.host = try sources.text(.host) ?? server.host
-        server.port = try sources.number(.port, in: 0...65_535) ?? server.port
-        server.adminPort = try sources.number(.adminPort, in: 0...65_535)
+        server.port = try sources.read(.port, Int.within(0...65_535)) ?? server.port
+        server.adminPort = try sources.read(.adminPort, Int.within(0...65_535))
         server.version = Pushreg.version
         server.insecureNoAuth = try sources.isTrue(.insecureNoAuth)
         server.allowsInternalJWKS = try sources.isTrue(.allowInternalJwks)
@@ -34,9 +34,9 @@ struct ServiceSettings: Sendable {
         server.addressRate = try rate(.addressRate, sources)
         server.trustedProxies = try trustedProxies(sources)
         server.limits.lastRequestDeadline = lastRequestDeadline
-        let pauses = Duration.seconds(1) ... .seconds(86_400)
-        server.sweepInterval = try sources.duration(.sweepInterval, in: pauses, such: "PT1M") ?? server.sweepInterval
-        server.settingsInForce = try sources.inForce()
+        let pauses = Duration.within(.seconds(1) ... .seconds(86_400))
+        server.sweepInterval = try sources.read(.sweepInterval, pauses) ?? server.sweepInterval
+        server.settingsInForce = sources.inForce
         server.signIn = try signIn(sources)
         // Without authentication every caller has all rights, so other machines must not reach the port.
         guard !server.insecureNoAuth || server.listensOnLoopback else {
@@ -50,14 +50,14 @@ struct ServiceSettings: Sendable {
 
     private static func connections(_ sources: SettingSources) throws(CommandFailure) -> ConnectionLimits {
         var limits = ConnectionLimits()
-        let times = Duration.milliseconds(1) ... .seconds(3600)
-        limits.maximumConnections = try sources.number(.maxConnections, in: 1...10_000) ?? limits.maximumConnections
-        limits.requestTimeout = try sources.duration(.requestTimeout, in: times, such: "PT5S") ?? limits.requestTimeout
+        let (counts, times) = (Int.within(1...10_000), Duration.within(.milliseconds(1) ... .seconds(3600)))
+        limits.maximumConnections = try sources.read(.maxConnections, counts) ?? limits.maximumConnections
+        limits.requestTimeout = try sources.read(.requestTimeout, times) ?? limits.requestTimeout
         return limits
     }
 
     private static func rate(_ setting: Setting, _ sources: SettingSources) throws(CommandFailure) -> RateLimit? {
-        try sources.number(setting, in: 0...1_000_000).flatMap { $0 == 0 ? nil : RateLimit(rate: $0) }
+        try sources.read(setting, Int.within(0...1_000_000)).flatMap { $0 == 0 ? nil : RateLimit(rate: $0) }
     }
 
     private static func tls(_ sources: SettingSources) throws(CommandFailure) -> (certificate: String, key: String)? {
@@ -93,10 +93,13 @@ struct ServiceSettings: Sendable {
     }
 
     private static func trustedProxies(_ sources: SettingSources) throws(CommandFailure) -> [AddressRange] {
-        try sources.read(.trustedProxies, "list addresses or ranges such as 10.0.0.0/8,fd00::1") { value in
+        try sources.read(.trustedProxies) { value throws(JSONFaultReason) in
             let parts = (value.string ?? "").split(separator: ",")
             let ranges = parts.compactMap { part in AddressRange(part.filter { $0 != " " }) }
-            return ranges.count == parts.count ? ranges : nil
+            guard ranges.count == parts.count else {
+                throw JSONFaultReason("must list addresses or ranges such as 10.0.0.0/8,fd00::1")
+            }
+            return ranges
         } ?? []
     }
 }
@@ -104,17 +107,4 @@ struct ServiceSettings: Sendable {
 extension ServiceSettings {
     /// Whether callers' requests cross a network unencrypted. Behind a trusted proxy, the proxy ends TLS.
     var isInTheClear: Bool { tls == nil && !server.listensOnLoopback && server.trustedProxies.isEmpty }
-}
-
-extension SettingSources {
-    fileprivate func duration(
-        _ setting: Setting,
-        in range: ClosedRange<Duration>,
-        such example: String
-    ) throws(CommandFailure) -> Duration? {
-        let limits = "\(ISO8601Duration.format(range.lowerBound)) to \(ISO8601Duration.format(range.upperBound))"
-        return try read(setting, "be an ISO 8601 duration of \(limits), such as \(example)") { value in
-            value.string.flatMap(ISO8601Duration.parse).flatMap { range.contains($0) ? $0 : nil }
-        }
-    }
 }

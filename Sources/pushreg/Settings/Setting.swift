@@ -8,17 +8,12 @@ enum Setting: String, CaseIterable, Sendable {
     case embedded, databaseUrl, unsafeDurability, planCacheMode, migrate, host, port, adminPort, tlsCert, tlsKey
     case insecureNoAuth, allowInternalJwks, keyRate, addressRate, trustedProxies, maxConnections, requestTimeout
     case sweepInterval, logLevel, publicUrl, oidcIssuer, oidcClientId, oidcClientSecret, oidcClaim, oidcRoles
-    /// `config` names the config file and `url` the service of `demo`. The config file cannot contain them.
-    case config, url
+    /// The config file, which cannot contain it.
+    case config
 
-    /// The raw value completes "must be …".
-    enum Kind: String {
-        case text
-        case number = "a whole number"
-        case truth = "true or false"
-    }
+    private enum Kind { case text, number, truth }
 
-    static let all = allCases.filter { $0 != .config && $0 != .url }
+    static let all = allCases.filter { $0 != .config }
 
     /// Such as `--request-timeout`.
     var flag: String { "--" + words.joined(separator: "-") }
@@ -42,7 +37,7 @@ enum Setting: String, CaseIterable, Sendable {
 
     var namesDatabase: Bool { self == .embedded || self == .databaseUrl }
 
-    var kind: Kind {
+    private var kind: Kind {
         switch (self, fallback) {
         case (.adminPort, _), (_, .integer): .number
         case (_, .bool): .truth
@@ -66,23 +61,16 @@ enum Setting: String, CaseIterable, Sendable {
         }
     }
 
-    /// Converts a variable's text. Nil if it is of another kind.
-    func value(of text: String) -> JSONValue? {
+    /// Converts a variable's text. A text of another kind stays a text, which is refused when the value is read.
+    func value(of text: String) -> JSONValue {
         switch kind {
         case .text: .string(text)
-        case .number: Int64(text).map(JSONValue.integer)
-        case .truth: Self.truths[text.lowercased()].map(JSONValue.bool)
+        case .number: Int64(text).map(JSONValue.integer) ?? .string(text)
+        case .truth: Self.truths[text.lowercased()].map(JSONValue.bool) ?? .string(text)
         }
     }
 
     private static let truths = ["true": true, "yes": true, "1": true, "false": false, "no": false, "0": false]
-
-    func takes(_ value: JSONValue) -> Bool {
-        switch (kind, value) {
-        case (.text, .string), (.number, .integer), (.truth, .bool): true
-        default: false
-        }
-    }
 }
 
 extension Setting {
@@ -135,7 +123,6 @@ extension Setting {
         case .oidcClaim: "The claim of the ID token that decides about roles: a text, or an array of texts"
         case .oidcRoles: "Roles by the claim's value: admin:com.example.food=Admins; auditor:com.example.food=Staff"
         case .config: "A JSON file of settings, an object with keys such as \"port\" and \"databaseUrl\""
-        case .url: "The URL of the service, such as http://127.0.0.1:8080"
         }
     }
 

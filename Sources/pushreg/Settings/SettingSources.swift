@@ -37,13 +37,12 @@ struct FoundSetting: Sendable {
     }
 
     var text: String? { value.string }
-    var isTrue: Bool { value == .bool(true) }
 
     /// The value with passwords masked.
     var shown: JSONValue {
         if setting == .oidcClientSecret { return "***" }
-        guard setting == .databaseUrl, let text else { return value }
-        return .string(ConnectionString.masked(text))
+        guard setting == .databaseUrl else { return value }
+        return .string(text.map(ConnectionString.masked) ?? "***")
     }
 
     var shownText: String { shown.string ?? shown.description }
@@ -71,16 +70,12 @@ struct SettingSources: Sendable {
         try self.init(flags: database.flags.merging(service.flags) { $1 })
     }
 
-    /// The value in force. If the value with the highest precedence has the wrong kind, throws and does not use another
-    /// value.
-    func find(_ setting: Setting) throws(CommandFailure) -> FoundSetting? {
+    /// The value in force. It can be of the wrong kind.
+    func find(_ setting: Setting) -> FoundSetting? {
         if let value = flags[setting] { return FoundSetting(setting: setting, value: value, origin: .flag) }
         for variable in [setting.variable, setting.platformVariable].compactMap(\.self) {
             guard let text = environment[variable] else { continue }
-            guard let value = setting.value(of: text) else {
-                let cause = Self.cause(of: text, in: variable).map { " \($0)" } ?? ""
-                throw CommandFailure(.usage, "\(variable) must be \(setting.kind.rawValue).\(cause)")
-            }
+            let value = setting.value(of: text)
             return FoundSetting(setting: setting, value: value, origin: .environment, variable: variable)
         }
         if let file, let value = file.values[setting]?.trimmed {
@@ -105,44 +100,35 @@ struct SettingSources: Sendable {
             """
     }
 
-    /// The value in force, converted by `make`. If `make` returns nil, the error has the source and `requirement`.
+    /// The value in force, converted by `make`. Errors of `make` get the name of the source as their subject.
     func read<Value>(
         _ setting: Setting,
-        _ requirement: String,
-        _ make: (JSONValue) -> Value?
+        _ make: (JSONValue) throws(JSONFaultReason) -> Value
     ) throws(CommandFailure) -> Value? {
-        guard let found = try find(setting) else { return nil }
+        guard let found = find(setting) else { return nil }
         if let cause = found.text.flatMap({ Self.cause(of: $0, in: found.givenName) }) {
             throw CommandFailure(.usage, "\(found.givenName) is not valid. \(cause)")
         }
-        guard let value = make(found.value) else {
-            throw CommandFailure(.usage, "\(found.givenName) must \(requirement).")
+        do throws(JSONFaultReason) {
+            return try make(found.value)
+        } catch {
+            throw CommandFailure(.usage, "\(found.givenName) \(error.detail).")
         }
-        return value
     }
 
-    func isTrue(_ setting: Setting) throws(CommandFailure) -> Bool { try find(setting)?.isTrue ?? false }
+    func isTrue(_ setting: Setting) throws(CommandFailure) -> Bool { try read(setting, Bool.read) ?? false }
 
     func text(_ setting: Setting) throws(CommandFailure) -> String? {
-        try read(setting, "not be empty") { value in value.string.flatMap { $0.isEmpty ? nil : $0 } }
-    }
-
-    func number(_ setting: Setting, in range: ClosedRange<Int>) throws(CommandFailure) -> Int? {
-        try read(setting, "be between \(range.lowerBound) and \(range.upperBound)") { value in
-            guard case .integer(let number) = value, range.contains(Int(number)) else { return nil }
-            return Int(number)
+        try read(setting) { value throws(JSONFaultReason) in
+            guard value != "" else { throw JSONFaultReason("must not be empty") }
+            return try String.read(value)
         }
-    }
-
-    func choice<Value: RawRepresentable<String> & CaseIterable>(_ setting: Setting) throws(CommandFailure) -> Value? {
-        let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        return try read(setting, "be one of \(words)") { $0.string.flatMap(Value.init) }
     }
 
     /// For the console, with passwords masked.
-    func inForce() throws(CommandFailure) -> [SettingInForce] {
-        try Setting.all.map { setting throws(CommandFailure) in
-            let found = try find(setting)
+    var inForce: [SettingInForce] {
+        Setting.all.map { setting in
+            let found = find(setting)
             return SettingInForce(
                 name: setting.rawValue,
                 value: found?.shownText,

@@ -17,21 +17,25 @@ import Testing
             "s": "x", "b": true, "i": 7, "t": "1970-01-01T00:00:01Z", "d": "PT8H", "o": ["a": 1], "c": "red",
             "a": ["x", "y"],
         ]
-        func read<T: JSONDecodable & Equatable>(_ key: String, _ expected: T) {
+        func read<T: Equatable>(
+            _ key: String,
+            _ expected: T,
+            _ read: (JSONValue) throws(JSONFaultReason) -> T
+        ) {
             var json = JSONReader(value)
-            #expect(json.required(key, T.read) == expected)
-            #expect(json.optional(key, T.read) == expected)
+            #expect(json.required(key, read) == expected)
+            #expect(json.optional(key, read) == expected)
             #expect(throws: Never.self) { try json.check() }
         }
-        read("s", "x")
-        read("b", true)
-        read("i", 7)
-        read("t", Date(timeIntervalSince1970: 1))
-        read("d", Duration.seconds(28_800))
-        read("o", ["a": 1] as JSONObject)
-        read("a", ["x", "y"] as [JSONValue])
+        read("s", "x", String.read)
+        read("b", true, Bool.read)
+        read("i", 7, Int.read)
+        read("t", Date(timeIntervalSince1970: 1), Date.read)
+        read("d", .seconds(28_800), Duration.read)
+        read("o", ["a": 1], JSONObject.read)
+        read("a", ["x", "y"], [JSONValue].read)
+        read("c", .red, Colour.read)
         var json = JSONReader(value)
-        #expect(json.optionalChoice("c") == Colour.red)
         #expect(json.oneOrMore("a", each: String.read) == ["x", "y"])
     }
 
@@ -61,7 +65,7 @@ import Testing
             _ = json.required("d", Duration.read)
             _ = json.required("o", JSONObject.read)
             _ = json.required("a", [JSONValue].read)
-            _ = json.optionalChoice("c", Colour.self)
+            _ = json.optional("c", Colour.read)
             _ = json.required("missing", String.read)
         }
         #expect(
@@ -69,7 +73,7 @@ import Testing
                 "/s must be a string", "/b must be true or false", "/i must be an integer",
                 "/t must be an RFC 3339 time such as 2026-03-01T12:00:00.000Z",
                 "/d must be an ISO 8601 duration such as PT8H or P7D, without months and years", "/o must be an object",
-                "/a must be an array", #"/c must be one of "red", "green""#, "/missing is required",
+                "/a must be an array", "/c must be one of red, green", "/missing is required",
             ]
         )
     }
@@ -85,7 +89,7 @@ import Testing
 
     @Test func `Integers keep to their range`() {
         let found = faults(["a": 0, "b": 1, "c": 1000, "d": 1001]) { json in
-            for key in json.object.keys { _ = json.integer(key, in: 1...1000) }
+            for key in json.object.keys { _ = json.required(key, Int.within(1...1000)) }
         }
         #expect(found == ["/a must be an integer from 1 to 1000", "/d must be an integer from 1 to 1000"])
     }

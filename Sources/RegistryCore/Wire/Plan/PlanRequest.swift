@@ -39,14 +39,14 @@ extension PlanRequest {
         let attributesType = json.string("attributesType", AttributesType.init)
         let to = json.optionalNestedArray("to", maximumCount: mostRecipients) { Alias.read(&$0) }
         let shortest = min(shortestLease, longestLease)
-        let lease = json.optionalDuration("lease", in: shortest...longestLease)
-        let age = json.optionalDuration("maxStartTokenAge", in: AppChanges.retentions)
+        let lease = json.optional("lease", Duration.within(shortest...longestLease))
+        let age = json.optional("maxStartTokenAge", Duration.within(AppChanges.retentions))
         let restarts = json.optional("restartDismissed", Bool.read)
         // At most half a lifetime, so that the new activity is not due at once.
         let half = longestLease / 2
-        let renewBefore = json.optionalDuration("renewBefore", in: min(shortestLease, half)...half)
+        let renewBefore = json.optional("renewBefore", Duration.within(min(shortestLease, half)...half))
         let planID = json.optionalString("planId", ActivityID.init)
-        let limit = json.optionalInteger("limit", in: ResolveBody.limits)
+        let limit = json.optional("limit", Int.within(ResolveBody.limits))
         let cursor = json.optional("cursor", String.read)
         guard let alias, let attributesType else { return nil }
         var request = PlanRequest(alias: alias, to: to ?? [], attributesType: attributesType)

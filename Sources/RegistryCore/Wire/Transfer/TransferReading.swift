@@ -35,13 +35,8 @@ extension TransferRecord {
         _ json: inout JSONReader,
         _ hash: (InstallationID) -> InstallationHash
     ) -> InstallationHash? {
-        let stated = json.optionalString("installation") { text throws(JSONFaultReason) in
-            guard let bytes = Hexadecimal.decode(text), bytes.count == 32 else {
-                throw JSONFaultReason("must be a SHA-256 in hex, 64 digits")
-            }
-            return InstallationHash(bytes: bytes)
-        }
-        return stated ?? json.optionalString("installationId", InstallationID.init).map(hash)
+        json.optionalString("installation", InstallationHash.init(hexadecimal:))
+            ?? json.optionalString("installationId", InstallationID.init).map(hash)
     }
 
     private static func readActivity(
@@ -67,7 +62,7 @@ extension TransferRecord {
     ) -> TransferRecord? {
         let id = json.optionalString("activityId", ActivityID.init)
         let alias = json.optionalString("alias", Alias.value)
-        let reason = json.optionalChoice("reason", EndReason.self)
+        let reason = json.optional("reason", EndReason.read)
         let subject = json.optionalString("subject", UTF8Text.subject)
         guard let observedAt else { return nil }
         if let id { return .end(id, reason ?? .ended, at: observedAt) }

@@ -1,10 +1,11 @@
+import Foundation
 import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
     func showInstallations() async throws -> Response {
         let scope = try requireScope()
-        let time = parameter("before").flatMap { try? ParameterReader.timestamp($0) }
+        let time = parameter("before").flatMap { try? Date.read(.string($0)) }
         let hash = parameter("installation").flatMap { Hexadecimal.decode($0) }.map(InstallationHash.init(bytes:))
         let after = time.map { ($0, hash ?? InstallationHash(bytes: [])) }
         let found = try await registry.installations(after: after, limit: Self.pageSize + 1, in: scope)

@@ -131,7 +131,7 @@ extension ConsoleCall {
     }
 
     private static func time(_ text: String, _ now: Date) -> Date? {
-        if let time = try? ParameterReader.timestamp(text) { return time }
+        if let time = try? Date.read(.string(text)) { return time }
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let count = Double(digits), count <= 100_000 else { return nil }
         switch text.dropFirst(digits.count).lowercased() {

@@ -10,7 +10,7 @@ struct StaleQuestion: Sendable {
     init(in app: App, _ value: (String) -> String?) throws(Problem) {
         do throws(JSONFaultReason) {
             filter.kind = try value("kind").map(StaleFilter.kind(of: app))
-            filter.reason = try value("reason").map(ParameterReader.choice)
+            filter.reason = try value("reason").map(JSONValue.string).map(StaleReason.read)
             filter.attributesType = try value("attributesType").map(AttributesType.init)
             filter.unconfirmedFor = try value("unconfirmedFor").map(StaleFilter.duration)
         } catch {
