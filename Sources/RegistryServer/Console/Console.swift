@@ -27,31 +27,30 @@ struct Console: Sendable {
         let addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         guard let peer, addresses.isTrusted(peer) else { return false }
         // A trusted proxy uses TLS unless its field contradicts.
-        return fields[.forwardedProtocol].map { $0.lowercased() == "https" } ?? true
+        return fields[HTTPField.Name("X-Forwarded-Proto")!].map { $0.lowercased() == "https" } ?? true
     }
-}
-
-extension HTTPField.Name {
-    fileprivate static let forwardedProtocol = HTTPField.Name("X-Forwarded-Proto")!
 }
 
 struct ConsoleCall: Sendable {
     let call: Call
     let console: Console
     let visit: ConsoleVisit
-    let scope: Scope?
+    /// Nil for pages that are not about an app.
+    let namedScope: Scope?
     let form: Query
 
     var registry: Registry { call.registry }
     var principal: Principal { call.principal }
     var now: Date { call.parts.clock.date() }
 
-    func requireScope() throws(Problem) -> Scope {
-        guard let scope else { throw Problem.unknownApp }
-        return scope
+    var scope: Scope {
+        get throws(Problem) {
+            guard let namedScope else { throw Problem.unknownApp }
+            return namedScope
+        }
     }
 
-    func requireLink() throws(Problem) -> ConsoleLink { ConsoleLink(try requireScope()) }
+    var link: ConsoleLink { get throws(Problem) { ConsoleLink(try scope) } }
 
     /// Nil if empty.
     func parameter(_ name: String) -> String? { call.query[name].last.flatMap { $0.isEmpty ? nil : $0 } }

@@ -34,7 +34,7 @@ enum DocsSite {
             "contents": page.contents,
         ]
         fields.add(page.fields)
-        return Array(templates.render(page.template, fields, now: Date()).utf8)
+        return templates.render(page.template, fields, now: Date())
     }
 }
 
@@ -56,18 +56,11 @@ extension Route {
 
 extension Response {
     static func docs(_ path: String) -> Response {
-        var response = Response(fields: [.contentType: "text/html; charset=utf-8"])
-        response.contentPolicy = """
-            default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; frame-ancestors 'none'; \
-            base-uri 'none'; form-action 'none'
-            """
-        if let page = DocsSite.pages[path] {
-            response.body = .bytes(page)
-            response.fields[.cacheControl] = "public, max-age=300"
-        } else {
-            response.status = .notFound
-            response.body = .bytes(DocsSite.missing)
+        guard let page = DocsSite.pages[path] else {
+            return .html(DocsSite.missing, status: .notFound, formsTo: "'none'")
         }
+        var response = Response.html(page, formsTo: "'none'")
+        response.fields[.cacheControl] = "public, max-age=300"
         return response
     }
 }

@@ -57,12 +57,10 @@ package struct Finding: Sendable, Hashable {
     }
 }
 
-extension Finding: JSONEncodable {
-    package func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("code", code.rawValue)
-            json.member("detail", detail)
-            json.member("remedy", remedy)
-        }
+extension Finding: JSONObjectEncodable {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("code", code.rawValue)
+        json.member("detail", detail)
+        json.member("remedy", remedy)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Mustache
 
 /// Parsed templates that can include each other by name.
@@ -20,8 +21,22 @@ struct PageTemplates: Sendable {
         self.library = library
     }
 
-    func render(_ name: String, _ fields: TemplateContext, now: Date) -> String {
-        library.render(TemplateValue(fields, now: now), withTemplate: name) ?? ""
+    func render(_ name: String, _ fields: TemplateContext, now: Date) -> [UInt8] {
+        Array((library.render(TemplateValue(fields, now: now), withTemplate: name) ?? "").utf8)
+    }
+}
+
+extension Response {
+    /// A page that can only load files of this service.
+    ///
+    /// - Parameter target: The places to which its forms can be sent, such as `'none'`.
+    static func html(_ page: [UInt8], status: HTTPResponse.Status = .ok, formsTo target: String) -> Response {
+        var response = Response(status: status, fields: [.contentType: "text/html; charset=utf-8"], body: .bytes(page))
+        response.contentPolicy = """
+            default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; frame-ancestors 'none'; \
+            base-uri 'none'; form-action \(target)
+            """
+        return response
     }
 }
 

@@ -17,7 +17,7 @@ extension RegistryResponder {
             let form = try await readForm(located, visit)
             try beginHeavyCall(admission, &count)
             let (call, scope) = (Call(admission, parts), admission.scope)
-            let consoleCall = ConsoleCall(call: call, console: console, visit: visit, scope: scope, form: form)
+            let consoleCall = ConsoleCall(call: call, console: console, visit: visit, namedScope: scope, form: form)
             let response = try await registry.spending(lookups) { try await page(consoleCall) }
             return count.finish(response).renewing(visit, at: parts.clock.date())
         } catch {

@@ -6,7 +6,6 @@ extension ConsoleCall {
     private static let eventCount = 200
 
     func showActivity() async throws -> Response {
-        let scope = try requireScope()
         guard let id = try? ActivityID(call.parameter("activityId")),
             let life = try await registry.life(of: id, events: Self.eventCount, in: scope)
         else {
@@ -35,12 +34,11 @@ extension ConsoleCall {
     }
 
     func releaseActivity() async throws -> Response {
-        let scope = try requireScope()
         guard let id = try? ActivityID(call.parameter("activityId")) else {
             throw Problem(.activityNotFound, "The activity id is not valid.")
         }
         _ = try await registry.release(id, in: scope, by: principal.who)
-        return .seeOther(try requireLink().page("activities/\(ConsoleLink.encoded(id.description))"))
+        return .seeOther(try link.page("activities/\(ConsoleLink.encoded(id.description))"))
     }
 
     private static func readable(_ json: [UInt8]) -> String? {

@@ -5,8 +5,7 @@ extension ConsoleCall {
     static let pageSize = 50
 
     func showAlias() async throws -> Response {
-        let scope = try requireScope()
-        let alias = try readAlias()
+        let (scope, alias) = (try scope, try readAlias())
         let list = ["explain", alias.description]
         let start = try position(of: list)
         let found = try await registry.explain(alias, after: start, limit: Self.pageSize + 1, in: scope)
@@ -70,7 +69,7 @@ extension BroadcastChannel: Presentable {
 extension ConsoleCall {
     func position(of list: [String]) throws(Problem) -> ListPosition {
         guard let text = parameter("cursor") else { return .start }
-        let scope = try requireScope()
+        let scope = try scope
         do throws(JSONFaultReason) {
             return try ListPosition(cursor: text, of: list, in: scope, "this list")
         } catch {

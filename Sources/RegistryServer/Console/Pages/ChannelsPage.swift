@@ -4,7 +4,6 @@ import RegistryStore
 
 extension ConsoleCall {
     func showChannels() async throws -> Response {
-        let scope = try requireScope()
         let after = parameter("after").flatMap { try? Alias(pair: $0) }
         let counts = try await registry.channelCounts(in: scope)
         let found = try await registry.channels(after: after, limit: Self.pageSize + 1, in: scope)

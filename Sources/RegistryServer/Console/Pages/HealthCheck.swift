@@ -1,4 +1,3 @@
-import Foundation
 import RegistryCore
 import RegistryStore
 
@@ -17,13 +16,10 @@ struct HealthCheck: Sendable {
     /// One check per finding, or one good check without findings.
     static func checks(
         _ findings: [Finding],
-        of codes: Set<Finding.Code>,
         orElse sentence: String,
         more: (String, String)? = nil
     ) -> [HealthCheck] {
-        let found = findings.filter { codes.contains($0.code) }
-        guard !found.isEmpty else { return [HealthCheck(true, sentence)] }
-        return found.map { HealthCheck($0, more: more) }
+        findings.isEmpty ? [HealthCheck(true, sentence)] : findings.map { HealthCheck($0, more: more) }
     }
 
     private init(_ isGood: Bool, _ good: String, orElse bad: String, see path: String) {

@@ -4,9 +4,8 @@ import RegistryStore
 
 extension ConsoleCall {
     func showInstallations() async throws -> Response {
-        let scope = try requireScope()
         let time = parameter("before").flatMap { try? Date.read(.string($0)) }
-        let hash = parameter("installation").flatMap { Hexadecimal.decode($0) }.map(InstallationHash.init(bytes:))
+        let hash = parameter("installation").flatMap { try? InstallationHash(hexadecimal: $0) }
         let after = time.map { ($0, hash ?? InstallationHash(bytes: [])) }
         let found = try await registry.installations(after: after, limit: Self.pageSize + 1, in: scope)
         let shown = found.prefix(Self.pageSize)
@@ -21,9 +20,8 @@ extension ConsoleCall {
     }
 
     func showInstallation() async throws -> Response {
-        let scope = try requireScope()
-        guard let bytes = Hexadecimal.decode(call.parameter("hash")), bytes.count == 32,
-            let record = try await registry.installation(InstallationHash(bytes: bytes), in: scope)
+        guard let hash = try? InstallationHash(hexadecimal: call.parameter("hash")),
+            let record = try await registry.installation(hash, in: scope)
         else {
             throw Problem(.installationNotFound, "The installation is unknown in this app and environment.")
         }
@@ -36,7 +34,7 @@ extension ConsoleCall {
             [
                 "record": record, "aliases": Alias.all(in: record.aliases), "isOnePhone": true,
                 "tokens": record.tokens,
-                "rows": try await registry.findActivities([.installation(bytes)], limit: Self.pageSize, in: scope),
+                "rows": try await registry.findActivities([.installation(hash.bytes)], limit: Self.pageSize, in: scope),
                 "leases": try await registry.leases(of: record.installation, in: scope),
                 "eventsFound": events.items, "hasMoreEvents": events.next != nil,
             ]

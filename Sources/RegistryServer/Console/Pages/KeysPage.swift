@@ -4,11 +4,10 @@ import RegistryStore
 
 extension ConsoleCall {
     func showKeys(fault: String? = nil) async throws -> Response {
-        let scope = try requireScope()
-        let maySeeKeys = Access.adminCalls.allows(principal)
-        let keys = maySeeKeys ? try await registry.keys(of: scope.app) : []
+        let (app, maySeeKeys) = (try scope.app, Access.adminCalls.allows(principal))
+        let keys = maySeeKeys ? try await registry.keys(of: app) : []
         let apps = isRoot ? try await registry.apps() : []
-        let settings = scope.app.settings
+        let settings = app.settings
         let rules = settings.aliasRules.sorted { $0.key < $1.key }
         return try page(
             "keys",
@@ -17,7 +16,7 @@ extension ConsoleCall {
                 "maySeeKeys": maySeeKeys, "keys": keys.map(row),
                 "jwtIssuer": settings.jwt.map { $0["issuer"]?.string.map { "tokens of \($0)" } ?? "set" },
                 "rules": rules.map { (kind: $0.key, sentence: $0.value.sentence) },
-                "kinds": settings.tokenKinds.map { (name: $0.name, topic: $0.topic(of: scope.app.bundleID)) },
+                "kinds": settings.tokenKinds.map { (name: $0.name, topic: $0.topic(of: app.bundleID)) },
                 "apps": apps, "fault": fault,
             ]
         )
@@ -25,17 +24,15 @@ extension ConsoleCall {
 
     private func row(_ key: APIKeyRecord) -> TemplateContext {
         let (isValid, isExpiring) = (key.isValid(at: now), key.expiresSoon(at: now))
-        let invalid = key.revokedAt == nil ? "expired" : "revoked"
         return [
             "key": key, "isValid": isValid, "isOwn": key.id.rawValue == visit.session?.holder,
-            "state": isExpiring ? "expires soon" : isValid ? "valid" : invalid,
+            "state": isExpiring ? "expires soon" : key.state(at: now),
             "tone": isExpiring ? "warn" : isValid ? "good" : "over",
         ]
     }
 
     /// The caller must type the key's name.
     func revokeKey() async throws -> Response {
-        let scope = try requireScope()
         let name = call.parameter("keyId")
         guard field("confirmation") == name else {
             return try await showKeys(fault: "No key was revoked. Type “\(name)” to confirm.")
@@ -44,7 +41,7 @@ extension ConsoleCall {
             try await registry.revokeKey(id, ofApp: scope.app.id, by: principal.who)
         else { throw Problem(.keyNotFound, "The app has no key with this id.") }
         call.parts.keys.forget(id)
-        return .seeOther(try requireLink().page("keys"))
+        return .seeOther(try link.page("keys"))
     }
 }
 

@@ -8,7 +8,7 @@ extension ConsoleCall {
     ]
 
     func showOverview() async throws -> Response {
-        let scope = try requireScope()
+        let scope = try scope
         let chosen = Self.windows.first { $0.0 == parameter("window") } ?? Self.windows[2]
         let window = ISO8601Duration.parse(chosen.0) ?? .seconds(86_400)
         let counted = try await registry.statistics(over: window, in: scope)
@@ -36,8 +36,9 @@ extension ConsoleCall {
         let system = ("See the system", link.page("system"))
         var checks = try await postgresChecks(system)
         checks += [.unconfirmed(statistics, link), .drops(statistics, link)]
-        checks += HealthCheck.checks(findings, of: [.burstGuard], orElse: "The burst guard is off.")
-        checks += HealthCheck.checks(findings, of: [.sweepBehind], orElse: "The sweep is up to date.", more: system)
+        let (tripped, late) = (findings.filter { $0.code == .burstGuard }, findings.filter { $0.code == .sweepBehind })
+        checks += HealthCheck.checks(tripped, orElse: "The burst guard is off.")
+        checks += HealthCheck.checks(late, orElse: "The sweep is up to date.", more: system)
         checks.append(.channels(channels, link))
         let app = scope.app.bundleID
         let failure = console.configuration.issuers.failure(of: app)
@@ -45,18 +46,14 @@ extension ConsoleCall {
         guard Access.adminCalls.allows(principal) else { return checks }
         let expiring = try await registry.keys(of: scope.app).compactMap { Finding($0, now: now) }
         let keys = ("See the keys", link.page("keys"))
-        let sentence = "No key expires within two weeks."
-        return checks + HealthCheck.checks(expiring, of: [.keyExpiring], orElse: sentence, more: keys)
+        return checks + HealthCheck.checks(expiring, orElse: "No key expires within two weeks.", more: keys)
     }
 
     private func postgresChecks(_ more: (String, String)) async throws -> [HealthCheck] {
         do throws(any Error) {
             let readiness = try await registry.checkReadiness()
-            let findings = try await registry.databaseCondition().findings
-            guard findings.isEmpty else { return findings.map { HealthCheck($0, more: more) } }
-            return [
-                HealthCheck(true, "Postgres \(readiness.serverVersion) accepts writes, and its schema is up to date.")
-            ]
+            let good = "Postgres \(readiness.serverVersion) accepts writes, and its schema is up to date."
+            return HealthCheck.checks(try await registry.databaseCondition().findings, orElse: good, more: more)
         } catch let problem as Problem {
             return [HealthCheck(false, problem.detail)]
         }

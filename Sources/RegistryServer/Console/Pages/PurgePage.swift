@@ -1,11 +1,10 @@
-import Foundation
 import HTTPTypes
 import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
     func showPurge() async throws -> Response {
-        try await purgePage(try StaleQuestion(in: requireScope().app, parameter))
+        try await purgePage(try StaleQuestion(in: scope.app, parameter))
     }
 
     /// The caller must type the scope, so that no other scope is purged by mistake.
@@ -14,7 +13,7 @@ extension ConsoleCall {
     }
 
     private func purgePage(_ question: StaleQuestion, fault: String? = nil) async throws -> Response {
-        let scope = try requireScope()
+        let scope = try scope
         let counts = try await registry.countStaleTokens(question.filter, searchTime: Self.searchTime, in: scope)
         return try page(
             "purge",
@@ -25,13 +24,13 @@ extension ConsoleCall {
                 "isAny": counts.total > 0, "tokens": counts.sample, "hidden": question.hidden,
                 "mayPurge": mayChange && (counts.total > 0 || !counts.isComplete), "isReader": !mayChange,
                 "confirmation": Self.confirmation(of: scope), "fault": fault,
-                "backPath": try requireLink().page("stale", question.parameters),
+                "backPath": try link.page("stale", question.parameters),
             ]
         )
     }
 
     func purge() async throws -> Response {
-        let scope = try requireScope()
+        let scope = try scope
         let question = try StaleQuestion(in: scope.app, field)
         guard field("confirmation") == Self.confirmation(of: scope) else {
             let fault = "Nothing was purged. Type “\(Self.confirmation(of: scope))” to confirm."
@@ -39,6 +38,6 @@ extension ConsoleCall {
         }
         let purged = try await registry.purgeStaleTokens(question.filter, in: scope, by: principal.who)
         let done = "\(DisplayText.count(purged, "token was", "tokens were")) purged: \(question.words)."
-        return try page("purge", title: "Purged", ["done": done, "backPath": try requireLink().page("stale")])
+        return try page("purge", title: "Purged", ["done": done, "backPath": try link.page("stale")])
     }
 }

@@ -118,8 +118,7 @@ extension ConsoleCall {
             filter.alias = try? Alias(pair: term.value)
             if filter.alias != nil { return nil }
         case "installation":
-            let hash = Hexadecimal.decode(term.value).flatMap { $0.count == 32 ? $0 : nil }
-            filter.installation = hash.map { InstallationHash(bytes: $0) }
+            filter.installation = try? InstallationHash(hexadecimal: term.value)
             if filter.installation != nil { return nil }
         default: break
         }

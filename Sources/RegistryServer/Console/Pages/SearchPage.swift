@@ -3,10 +3,8 @@ import RegistryStore
 
 extension ConsoleCall {
     func showSearch() async throws -> Response {
-        let scope = try requireScope()
-        let text = parameter("q") ?? ""
+        let (scope, link, text) = (try scope, try link, parameter("q") ?? "")
         let search = SearchText(text)
-        let link = try requireLink()
         if let masked = search.withoutSecrets { return .seeOther(link.search(masked)) }
         if let elsewhere = elsewhere(search, text, scope) { return .seeOther(elsewhere) }
         if let page = stalePage(search, link) { return .seeOther(page) }

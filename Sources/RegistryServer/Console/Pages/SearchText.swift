@@ -1,4 +1,3 @@
-import Foundation
 import RegistryCore
 import RegistryStore
 
@@ -31,21 +30,9 @@ struct SearchText: Sendable, Hashable {
     var bareWords: [String] { terms.filter { $0.name == nil }.map(\.value) }
 
     private static func words(_ text: String) -> [String] {
-        var (words, word, isQuoted, isBegun) = ([String](), "", false, false)
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"":
-                isQuoted.toggle()
-                isBegun = true
-            case _ where scalar.properties.isWhitespace && !isQuoted:
-                if isBegun { words.append(word) }
-                (word, isBegun) = ("", false)
-            default:
-                word.unicodeScalars.append(scalar)
-                isBegun = true
-            }
-        }
-        return (isBegun ? words + [word] : words).filter { !$0.isEmpty }
+        let word = /(?:"[^"]*"?|[^\s"])+/.matchingSemantics(.unicodeScalar)
+        let words = text.matches(of: word).map { String($0.0.unicodeScalars.filter { $0 != "\"" }) }
+        return words.filter { !$0.isEmpty }
     }
 
     static func quoted(_ value: String) -> String {

@@ -38,8 +38,8 @@ extension ConsoleCall {
     static let searchTime = Duration.milliseconds(150)
 
     func showStale() async throws -> Response {
-        let scope = try requireScope()
-        let (question, link) = (try StaleQuestion(in: scope.app, parameter), try requireLink())
+        let (scope, link) = (try scope, try link)
+        let question = try StaleQuestion(in: scope.app, parameter)
         let list = ["console-stale"] + question.parameters.map { "\($0)=\($1 ?? "")" }
         let page = try await registry.staleTokens(
             question.filter,

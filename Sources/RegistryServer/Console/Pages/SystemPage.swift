@@ -4,7 +4,6 @@ import RegistryStore
 
 extension ConsoleCall {
     func showSystem() async throws -> Response {
-        let scope = try requireScope()
         let health = try await registry.health()
         let (applied, needed) = (health.migrations.last?.version ?? 0, SchemaMigrator.currentVersion)
         return try page(

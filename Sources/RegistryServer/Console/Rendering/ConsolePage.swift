@@ -6,7 +6,6 @@ import RegistryStore
 import WebAssets
 
 extension Response {
-    /// An HTML page that can only load the console's files and send forms to the console.
     static func page(
         _ template: String,
         _ fields: TemplateContext,
@@ -15,16 +14,8 @@ extension Response {
     ) -> Response {
         var all: TemplateContext = ["assets": ConsoleTemplates.assets.address]
         all.add(fields)
-        var response = Response(status: status, fields: [.contentType: "text/html; charset=utf-8"])
-        response.contentPolicy = contentPolicy
-        response.body = .bytes(Array(ConsoleTemplates.pages.render(template, all, now: now).utf8))
-        return response
+        return .html(ConsoleTemplates.pages.render(template, all, now: now), status: status, formsTo: "'self'")
     }
-
-    private static let contentPolicy = """
-        default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; \
-        frame-ancestors 'none'; base-uri 'none'
-        """
 
     static func page(of error: any Error, requestID: String, logger: @autoclosure () -> Logger) -> Response {
         let problem = Problem(error, logger: logger())
@@ -76,7 +67,7 @@ extension ConsoleCall {
         status: HTTPResponse.Status = .ok,
         _ fields: TemplateContext
     ) throws -> Response {
-        let (scope, link) = (try requireScope(), try requireLink())
+        let (scope, link) = (try scope, try link)
         let part = Self.parts.first { $0.templates.contains(template) }
         let title = title ?? part?.label ?? ""
         var all = frame

@@ -97,7 +97,6 @@ enum FormToken {
 extension ConsoleSession {
     /// 128 random bits in hex.
     static func makeNonce() -> String {
-        var source = SystemRandomNumberGenerator()
-        return Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &source) })
+        Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: .min ... .max) })
     }
 }
