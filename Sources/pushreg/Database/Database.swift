@@ -97,13 +97,12 @@ func closing<Result: Sendable>(
 extension Database {
     fileprivate func prepareSchema(_ policy: SchemaPolicy) async throws {
         switch policy {
-        case .migrate: try await migrate()
+        case .migrate:
+            _ = try await migrator.migrate { migration in
+                logger.info("migrated", metadata: ["migration": "\(migration.version) \(migration.name)"])
+            }
         case .require: try await migrator.checkCompatible()
         case .leave, .look: break
         }
-    }
-
-    private func migrate() async throws {
-        _ = try await migrator.migrate { logger.info("migrated", metadata: ["migration": "\($0.version) \($0.name)"]) }
     }
 }

@@ -45,7 +45,8 @@ struct RegistryService: Service {
         } catch let error where Task.isShuttingDownGracefully {
             // Unfinished work after a shutdown signal is not a failure.
             if !(error is CancellationError) {
-                logger.warning("stopped early", metadata: ["reason": "\(CommandFailure(explaining: error).sentence)"])
+                let reason = CommandFailure(cause: error)?.sentence ?? "\(error)"
+                logger.warning("stopped early", metadata: ["reason": "\(reason)"])
             }
         }
     }

@@ -10,17 +10,10 @@ extension CommandFailure {
         case let failure as CommandFailure: self = failure
         case let problem as Problem: self.init(problem)
         case let error as PostgresError: self.init(postgres: error)
-        case let error as UnsafeDurability: self.init(.unavailable, error.description)
-        case let error as DistributionError: self.init(.unavailable, error.description)
-        case let error as SchemaError: self.init(.unavailable, error.description)
-        case let error as SharedSessions: self.init(.unavailable, error.description)
-        case let error as EmbeddedPostgresError: self.init(.unavailable, error.description)
+        case is UnsafeDurability, is DistributionError, is SchemaError, is SharedSessions, is EmbeddedPostgresError:
+            self.init(.unavailable, "\(error)")
         default: return nil
         }
-    }
-
-    init(explaining error: any Error) {
-        self = CommandFailure(cause: error) ?? CommandFailure(.failed, "\(error)")
     }
 
     // Omits the error's description, because it names source files.

@@ -1,16 +1,5 @@
 import RegistryCore
 
-enum Table {
-    static func lines(_ header: [String], _ rows: [[String]]) -> [String] {
-        let all = [header.map { $0.uppercased() }] + rows
-        let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
-        return all.map { row in
-            let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-            return String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
-        }
-    }
-}
-
 extension Output {
     /// A line of JSON for each item, or a table.
     func list<Item: JSONEncodable>(
@@ -24,6 +13,12 @@ extension Output {
     }
 
     func table(_ header: [String], _ rows: [[String]]) throws(CommandFailure) {
-        try write(Table.lines(header, rows).map { $0 + "\n" }.joined())
+        let all = [header.map { $0.uppercased() }] + rows
+        let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
+        let lines = all.map { row in
+            let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            return String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed()) + "\n"
+        }
+        try write(lines.joined())
     }
 }

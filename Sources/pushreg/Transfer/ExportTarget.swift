@@ -95,18 +95,14 @@ struct ExportTarget {
     /// - Throws: A ``CommandFailure`` if the path cannot be opened, or is a device, because `fchmod` would change the
     ///   permissions of the device.
     private static func openFile(_ path: String, mayExist: Bool) throws(CommandFailure) -> Int32 {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (mayExist ? 0 : O_EXCL), 0o600)
-        guard descriptor >= 0 || errno == EEXIST else { throw failure(path, errno) }
         guard !isDevice(path) else {
-            if descriptor >= 0 { Foundation.close(descriptor) }
-            throw CommandFailure(
-                .usage,
-                "\(path) is not a regular file. Omit --output to write to standard output."
-            )
+            throw CommandFailure(.usage, "\(path) is not a regular file. Omit --output to write to standard output.")
         }
-        guard descriptor >= 0 else {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (mayExist ? 0 : O_EXCL), 0o600)
+        if descriptor < 0, errno == EEXIST {
             throw CommandFailure(.usage, "\(path) already exists. Add --resume to continue it, or remove it.")
         }
+        guard descriptor >= 0 else { throw failure(path, errno) }
         return descriptor
     }
 

@@ -35,11 +35,9 @@ struct Import: AsyncParsableCommand {
             try source.finish()
             return (tally.faulty, source.faultyBefore)
         }
-        guard faulty == 0 else {
-            throw CommandFailure(.failed, "Some lines are not records; they are listed above.")
-        }
-        guard faultyBefore == 0 else {
-            throw CommandFailure(.failed, "Some lines are not records; the interrupted import listed them.")
+        guard faulty + faultyBefore == 0 else {
+            let place = faulty > 0 ? "they are listed above" : "the interrupted import listed them"
+            throw CommandFailure(.failed, "Some lines are not records; \(place).")
         }
     }
 

@@ -4,10 +4,8 @@ import RegistryStore
 
 /// The progress of an interrupted import, in a file next to the imported file.
 struct ImportProgress: Codable, Equatable {
-    let app: String
-    let environment: String
-    /// The app's id and creation time, which differ between databases.
-    let registry: String
+    /// The app and environment, with the app's id and creation time, which differ between databases.
+    let scope: String
     /// The size of the imported file, in bytes.
     let size: Int
     /// When that file was changed, in microseconds since 2001-01-01 (Foundation's reference date).
@@ -25,9 +23,8 @@ struct ImportProgress: Codable, Equatable {
             attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? Int,
             let modified = attributes[.modificationDate] as? Date
         else { return nil }
-        app = scope.app.bundleID.rawValue
-        environment = scope.environment.rawValue
-        registry = "\(scope.app.id)/\(RFC3339.format(scope.app.createdAt, precision: .microseconds))"
+        let createdAt = RFC3339.format(scope.app.createdAt, precision: .microseconds)
+        self.scope = "\(scope.app.bundleID)/\(scope.environment.rawValue)/\(scope.app.id)/\(createdAt)"
         self.size = size
         self.modified = Int(modified.timeIntervalSinceReferenceDate * 1_000_000)
     }

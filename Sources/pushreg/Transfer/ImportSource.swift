@@ -48,15 +48,14 @@ struct ImportSource {
         // A pipe cannot be read again.
         guard let beginning = ImportProgress(scope, path) else { return }
         let place = path + ".imported"
-        let stored = try beginning.stored(at: place)
-        let kept = restarts ? nil : stored
-        (progress, progressPath) = (kept ?? beginning, place)
-        guard let kept else { return }
+        let stored = try beginning.stored(at: place) ?? beginning
+        let start = restarts ? beginning : stored
+        (progress, progressPath) = (start, place)
         // The header indicates whether the file needs an end.
         if let text = try lines.next()?.text { _ = try isFrame(text) }
-        guard lseek(descriptor, off_t(kept.offset), SEEK_SET) == kept.offset else { throw Self.failure(path, errno) }
-        lines = LineReader(descriptor, offset: kept.offset, number: kept.line)
-        (linesBefore, faultyBefore, done) = (kept.line, kept.faulty, (kept.line, kept.offset))
+        guard lseek(descriptor, off_t(start.offset), SEEK_SET) == start.offset else { throw Self.failure(path, errno) }
+        lines = LineReader(descriptor, offset: start.offset, number: start.line)
+        (linesBefore, faultyBefore, done) = (start.line, start.faulty, (start.line, start.offset))
     }
 
     var fraction: Double? { progress.map { Double(lines.offset) / Double(max($0.size, 1)) } }

@@ -54,14 +54,12 @@ struct ImportTally: Sendable {
     var drySentence: String { "\(taken) could be taken, \(faulty) faulty." }
 }
 
-extension ImportTally: JSONEncodable {
-    func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("taken", taken)
-            json.object("refused") { json in
-                for (code, count) in refused.sorted(by: { $0.key < $1.key }) { json.member(code, count) }
-            }
-            json.member("faulty", faulty)
+extension ImportTally: JSONObjectEncodable {
+    func writeMembers(to json: inout JSONWriter) {
+        json.member("taken", taken)
+        json.object("refused") { json in
+            for (code, count) in refused.sorted(by: { $0.key < $1.key }) { json.member(code, count) }
         }
+        json.member("faulty", faulty)
     }
 }

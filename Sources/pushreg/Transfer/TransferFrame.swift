@@ -22,18 +22,15 @@ enum TransferFrame: Sendable, Hashable {
         guard Self.beginnings.contains(where: { line.starts(with: $0) }), let json = try? JSONParser.parse(line) else {
             return nil
         }
-        if case .object = json["export"], case .string(let app) = json["export"]?["app"],
-            case .string(let environment) = json["export"]?["environment"],
-            case .integer(let version) = json["export"]?["version"]
+        if let header = json["export"], let app = header["app"]?.string,
+            let environment = header["environment"]?.string, case .integer(let version) = header["version"]
         {
             self = .header(app: app, environment: environment, version: Int(version))
-        } else if let checkpoint = json["checkpoint"], case .string(let part) = checkpoint["part"],
+        } else if let checkpoint = json["checkpoint"], let part = checkpoint["part"]?.string,
             case .array(let after) = checkpoint["after"], case .integer(let count) = checkpoint["count"],
             let part = ExportPart(rawValue: part)
         {
-            let keys = after.compactMap { key in
-                if case .string(let text) = key { UTF8Text(text) } else { nil as UTF8Text? }
-            }
+            let keys = after.compactMap { $0.string.map { UTF8Text($0) } }
             self = .checkpoint(ExportPosition(part: part, after: keys), count: Int(count))
         } else if json["end"] == .bool(true), case .integer(let count) = json["count"] {
             self = .end(count: Int(count))
@@ -43,26 +40,24 @@ enum TransferFrame: Sendable, Hashable {
     }
 }
 
-extension TransferFrame: JSONEncodable {
-    func encode(to json: inout JSONWriter) {
-        json.object { json in
-            switch self {
-            case .header(let app, let environment, let version):
-                json.object("export") { json in
-                    json.member("version", version)
-                    json.member("app", app)
-                    json.member("environment", environment)
-                }
-            case .checkpoint(let position, let count):
-                json.object("checkpoint") { json in
-                    json.member("part", position.part.rawValue)
-                    json.member("after", position.after)
-                    json.member("count", count)
-                }
-            case .end(let count):
-                json.member("end", true)
+extension TransferFrame: JSONObjectEncodable {
+    func writeMembers(to json: inout JSONWriter) {
+        switch self {
+        case .header(let app, let environment, let version):
+            json.object("export") { json in
+                json.member("version", version)
+                json.member("app", app)
+                json.member("environment", environment)
+            }
+        case .checkpoint(let position, let count):
+            json.object("checkpoint") { json in
+                json.member("part", position.part.rawValue)
+                json.member("after", position.after)
                 json.member("count", count)
             }
+        case .end(let count):
+            json.member("end", true)
+            json.member("count", count)
         }
     }
 }
