@@ -1,4 +1,3 @@
-import NIOCore
 import RegistryCore
 import RegistryStore
 import Synchronization

@@ -28,24 +28,16 @@ package struct ServerConfiguration: Sendable {
     package var trustedProxies: [AddressRange] = []
     /// Serves TLS with HTTP/2 and HTTP/1.1. Without it, plain HTTP/1.1.
     package var tls: TLSIdentity?
-    package var limits: Limits
+    package var limits = Limits()
     /// For the console, without secrets.
     package var settingsInForce: [SettingInForce] = []
-    package var sweepInterval: Duration
+    package var sweepInterval = Duration.seconds(60)
 
     /// The defaults of `pushreg serve`.
-    package init(
-        host: String = "127.0.0.1",
-        port: Int = 8080,
-        insecureNoAuth: Bool = false,
-        limits: Limits = Limits(),
-        sweepInterval: Duration = .seconds(60)
-    ) {
+    package init(host: String = "127.0.0.1", port: Int = 8080, insecureNoAuth: Bool = false) {
         self.host = host
         self.port = port
         self.insecureNoAuth = insecureNoAuth
-        self.limits = limits
-        self.sweepInterval = sweepInterval
     }
 
     /// The maximum of connections in addition to `limits`: evicted ones that are closing, and the admin port's, with
