@@ -148,6 +148,7 @@ let package = Package(
             dependencies: [
                 "RegistryCore", "RegistryStore", "PostgresDriver", "EmbeddedPostgres",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -167,6 +168,7 @@ let package = Package(
         .target(
             name: "APNsStandIn",
             dependencies: [
+                "RegistryCore", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -196,21 +198,20 @@ let package = Package(
         .testTarget(
             name: "SenderExampleTests",
             dependencies: [
-                "APNsStandIn", "PostgresDriver", "RegistryCore", "RegistryServer", "SenderExample", "TestSupport",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "APNsStandIn", "PostgresDriver", "RegistryCore", "RegistryServer", "RegistryStore", "SenderExample",
+                "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "PhoneSimulatorTests",
             dependencies: [
-                "PushTokenRegistry", "PushTokenRegistryTestSupport", "RegistryServer", "TestSupport",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "PushTokenRegistry", "PushTokenRegistryTestSupport", "RegistryCore", "RegistryServer", "RegistryStore",
+                "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -69,4 +69,16 @@ extension Registry {
         )
         _ = try await register(registration, as: .sample(id), in: scope, by: "test")
     }
+
+    /// Creates a key of an app; nil creates a key of all apps.
+    package func makeKey(
+        _ role: Role,
+        name: String? = nil,
+        of app: App?,
+        expiresAt: Date? = nil
+    ) async throws -> APIKey {
+        let (key, request) = (APIKey(random: role), APIKeyRequest(role: role, name: name, expiresAt: expiresAt))
+        _ = try await createKey(key.id, digest: key.secretDigest, request, of: app, by: "test")
+        return key
+    }
 }

@@ -6,25 +6,15 @@ package enum Shell {
         let description: String
     }
 
+    /// - Returns: the script's output.
     /// - Throws: the script's output, if the script fails.
-    package static func run(_ script: String, _ variables: [String: String] = [:]) async throws {
-        let shell = Process()
-        let output = Pipe()
-        shell.executableURL = URL(fileURLWithPath: "/bin/bash")
-        shell.arguments = ["-euo", "pipefail", "-c", script]
-        shell.environment = variables.merging(["PATH": "/usr/bin:/bin", "LC_ALL": "C"]) { first, _ in first }
-        shell.standardInput = FileHandle.nullDevice
-        shell.standardOutput = output
-        shell.standardError = output
-        try shell.run()
-        let text = await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                let bytes = output.fileHandleForReading.readDataToEndOfFile()
-                continuation.resume(returning: String(decoding: bytes, as: UTF8.self))
-            }
-        }
-        shell.waitUntilExit()
-        guard shell.terminationStatus == 0 else { throw Failed(description: text) }
+    @discardableResult
+    package static func run(_ script: String, _ variables: [String: String] = [:]) async throws -> String {
+        let variables = variables.merging(["LC_ALL": "C"]) { first, _ in first }
+        let script = ["-euo", "pipefail", "-c", "exec 2>&1\n" + script]
+        let outcome = try await Program.run("/bin/bash", script, variables)
+        guard outcome.status == 0 else { throw Failed(description: outcome.results) }
+        return outcome.results
     }
 }
 

@@ -66,7 +66,7 @@ enum TestServer {
 }
 
 extension TestDatabase {
-    static func run(_ script: String, on connectionString: String) async throws {
+    package static func run(_ script: String, on connectionString: String) async throws {
         let configuration = PostgresConfiguration(connectionString: connectionString, statementTimeout: .zero)
         let pool = PostgresPool(configuration: configuration)
         let outcome: Result<Void, any Error>
@@ -77,7 +77,7 @@ extension TestDatabase {
         try outcome.get()
     }
 
-    static func withPool<Value: Sendable>(
+    package static func withPool<Value: Sendable>(
         _ connectionString: String,
         _ body: (PostgresPool) async throws -> Value
     ) async throws -> Value {

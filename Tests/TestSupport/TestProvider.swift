@@ -15,8 +15,6 @@ package final class TestProvider: Sendable {
         package var document: JSONObject = [:]
         /// Paths that never get a response.
         package var silentPaths: Set<String> = []
-        /// Whether the sign-in shows a page with a form, as in a browser.
-        package var asks = false
         /// Whether the provider accepts a code without PKCE, as old providers do.
         package var neglectsPKCE = false
         package var signsWithAnotherKey = false
@@ -35,7 +33,6 @@ package final class TestProvider: Sendable {
 
     package let behaviour = Mutex(Behaviour())
     package let port: Int
-    private let key = P256.Signing.PrivateKey()
     private let grants = Mutex<[String: Grant]>([:])
     private let requests = Mutex<[String]>([])
     private let server: any Channel
@@ -92,8 +89,8 @@ package final class TestProvider: Sendable {
         guard !behaviour.silentPaths.contains(path) else { return nil }
         switch path {
         case "/.well-known/openid-configuration": return .json(.object(document(behaviour)))
-        case "/keys": return .json(["keys": [.object(publicKey)]])
-        case "/authorize": return authorize(Self.fields(text), "\(path)?\(text)", behaviour)
+        case "/keys": return .json(["keys": [.object(TestIssuer.honest.publicKey(.ec))]])
+        case "/authorize": return authorize(Self.fields(text), behaviour)
         case "/token": return token(Self.fields(text), authorization, behaviour)
         default: return .json(["error": "not_found"], .notFound)
         }
@@ -107,28 +104,15 @@ package final class TestProvider: Sendable {
             "id_token_signing_alg_values_supported": ["ES256"], "scopes_supported": ["openid", "email", "groups"],
             "code_challenge_methods_supported": ["S256"], "authorization_response_iss_parameter_supported": true,
         ]
-        return Self.overlaid(usual, by: behaviour.document)
+        return usual.overlaid(by: behaviour.document)
     }
 
-    private var publicKey: JSONObject {
-        let point = key.publicKey.rawRepresentation
-        return [
-            "kty": "EC", "crv": "P-256", "kid": "1", "use": "sig",
-            "x": .string(Base64URL.encode(Array(point.prefix(32)))),
-            "y": .string(Base64URL.encode(Array(point.suffix(32)))),
-        ]
-    }
-
-    private func authorize(_ query: [String: String], _ target: String, _ behaviour: Behaviour) -> Answer {
+    private func authorize(_ query: [String: String], _ behaviour: Behaviour) -> Answer {
         let hasChallenge = query["code_challenge_method"] == "S256" && query["code_challenge"]?.utf8.count == 43
         guard query["response_type"] == "code", query["client_id"] == Self.clientID, let back = query["redirect_uri"],
             query["scope"]?.split(separator: " ").contains("openid") == true,
             hasChallenge || behaviour.neglectsPKCE
         else { return .json(["error": "invalid_request"], .badRequest) }
-        if behaviour.asks, query["consent"] == nil {
-            let page = "<!doctype html><link rel=icon href=data:,><a id=yes href='\(target)&consent=1'>Sign in</a>"
-            return Answer(fields: ["Content-Type": "text/html", "Connection": "close"], text: page)
-        }
         let code = UUID().uuidString
         grants.withLock { $0[code] = Grant(query: query) }
         var answer = "\(back)?state=\(Self.encoded(query["state"] ?? ""))&iss=\(Self.encoded(issuer))"
@@ -155,18 +139,14 @@ package final class TestProvider: Sendable {
     }
 
     private func idToken(nonce: String, _ behaviour: Behaviour) -> String {
-        let now = Int64(Date().timeIntervalSince1970)
-        let usual: JSONObject = [
+        let now = Date()
+        var claims: JSONObject = [
             "iss": .string(issuer), "aud": .string(Self.clientID), "sub": "2481", "email": "jane@example.com",
-            "email_verified": true, "nonce": .string(nonce), "iat": .integer(now), "exp": .integer(now + 300),
+            "email_verified": true, "nonce": .string(nonce), "exp": .integer(Int64(now.timeIntervalSince1970) + 300),
         ]
-        let header: JSONObject = ["alg": "ES256", "kid": "1", "typ": "JWT"]
-        let claims = Self.overlaid(usual, by: behaviour.claims)
-        let text = [header, claims].map { Base64URL.encode(Array("\(JSONValue.object($0))".utf8)) }
-            .joined(separator: ".")
-        let signer = behaviour.signsWithAnotherKey ? P256.Signing.PrivateKey() : key
-        let signature = try! signer.signature(for: Data(text.utf8)).rawRepresentation
-        return "\(text).\(Base64URL.encode(Array(signature)))"
+        for member in behaviour.claims { claims[member.key] = member.value }
+        let signer = behaviour.signsWithAnotherKey ? TestIssuer.stranger : TestIssuer.honest
+        return signer.token(claims: claims, at: now)
     }
 
     package static func challenge(_ verifier: String) -> String {
@@ -188,12 +168,6 @@ package final class TestProvider: Sendable {
                 return (words[0], words.count > 1 ? words[1] : "")
             }
         ) { $1 }
-    }
-
-    private static func overlaid(_ object: JSONObject, by others: JSONObject) -> JSONObject {
-        var all = object
-        for member in others { all[member.key] = member.value.isNull ? nil : member.value }
-        return all
     }
 }
 

@@ -1,25 +1,33 @@
 import Foundation
 import HTTPTypes
 
-/// Sends a request unchanged on its own connection, because the service closes the connection after some refusals.
-package struct HTTPExchange: Sendable {
+/// A response of HTTP.
+package struct Reply: Sendable {
     package let status: Int
-    package let fields: HTTPFields
+    package var fields: HTTPFields
     package let body: [UInt8]
 
     struct Incomplete: Error, CustomStringConvertible {
         let description: String
     }
 
+    package init(status: Int, fields: HTTPFields, body: [UInt8]) {
+        (self.status, self.fields, self.body) = (status, fields, body)
+    }
+
+    package var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// Sends a request unchanged on its own connection, because the service closes the connection after some refusals.
+    ///
     /// - Parameter target: path and query, percent-encoded.
-    package static func run(
+    package static func to(
         _ method: HTTPRequest.Method,
         _ target: String,
         authority: String = "localhost",
         _ fields: HTTPFields = [:],
         _ body: [UInt8]? = nil,
         port: Int
-    ) async throws -> HTTPExchange {
+    ) async throws -> Reply {
         var head = "\(method.rawValue) \(target) HTTP/1.1\r\nHost: \(authority)\r\nConnection: close\r\n"
         for field in fields { head += "\(field.name.rawName): \(field.value)\r\n" }
         if let body { head += "Content-Length: \(body.count)\r\n" }
@@ -36,7 +44,7 @@ package struct HTTPExchange: Sendable {
                 )
             }
         }
-        return try HTTPExchange(response[...])
+        return try Reply(response[...])
     }
 
     private init(_ bytes: ArraySlice<UInt8>) throws {
@@ -48,7 +56,7 @@ package struct HTTPExchange: Sendable {
         let rest = bytes[end.upperBound...]
         // An interim response.
         if (100..<200).contains(status) {
-            self = try HTTPExchange(rest)
+            self = try Reply(rest)
             return
         }
         var fields: HTTPFields = [:]
@@ -57,8 +65,8 @@ package struct HTTPExchange: Sendable {
             guard parts.count == 2, let name = HTTPField.Name(parts[0]) else { continue }
             fields.append(HTTPField(name: name, value: parts[1].trimmingCharacters(in: .whitespaces)))
         }
-        (self.status, self.fields) = (status, fields)
-        body = fields[.transferEncoding] == "chunked" ? Self.joined(rest) : Array(rest)
+        let isChunked = fields[.transferEncoding] == "chunked"
+        self.init(status: status, fields: fields, body: isChunked ? Self.joined(rest) : Array(rest))
     }
 
     private static func joined(_ chunks: ArraySlice<UInt8>) -> [UInt8] {

@@ -4,13 +4,13 @@ import Foundation
 import RegistryCore
 
 /// An issuer of JWTs with its own keys, which also signs invalid tokens.
-struct TestIssuer: Sendable {
-    enum Key: String, Sendable, CaseIterable {
+package struct TestIssuer: Sendable {
+    package enum Key: String, Sendable, CaseIterable {
         case rsa
         case ec
         case ed
 
-        var algorithm: String {
+        package var algorithm: String {
             switch self {
             case .rsa: "RS256"
             case .ec: "ES256"
@@ -19,21 +19,21 @@ struct TestIssuer: Sendable {
         }
     }
 
-    static let name = "https://login.example.com"
-    static let audience = "food"
+    package static let name = "https://login.example.com"
+    package static let audience = "food"
 
     /// The trusted issuer, and an impostor with the same names and other keys.
-    static let honest = TestIssuer()
-    static let stranger = TestIssuer()
-    let rsa: _RSA.Signing.PrivateKey
-    let ec = P256.Signing.PrivateKey()
-    let ed = Curve25519.Signing.PrivateKey()
+    package static let honest = TestIssuer()
+    package static let stranger = TestIssuer()
+    package let rsa: _RSA.Signing.PrivateKey
+    package let ec = P256.Signing.PrivateKey()
+    package let ed = Curve25519.Signing.PrivateKey()
 
-    init() { rsa = try! _RSA.Signing.PrivateKey(keySize: .bits2048) }
+    package init() { rsa = try! _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
-    var keySet: JSONValue { ["keys": .array(Key.allCases.map { .object(publicKey($0)) })] }
+    package var keySet: JSONValue { ["keys": .array(Key.allCases.map { .object(publicKey($0)) })] }
 
-    func publicKey(_ key: Key) -> JSONObject {
+    package func publicKey(_ key: Key) -> JSONObject {
         switch key {
         case .rsa:
             let numbers = try! rsa.publicKey.getKeyPrimitives()
@@ -52,17 +52,17 @@ struct TestIssuer: Sendable {
         }
     }
 
-    var settings: JSONObject {
+    package var settings: JSONObject {
         ["issuer": .string(Self.name), "audience": [.string(Self.audience), "drink"], "jwks": keySet]
     }
 
     /// The settings of an app whose users' keys come from a URL.
-    static func settings(keysAt url: String) -> JSONObject {
+    package static func settings(keysAt url: String) -> JSONObject {
         honest.settings.overlaid(by: ["jwks": .null, "jwksUrl": .string(url)])
     }
 
     /// A valid token with these changes; null removes a member.
-    func token(_ key: Key = .ec, header: JSONObject = [:], claims: JSONObject = [:], at now: Date) -> String {
+    package func token(_ key: Key = .ec, header: JSONObject = [:], claims: JSONObject = [:], at now: Date) -> String {
         let sound: JSONObject = ["alg": .string(key.algorithm), "kid": .string(key.rawValue), "typ": "JWT"]
         let second = Int64(now.timeIntervalSince1970)
         let usual: JSONObject = [
@@ -72,13 +72,13 @@ struct TestIssuer: Sendable {
         return signed(key, .object(sound.overlaid(by: header)), .object(usual.overlaid(by: claims)))
     }
 
-    func signed(_ key: Key, _ header: JSONValue, _ payload: JSONValue) -> String {
+    package func signed(_ key: Key, _ header: JSONValue, _ payload: JSONValue) -> String {
         signed(key, "\(Self.base64URL(header.jsonBytes)).\(Self.base64URL(payload.jsonBytes))")
     }
 
-    func signed(_ key: Key, _ text: String) -> String { "\(text).\(Self.base64URL(signature(key, of: text)))" }
+    package func signed(_ key: Key, _ text: String) -> String { "\(text).\(Self.base64URL(signature(key, of: text)))" }
 
-    func signature(_ key: Key, of text: String) -> Data {
+    private func signature(_ key: Key, of text: String) -> Data {
         let bytes = Data(text.utf8)
         return switch key {
         case .rsa: try! rsa.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation
@@ -87,13 +87,12 @@ struct TestIssuer: Sendable {
         }
     }
 
-    static func base64URL(_ bytes: some DataProtocol) -> String {
-        Base64URL.encode(Array(bytes))
-    }
+    package static func base64URL(_ bytes: some DataProtocol) -> String { Base64URL.encode(Array(bytes)) }
 }
 
 extension JSONObject {
-    func overlaid(by others: JSONObject) -> JSONObject {
+    /// The members of both; null removes a member.
+    package func overlaid(by others: JSONObject) -> JSONObject {
         var all = self
         for member in others { all[member.key] = member.value.isNull ? nil : member.value }
         return all
@@ -101,5 +100,5 @@ extension JSONObject {
 }
 
 extension JSONValue {
-    static func base64URL(_ bytes: some DataProtocol) -> JSONValue { .string(TestIssuer.base64URL(bytes)) }
+    package static func base64URL(_ bytes: some DataProtocol) -> JSONValue { .string(TestIssuer.base64URL(bytes)) }
 }

@@ -1,0 +1,14 @@
+import RegistryCore
+
+extension JSONValue {
+    /// The elements of an array; none of another value.
+    package var elements: [JSONValue] {
+        guard case .array(let elements) = self else { return [] }
+        return elements
+    }
+
+    package subscript(_ index: Int) -> JSONValue { elements.indices.contains(index) ? elements[index] : .null }
+
+    /// The member of each element; null where it is missing.
+    package func all(_ key: String) -> [JSONValue] { elements.map { $0[key] ?? .null } }
+}
