@@ -66,7 +66,7 @@ import Testing
         for message in call.preparation + [call.message] {
             let message = message.about(bundleID)
             let (expected, given) = (try await plain.send(message), try await distributed.send(message))
-            let text = String(decoding: given.body.prefix(1000), as: UTF8.self)
+            let text = given.text.prefix(1000)
             let name = "\(bundleID), \(call): \(message.method) \(message.target)"
             #expect(given.status == expected.status, "\(name): \(text)")
             #expect(given.mediaType == expected.mediaType, "\(name)")

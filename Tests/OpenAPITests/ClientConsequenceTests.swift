@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import PushTokenRegistryTestSupport
 import RegistryCore
+import TestSupport
 import Testing
 
 @testable import PushTokenRegistry
@@ -36,8 +37,7 @@ import Testing
     }
 
     @Test func `The guide lists every code once, with its consequence`() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
-        let file = root.appendingPathComponent("Sources/WebAssets/Documentation.docc/ErrorCodes.md").standardizedFileURL
+        let file = ProjectFiles.root.appendingPathComponent("Sources/WebAssets/Documentation.docc/ErrorCodes.md")
         let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
         for consequence in ClientConsequence.allCases {
             let row = try #require(rows.first { $0.hasSuffix(" | \(consequence.rawValue) |") }, "\(consequence)")

@@ -1,5 +1,6 @@
 import HTTPTypes
 import RegistryCore
+import TestSupport
 import Testing
 
 /// The check must fail where a response differs from the document.

@@ -89,9 +89,7 @@ extension ConformanceTests {
         _ registry: Registry
     ) async throws -> Set<Conformance.Outcome> {
         var conformance = Conformance(document)
-        let root = APIKey(random: .root)
-        let request = APIKeyRequest(role: .root)
-        _ = try await registry.createKey(root.id, digest: root.secretDigest, request, of: nil, by: "test")
+        let root = try await registry.makeKey(.root, of: nil)
         for operation in document.operations where operation.response(429) != nil {
             let sound = Probe(operation.id, "in a crowd", try #require(Probe.sound(operation.id)).message.with(root))
             let tooMany = Conformance.Outcome(operation: operation.id, status: 429, code: "too-many-requests")
@@ -111,7 +109,7 @@ extension ConformanceTests {
     ) async throws {
         try await prepare(probe.preparation, server)
         let reply = try await server.send(probe.message)
-        let text = String(decoding: reply.body.prefix(1000), as: UTF8.self)
+        let text = reply.text.prefix(1000)
         let faults = conformance.check(reply, of: probe.operation)
         #expect(faults == [], "\(probe): \(reply.status) \(text)")
         if let status = probe.status { #expect(reply.status == status, "\(probe): \(text)") }
@@ -128,13 +126,13 @@ extension ConformanceTests {
         }
         for name in probe.names { #expect(answer[name]?.isNull == false, "\(probe): \(name)") }
         guard let pointers = probe.pointers else { return }
-        #expect(Set((answer["errors"] ?? .null).elements.compactMap { $0["pointer"]?.text }) == pointers, "\(probe)")
+        #expect(Set((answer["errors"] ?? .null).elements.compactMap { $0["pointer"]?.string }) == pointers, "\(probe)")
     }
 
     private static func prepare(_ messages: [Message], _ server: ConformanceServer) async throws {
         for message in messages {
             let reply = try await server.send(message)
-            try #require(reply.status < 300, "\(message.target): \(String(decoding: reply.body, as: UTF8.self))")
+            try #require(reply.status < 300, "\(message.target): \(reply.text)")
         }
     }
 }

@@ -1,4 +1,5 @@
 import RegistryCore
+import TestSupport
 import Testing
 
 @testable import RegistryServer
@@ -32,7 +33,7 @@ import Testing
         for name in Self.names {
             for schema in ["Registration", "AliasRegistration", "FullStateItem"] {
                 let property = Self.property(name, of: schema)
-                let types = (property?["oneOf"]?.elements ?? []).compactMap { $0["type"]?.text }
+                let types = (property?["oneOf"]?.elements ?? []).compactMap { $0["type"]?.string }
                 let isNullable = types.contains("null") || property?["type"]?.elements.contains("null") == true
                 #expect(isNullable, "\(schema) must describe \(name) and accept null")
             }

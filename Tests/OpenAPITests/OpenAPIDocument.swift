@@ -1,4 +1,5 @@
 import RegistryCore
+import TestSupport
 import WebAssets
 
 @testable import RegistryServer
@@ -34,8 +35,8 @@ struct DocumentedOperation: Sendable {
     let method: String
     let path: String
     fileprivate let references: SchemaValidator
-    var id: String { json["operationId"]?.text ?? "" }
-    var roles: [String] { json["x-roles"]?.elements.compactMap(\.text) ?? [] }
+    var id: String { json["operationId"]?.string ?? "" }
+    var roles: [String] { json["x-roles"]?.elements.compactMap(\.string) ?? [] }
     var parameters: [JSONValue] { (json["parameters"]?.elements ?? []).map(follow) }
     var requestSchema: JSONValue? { json["requestBody"]?["content"]?["application/json"]?["schema"] }
 
@@ -43,7 +44,7 @@ struct DocumentedOperation: Sendable {
         (json["responses"]?.members ?? [:]).map { member in
             DocumentedResponse(
                 json: follow(member.value),
-                reference: member.value["$ref"]?.text,
+                reference: member.value["$ref"]?.string,
                 status: Int(member.key) ?? 0,
                 references: references
             )
@@ -58,7 +59,7 @@ struct DocumentedOperation: Sendable {
         return requirements.isEmpty || requirements.contains { $0.members.isEmpty }
     }
 
-    private func follow(_ value: JSONValue) -> JSONValue { value["$ref"]?.text.map(references.resolve) ?? value }
+    private func follow(_ value: JSONValue) -> JSONValue { value["$ref"]?.string.map(references.resolve) ?? value }
 }
 
 struct DocumentedResponse: Sendable {
@@ -69,7 +70,7 @@ struct DocumentedResponse: Sendable {
 
     var headers: [JSONObject.Member] {
         (json["headers"]?.members ?? [:]).map { header in
-            (key: header.key, value: header.value["$ref"]?.text.map(references.resolve) ?? header.value)
+            (key: header.key, value: header.value["$ref"]?.string.map(references.resolve) ?? header.value)
         }
     }
 
@@ -81,8 +82,8 @@ struct DocumentedResponse: Sendable {
 
     /// The problem codes of the status; none for a success.
     var codes: [String] {
-        let schema = schemas?["application/problem+json"]?["$ref"]?.text.map(references.resolve)
+        let schema = schemas?["application/problem+json"]?["$ref"]?.string.map(references.resolve)
         let parts = schema?["allOf"]?.elements ?? []
-        return parts.flatMap { $0["properties"]?["code"]?["enum"]?.elements ?? [] }.compactMap(\.text)
+        return parts.flatMap { $0["properties"]?["code"]?["enum"]?.elements ?? [] }.compactMap(\.string)
     }
 }

@@ -13,16 +13,14 @@ import Testing
         #expect(documented.sorted() == routed.sorted())
     }
 
-    @Test(arguments: document.operations.map(\.id)) func `Route and operation have the same roles`(id: String) throws {
+    @Test(arguments: document.operations.map(\.id))
+    func `Route and operation have the same roles and bodies`(id: String) throws {
         let operation = try #require(Self.document.operation(id))
-        let route = try Self.route(of: operation)
+        let route = try #require(
+            Route.all.first { $0.method.rawValue.lowercased() == operation.method && $0.template == operation.path }
+        )
         #expect(operation.roles.sorted() == (route.access.roles ?? []).map(\.rawValue).sorted())
         #expect(operation.isOpenToEveryone == (route.access == .everyone))
-    }
-
-    @Test(arguments: document.operations.map(\.id)) func `Route and operation have the same bodies`(id: String) throws {
-        let operation = try #require(Self.document.operation(id))
-        let route = try Self.route(of: operation)
         #expect((operation.requestSchema != nil) == (route.body != .none))
         #expect(operation.response(413)?.reference == Self.tooLarge[route.body])
         #expect((operation.response(415) != nil) == (route.body != .none))
@@ -32,10 +30,4 @@ import Testing
         .single: "#/components/responses/BodyTooLarge", .batch: "#/components/responses/BatchTooLarge",
         .batchOrLines: "#/components/responses/BatchTooLarge",
     ]
-
-    private static func route(of operation: DocumentedOperation) throws -> Route {
-        try #require(
-            Route.all.first { $0.method.rawValue.lowercased() == operation.method && $0.template == operation.path }
-        )
-    }
 }

@@ -1,4 +1,5 @@
 import RegistryCore
+import TestSupport
 
 /// Validates JSON against the subset of JSON Schema 2020-12 that our OpenAPI 3.1 document uses.
 ///
@@ -95,7 +96,7 @@ extension SchemaValidator {
         switch (keyword.key, keyword.value) {
         case ("type", .string(let name)): check(value.isOf(type: name), "must be of type \(name)", at: pointer)
         case ("type", .array(let names)):
-            check(names.contains { $0.text.map(value.isOf) ?? false }, "must be one of \(names)", at: pointer)
+            check(names.contains { $0.string.map(value.isOf) ?? false }, "must be one of \(names)", at: pointer)
         case ("enum", .array(let values)): check(values.contains(value), "must be one of \(values)", at: pointer)
         case ("const", let constant): check(value == constant, "must be \(constant)", at: pointer)
         case ("required", .array(let names)): missingFaults(of: value, names, at: pointer)
@@ -104,14 +105,14 @@ extension SchemaValidator {
         case ("minLength", _), ("maxLength", _): boundFaults(of: value.length, keyword, at: pointer)
         case ("pattern", .string(let pattern)): patternFaults(of: value, pattern, keyword, at: pointer)
         case ("format", "date-time"):
-            check(value.text.map { RFC3339.parse($0) != nil } ?? true, "must be an RFC 3339 time", at: pointer)
+            check(value.string.map { RFC3339.parse($0) != nil } ?? true, "must be an RFC 3339 time", at: pointer)
         default: [unsupported(keyword, at: pointer)]
         }
     }
 
     private func missingFaults(of value: JSONValue, _ names: [JSONValue], at pointer: String) -> [JSONFault] {
         guard case .object(let object) = value else { return [] }
-        return names.filter { $0.text.map { object[$0] == nil } ?? true }
+        return names.filter { $0.string.map { object[$0] == nil } ?? true }
             .map { JSONFault(pointer: pointer, detail: "lacks \($0)") }
     }
 
@@ -128,7 +129,7 @@ extension SchemaValidator {
         _ keyword: JSONObject.Member,
         at pointer: String
     ) -> [JSONFault] {
-        guard let text = value.text else { return [] }
+        guard let text = value.string else { return [] }
         guard let regex = try? Regex(pattern).matchingSemantics(.unicodeScalar) else {
             return [unsupported(keyword, at: pointer)]
         }
@@ -169,5 +170,29 @@ extension SchemaValidator {
             if case .array(let schemas)? = schema[key] { branches += schemas }
         }
         return branches
+    }
+}
+
+extension JSONValue {
+    /// The number of characters of a string.
+    fileprivate var length: Double? { string.map { Double($0.unicodeScalars.count) } }
+
+    fileprivate var elementCount: Double? { isOf(type: "array") ? Double(elements.count) : nil }
+
+    fileprivate var double: Double? {
+        switch self {
+        case .integer(let integer): Double(integer)
+        case .number(let number): number
+        default: nil
+        }
+    }
+
+    fileprivate func isOf(type name: String) -> Bool {
+        switch (self, name) {
+        case (.null, "null"), (.bool, "boolean"), (.string, "string"), (.array, "array"), (.object, "object"): true
+        case (.integer, "integer"), (.integer, "number"), (.number, "number"): true
+        case (.number(let number), "integer"): number == number.rounded()
+        default: false
+        }
     }
 }

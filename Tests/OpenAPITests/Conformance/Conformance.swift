@@ -1,5 +1,6 @@
 import HTTPTypes
 import RegistryCore
+import TestSupport
 
 /// Validates responses against the document, and collects the documented ones that occurred.
 struct Conformance: Sendable {
@@ -38,7 +39,7 @@ struct Conformance: Sendable {
         }
         do {
             let values = response.schemas == nil ? [] : try reply.values()
-            let code = reply.status >= 400 ? values.first?["code"]?.text : nil
+            let code = reply.status >= 400 ? values.first?["code"]?.string : nil
             given.insert(Outcome(operation: operation, status: reply.status, code: code))
             return fieldFaults(reply, response) + bodyFaults(reply, values, response) + problemFaults(reply, values)
         } catch { return ["the body is not JSON: \(error)"] }
@@ -67,7 +68,7 @@ struct Conformance: Sendable {
     /// Errors that a schema cannot express: a problem's parts must agree with each other.
     private func problemFaults(_ reply: Reply, _ values: [JSONValue]) -> [String] {
         guard reply.status >= 400, let problem = values.first else { return [] }
-        let code = problem["code"]?.text ?? ""
+        let code = problem["code"]?.string ?? ""
         let expected: [(String, JSONValue?)] = [
             ("type", .string("urn:push-token-registry:problem:\(code)")),
             ("title", Problem.Code(rawValue: code).map { .string($0.title) }),

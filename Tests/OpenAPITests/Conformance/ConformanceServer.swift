@@ -26,7 +26,7 @@ struct ConformanceServer: Sendable {
 
     /// Sends a request on a new connection, because some responses close theirs.
     func send(_ message: Message) async throws -> Reply {
-        let exchange = try await HTTPExchange.run(
+        try await Reply.to(
             message.method,
             message.target,
             authority: message.authority,
@@ -34,6 +34,5 @@ struct ConformanceServer: Sendable {
             message.body,
             port: port
         )
-        return Reply(status: exchange.status, fields: exchange.fields, body: exchange.body)
     }
 }

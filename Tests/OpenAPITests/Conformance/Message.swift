@@ -1,5 +1,6 @@
 import HTTPTypes
 import RegistryCore
+import TestSupport
 
 struct Message: Sendable {
     var method: HTTPRequest.Method
@@ -41,17 +42,13 @@ struct Message: Sendable {
     }
 }
 
-struct Reply: Sendable {
-    var status: Int
-    var fields: HTTPFields
-    var body: [UInt8]
-
+extension Reply {
     var mediaType: String? { fields[.contentType]?.split(separator: ";").first.map(String.init) }
 
     /// The JSON of the body: one value per line for NDJSON, a string for plain text.
     func values() throws -> [JSONValue] {
-        if mediaType == "text/plain" { return [.string(String(decoding: body, as: UTF8.self))] }
+        if mediaType == "text/plain" { return [.string(text)] }
         guard mediaType == "application/x-ndjson" else { return [try JSONParser.parse(body)] }
-        return try String(decoding: body, as: UTF8.self).split(separator: "\n").map { try JSONParser.parse(String($0)) }
+        return try text.split(separator: "\n").map { try JSONParser.parse(String($0)) }
     }
 }

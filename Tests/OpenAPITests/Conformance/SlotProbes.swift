@@ -39,10 +39,10 @@ private struct Slot {
                 .fails(.superseded, ["reason": "rotated", "kind": .string(kind)])
                 .names("serverTime"),
             Probe("put\(name)", "deleted since", put("4", 5, 2))
-                .after(delete("4", "?observedAt=\(aMinuteAgo.text ?? "")"))
+                .after(delete("4", "?observedAt=\(aMinuteAgo.string ?? "")"))
                 .fails(.superseded, ["reason": "deleted", "observedAt": aMinuteAgo]),
             Probe("put\(name)", "after its deletion", put("5", 6, 0))
-                .after(put("5", 6, 2), delete("5", "?observedAt=\(aMinuteAgo.text ?? "")"))
+                .after(put("5", 6, 2), delete("5", "?observedAt=\(aMinuteAgo.string ?? "")"))
                 .gives(200, ["outcome": "reactivated"]),
             Probe("put\(name)", "after a log-out", put("6", 7))
                 .after(put("6", 7, 1), .delete("…/installations/\(kind)-6"))

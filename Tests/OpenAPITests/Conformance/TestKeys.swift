@@ -1,7 +1,9 @@
+import Foundation
 import HTTPTypes
 import RegistryCore
 import RegistryServer
 import RegistryStore
+import TestSupport
 
 /// Keys of the probes' app, one per role, and an admin's key of another app.
 struct TestKeys: Sendable {
@@ -15,7 +17,7 @@ struct TestKeys: Sendable {
     func store(in registry: Registry) async throws {
         for (bundleID, keys) in [(Message.bundleID, Array(keys.values)), (Self.otherBundleID, [foreign])] {
             var settings = AppChanges()
-            settings.jwt = TestUsers.shared.settings
+            settings.jwt = TestIssuer.honest.settings
             let app = try await registry.put(settings, for: BundleID(bundleID), by: "test").app
             for key in keys {
                 let request = APIKeyRequest(role: key.id.role)
@@ -27,4 +29,9 @@ struct TestKeys: Sendable {
 
 extension Message {
     func with(_ key: APIKey) -> Message { with("Authorization", "Bearer \(key.text.revealed)") }
+
+    func by(user: String) -> Message {
+        let token = TestIssuer.honest.token(claims: ["sub": .string(user)], at: Date())
+        return with("Authorization", "Bearer \(token)")
+    }
 }
