@@ -18,7 +18,7 @@ import Testing
         let connection = try RawConnection(port: server.port, receiveBuffer: receiveBuffer)
         connection.send(
             """
-            GET \(HotCallTests.path)/changes\(query) HTTP/1.1\r\nHost: localhost\r\nAccept: \(accept)\r\n\(more)\r\n
+            GET \(PipeliningTests.path)/changes\(query) HTTP/1.1\r\nHost: localhost\r\nAccept: \(accept)\r\n\(more)\r\n
             """
         )
         return connection

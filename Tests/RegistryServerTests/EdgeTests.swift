@@ -107,7 +107,7 @@ import Testing
 
     @Test func `The HEAD of a stream has no body`() async throws {
         let answers = try await server.answer(
-            to: "HEAD \(HotCallTests.path)/aliases/userId/u/activities HTTP/1.1\r\nHost: localhost\r\n"
+            to: "HEAD \(PipeliningTests.path)/aliases/userId/u/activities HTTP/1.1\r\nHost: localhost\r\n"
                 + "Accept: application/x-ndjson\r\n\r\n"
                 + "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         ).components(separatedBy: "\r\n\r\n")

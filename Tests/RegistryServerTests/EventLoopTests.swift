@@ -18,7 +18,7 @@ import Testing
             (HTTPRequest.Method.post, "resolve", false), (.get, "aliases/orderId/1/activities", true),
             (.put, "activities/a-1", true),
         ] {
-            let path = "\(HotCallTests.path)/\(path)"
+            let path = "\(PipeliningTests.path)/\(path)"
             let head = HTTPRequest(method: method, scheme: "http", authority: "localhost", path: path)
             let request = Request(head: head, body: .none, connection: .init(EmbeddedChannel()), start: .now())
             #expect(responder.isBrief(try responder.locate(request)) == isBrief, "\(path)")

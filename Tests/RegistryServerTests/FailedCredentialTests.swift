@@ -104,7 +104,7 @@ import Testing
             for app in ["com.example.food", "com.example.plain", "com.example.none"] {
                 let reply = try await register(text, in: app)
                 #expect(reply.status == 401)
-                answers.insert(reply.bytes)
+                answers.insert(reply.body)
             }
             #expect(answers.count == 1)
         }

@@ -3,7 +3,6 @@ import NIOHPACK
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
-import Testing
 
 /// An HTTP/2 client over TLS that sends any frames, including invalid ones.
 struct FrameConnection: Sendable {

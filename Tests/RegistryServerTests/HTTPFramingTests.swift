@@ -3,8 +3,8 @@ import Foundation
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import TestSupport
 import RegistryCore
+import TestSupport
 import Testing
 
 @testable import RegistryServer
@@ -12,7 +12,7 @@ import Testing
 /// RFC 9112's rules for versions, hosts and the end of connections.
 @Suite(.shared(.service { $0.limits.idleTimeout = .seconds(600) }), .timeLimit(.minutes(15)))
 struct HTTPFramingTests {
-    private static let path = HotCallTests.path + "/aliases/orderId/nobody/activities"
+    private static let path = PipeliningTests.path + "/aliases/orderId/nobody/activities"
     private static let next = "GET /livez HTTP/1.1\r\nHost: localhost\r\nRequest-Id: behind\r\n\r\n"
 
     private static func answers(_ head: String, last: Bool = false) async throws -> [String] {

@@ -24,11 +24,8 @@ struct LiveServer {
     }
 
     func key(_ role: Role, of app: String = "com.example.food", expiresAt: Date? = nil) async throws -> TestKey {
-        let key = APIKey(random: role)
-        let request = APIKeyRequest(role: role, expiresAt: expiresAt)
         let owner = role == .root ? nil : try await registry.app(BundleID(app))
-        _ = try await registry.createKey(key.id, digest: key.secretDigest, request, of: owner, by: "test")
-        return TestKey(key: key)
+        return TestKey(key: try await registry.makeKey(role, of: owner, expiresAt: expiresAt))
     }
 
     /// Lets the users of ``TestIssuer/honest`` sign in to an app.
@@ -57,7 +54,7 @@ struct LiveServer {
         var fields = fields
         if body != nil, fields[.contentType] == nil { fields[.contentType] = "application/json" }
         let path = path.replacingOccurrences(of: "…", with: "/v1/apps/com.example.food/sandbox")
-        return Reply(try await HTTPExchange.run(method, path, fields, body, port: port))
+        return try await Reply.to(method, path, fields, body, port: port)
     }
 
     /// Sends a text on a new connection, and reads until its end.
@@ -97,20 +94,14 @@ extension Listener {
     }
 }
 
-struct Reply: Sendable {
-    let status: Int
-    let fields: HTTPFields
-    let bytes: [UInt8]
-
-    init(_ exchange: HTTPExchange) { (status, fields, bytes) = (exchange.status, exchange.fields, exchange.body) }
-
+extension Reply {
     /// `null` if it is not JSON.
-    var json: JSONValue { (try? JSONParser.parse(bytes)) ?? .null }
+    var json: JSONValue { (try? JSONParser.parse(body)) ?? .null }
 
     subscript(_ key: String) -> JSONValue { json[key] ?? .null }
 
     var lines: [JSONValue] {
-        bytes.split(separator: 0x0A, omittingEmptySubsequences: true).map { (try? JSONParser.parse($0)) ?? .null }
+        body.split(separator: 0x0A).map { (try? JSONParser.parse($0)) ?? .null }
     }
 
     /// The code of a problem and the pointers of its errors, such as `invalid-request /token`.
@@ -123,16 +114,6 @@ struct Reply: Sendable {
 extension JSONValue {
     static func token(_ number: Int) -> JSONValue { .string(Hexadecimal.encode(PushToken.sample(number).bytes)) }
     static func minutesAgo(_ minutes: Double) -> JSONValue { .string(RFC3339.format(.minutesAgo(minutes))) }
-
-    subscript(_ index: Int) -> JSONValue {
-        guard case .array(let elements) = self, elements.indices.contains(index) else { return .null }
-        return elements[index]
-    }
-
-    func all(_ key: String) -> [JSONValue] {
-        guard case .array(let elements) = self else { return [] }
-        return elements.map { $0[key] ?? .null }
-    }
 }
 
 extension TestDatabase {

@@ -229,7 +229,7 @@ import Testing
             try await world.prepare(cell)
             let reply = try await server.call(.put, "…/activities/\(cell.id)", ["token": .token(900)], fields)
             #expect(reply.problem == "not-yours")
-            answers.insert(reply.bytes)
+            answers.insert(reply.body)
         }
         #expect(answers.count == 1)
     }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import RegistryCore
+import TestSupport
 import Testing
 
 @testable import RegistryServer
@@ -65,12 +66,5 @@ import Testing
         }
         #expect(tokens.count == 10)
         #expect(Set(tokens) == Set((Array(1...5) + Array(11...15)).map { JSONValue.token($0) }))
-    }
-}
-
-extension JSONValue {
-    fileprivate var elements: [JSONValue] {
-        guard case .array(let elements) = self else { return [] }
-        return elements
     }
 }

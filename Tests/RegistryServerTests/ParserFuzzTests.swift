@@ -157,57 +157,50 @@ import Testing
     }
 
     /// Half are mutated seeds, a tenth are random bytes, and the rest are combined pieces of seeds.
-    private static func input(_ seeds: [[UInt8]], _ generator: inout FuzzGenerator) -> [UInt8] {
-        switch generator.below(10) {
-        case 0: return (0..<generator.below(40)).map { _ in generator.byte() }
+    private static func input(_ seeds: [[UInt8]], _ random: inout SeededGenerator) -> [UInt8] {
+        let (left, right) = (seeds.randomElement(using: &random) ?? [], seeds.randomElement(using: &random) ?? [])
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0: return (0..<Int.random(in: 0..<40, using: &random)).map { _ in byte(&random) }
         case 1...3:
-            let (left, right) = (seeds[generator.below(seeds.count)], seeds[generator.below(seeds.count)])
-            return Array(left.prefix(generator.below(left.count + 1)) + right.suffix(generator.below(right.count + 1)))
-        case 4: return seeds[generator.below(seeds.count)]
+            let head = left.prefix(Int.random(in: 0...left.count, using: &random))
+            return Array(head + right.suffix(Int.random(in: 0...right.count, using: &random)))
+        case 4: return left
         default:
-            var bytes = seeds[generator.below(seeds.count)]
-            for _ in 0...generator.below(4) { generator.mutate(&bytes) }
+            var bytes = left
+            for _ in 0...Int.random(in: 0..<4, using: &random) { mutate(&bytes, &random) }
             return bytes
+        }
+    }
+
+    private static let telling =
+        Array("\"\\{}[],:0123456789-+.eE%/?&=;TZPn \u{0}\u{1F}\u{7F}".utf8) + [0x80, 0xC3, 0xED, 0xEF, 0xF0, 0xFF]
+
+    private static func byte(_ random: inout SeededGenerator) -> UInt8 {
+        let isTelling = Bool.random(using: &random)
+        return isTelling ? telling.randomElement(using: &random) ?? 0 : .random(in: 0...255, using: &random)
+    }
+
+    private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
+        let index = Int.random(in: 0...bytes.count, using: &random)
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0 where index < bytes.count: bytes.remove(at: index)
+        case 1 where index < bytes.count: bytes[index] = byte(&random)
+        case 2 where index < bytes.count: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        case 3: bytes.removeSubrange(index...)
+        case 4: bytes.insert(contentsOf: bytes[..<index].suffix(8), at: index)
+        default: bytes.insert(byte(&random), at: index)
         }
     }
 
     @Test(arguments: parsers) func `Parsers survive mutated input`(parser: Parser) throws {
         let index = Self.parsers.firstIndex { $0.name == parser.name } ?? 0
-        var generator = FuzzGenerator(seed: UInt64(index + 1))
+        var random = SeededGenerator(seed: UInt64(index + 1))
         let seeds = parser.seeds.map { Array($0.utf8) }
         let count = Self.executions / Self.parsers.count + 1
         var accepted = 0
-        for _ in 0..<count where try parser.check(Self.input(seeds, &generator)) { accepted += 1 }
+        for _ in 0..<count where try parser.check(Self.input(seeds, &random)) { accepted += 1 }
         // Both accepted and refused inputs must occur.
         #expect(accepted > 0 && accepted < count, "\(accepted) of \(count)")
         print("figure: parser of \(parser.name): \(count) inputs, \(accepted) accepted, the rest refused")
-    }
-}
-
-/// A generator with the same bytes in every run.
-struct FuzzGenerator {
-    private var generator: SeededGenerator
-    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
-    private static let telling =
-        Array("\"\\{}[],:0123456789-+.eE%/?&=;TZPn \u{0}\u{1F}\u{7F}".utf8) + [0x80, 0xC3, 0xED, 0xEF, 0xF0, 0xFF]
-
-    mutating func next() -> UInt64 { generator.next() }
-
-    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(max(1, limit))) }
-
-    mutating func byte() -> UInt8 {
-        below(2) == 0 ? Self.telling[below(Self.telling.count)] : UInt8(truncatingIfNeeded: next())
-    }
-
-    mutating func mutate(_ bytes: inout [UInt8]) {
-        let index = below(bytes.count + 1)
-        switch below(6) {
-        case 0 where index < bytes.count: bytes.remove(at: index)
-        case 1 where index < bytes.count: bytes[index] = byte()
-        case 2 where index < bytes.count: bytes[index] ^= 1 << UInt8(below(8))
-        case 3: bytes.removeSubrange(index...)
-        case 4: bytes.insert(contentsOf: bytes[..<index].suffix(8), at: index)
-        default: bytes.insert(byte(), at: index)
-        }
     }
 }

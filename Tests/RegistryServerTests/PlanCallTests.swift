@@ -1,5 +1,6 @@
 import HTTPTypes
 import RegistryCore
+import TestSupport
 import Testing
 
 @testable import RegistryServer

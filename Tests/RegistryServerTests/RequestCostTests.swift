@@ -57,7 +57,7 @@ import Testing
     )
     func `A request names one installation, in UTF-8`(_ field: String, _ mark: [UInt8], _ bytes: [UInt8]) async throws {
         let body = #"{"token":"aa01"}"#
-        var request = Array("PUT \(HotCallTests.path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n".utf8)
+        var request = Array("PUT \(PipeliningTests.path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n".utf8)
         request += Array("\(field)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n".utf8)
         if !mark.isEmpty, let range = request.firstRange(of: mark) { request.replaceSubrange(range, with: bytes) }
         let connection = try RawConnection(port: server.port)

@@ -29,27 +29,28 @@ import Testing
 
     private static let refusal: Result<Response, any Error> = .failure(Problem(.superseded, "A later one is current."))
 
-    @Test func `A line names the request and the trace`() {
-        let log = RecordedLog()
-        #expect(Self.answer(Self.refusal, Self.trace, log.logger).status.code == 409)
-        for word in ["r-1", "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", #""status": 409"#, "GET"] {
-            #expect(log.text.contains(word), "\(word): \(log.text)")
-        }
-    }
+    private struct Fault: Error {}
 
-    @Test func `A line without a trace names none`() {
-        let log = RecordedLog()
-        Self.answer(.success(.noContent), nil, log.logger)
-        #expect(log.text.contains("r-1") && !log.text.contains("trace-id"))
-    }
-
-    @Test func `A line about a fault names the request and the trace`() {
-        struct Fault: Error {}
+    @Test(
+        arguments: [
+            (.success(.noContent), nil, .trace, 204, ["r-1"]),
+            (refusal, trace, .trace, 409, ["r-1", "4bf92f35", "00f067aa0ba902b7", #""status": 409"#, "GET"]),
+            (.failure(Fault()), trace, .error, 500, ["Fault", "4bf92f3577b34da6a3ce929d0e0e4736"]),
+        ] as [(Result<Response, any Error>, String?, Logger.Level, Int, [String])]
+    )
+    func `A line names the request, the trace if there is one, and the fault`(
+        _ result: Result<Response, any Error>,
+        _ trace: String?,
+        _ level: Logger.Level,
+        _ status: Int,
+        _ words: [String]
+    ) {
         let log = RecordedLog()
         var logger = log.logger
-        logger.logLevel = .error
-        #expect(Self.answer(.failure(Fault()), Self.trace, logger).status.code == 500)
-        #expect(log.text.contains("Fault") && log.text.contains("4bf92f3577b34da6a3ce929d0e0e4736"))
+        logger.logLevel = level
+        #expect(Self.answer(result, trace, logger).status.code == status)
+        for word in words { #expect(log.text.contains(word), "\(word): \(log.text)") }
+        #expect(log.text.contains("trace-id") == (trace != nil))
     }
 
     @Test(arguments: [Result<Response, any Error>.success(.noContent), refusal])

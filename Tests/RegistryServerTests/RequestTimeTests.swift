@@ -19,27 +19,7 @@ import Testing
         await pool.shutdown()
     }
 
-    private static func lock(_ table: String, for seconds: Int, in database: TestDatabase) async throws {
-        try await database.pool.withSession { session in
-            try session.transaction { transaction in
-                _ = try transaction.execute("LOCK TABLE \(unescaped: table) IN ACCESS EXCLUSIVE MODE")
-                // A statement has 4 seconds.
-                for _ in 0..<seconds { _ = try transaction.execute("SELECT pg_sleep(1)") }
-            }
-        }
-    }
-
-    private static func untilLocked(_ table: String, in database: TestDatabase) async throws {
-        try await until {
-            let locks: SQL = """
-                SELECT count(*) FROM pg_locks
-                WHERE mode = 'AccessExclusiveLock' AND granted AND relation = \(table)::text::regclass
-                """
-            return try await database.count(locks) == 1
-        }
-    }
-
-    private static func time(of call: () async throws -> Reply) async throws -> Duration {
+    private static func time(of call: @Sendable () async throws -> Reply) async throws -> Duration {
         let start = ContinuousClock.now
         let reply = try await call()
         #expect(reply.status == 503)
@@ -50,12 +30,14 @@ import Testing
     /// Expects a response in time if the lookup of the app takes 3 seconds and the table stays locked afterwards.
     private static func afterSlowLookup(_ call: @escaping @Sendable (LiveServer) async throws -> Reply) async throws {
         try await run { server, database in
-            async let lookup: Void = lock("apps", for: 3, in: database)
-            async let work: Void = lock("activities", for: 8, in: database)
-            for table in ["apps", "activities"] { try await untilLocked(table, in: database) }
-            let time = try await time { try await call(server) }
+            let work = try await HeldTransaction("LOCK TABLE activities", in: database)
+            let lookup = try await HeldTransaction("LOCK TABLE apps", in: database)
+            async let answered = Self.time { try await call(server) }
+            _ = try await database.count("SELECT count(pg_sleep(3))")
+            try await lookup.release()
+            let time = try await answered
             #expect(time < .seconds(5.5), "\(time)")
-            _ = try await (lookup, work)
+            try await work.release()
         }
     }
 
@@ -70,8 +52,7 @@ import Testing
         try await Self.run { server, database in
             // The app is cached from here on.
             #expect(try await server.register("a-0", token: 100).status == 201)
-            async let work: Void = Self.lock("activities", for: 9, in: database)
-            try await Self.untilLocked("activities", in: database)
+            let work = try await HeldTransaction("LOCK TABLE activities", in: database)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 let register = { @Sendable (number: Int) in
                     let time = try await Self.time { try await server.register("a-\(number)", token: number) }
@@ -83,7 +64,7 @@ import Testing
                 for number in 11...20 { group.addTask { try await register(number) } }
                 try await group.waitForAll()
             }
-            try await work
+            try await work.release()
         }
     }
 }

@@ -12,7 +12,7 @@ import Testing
         let get = try await server.call(.get, "/openapi.json")
         let head = try await server.call(.head, "/openapi.json")
         #expect(head.status == 200)
-        #expect(head.bytes.isEmpty)
+        #expect(head.body.isEmpty)
         #expect(head.fields[.contentLength] == get.fields[.contentLength])
         #expect(try await server.call(.head, "…/activities/none").status == 404)
         #expect(try await server.call(.get, "/livez").status == 200)

@@ -8,18 +8,17 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(5))) struct StreamHostilityTests {
-    private static let activity = HotCallTests.path + "/activities/a"
-    private static let resolve = HotCallTests.path + "/aliases/orderId/o/activities"
+    private static let activity = PipeliningTests.path + "/activities/a"
+    private static let resolve = PipeliningTests.path + "/aliases/orderId/o/activities"
     private static let body = #"{"token":"aa01"}"#
 
     private static func run(
         settings: HTTP2Settings = nioDefaultSettings,
         limits: ServerConfiguration.Limits = ServerConfiguration.Limits(),
-        _ test: @escaping @Sendable (FrameConnection, TestDatabase) async throws -> Void
+        _ test: @escaping @Sendable (FrameConnection) async throws -> Void
     ) async throws {
-        let (database, _) = try await TestDatabase.withScope()
-        try await TLSTests.run(try TLSTests.Files(), on: database, limits: limits) { port in
-            try await FrameConnection.open(port: port, settings: settings) { try await test($0, database) }
+        try await TLSTests.run(TestCertificate(), limits: limits) { port in
+            try await FrameConnection.open(port: port, settings: settings, test)
         }
     }
 
@@ -45,7 +44,7 @@ import Testing
     @Test func `A slow body gets a 408, and other streams continue`() async throws {
         var limits = ServerConfiguration.Limits()
         limits.requestDeadline = .milliseconds(300)
-        try await Self.run(limits: limits) { connection, _ in
+        try await Self.run(limits: limits) { connection in
             try await connection.send(1, "PUT", Self.activity, length: 100, isLast: false)
             try await connection.send(1, "{", isLast: false)
             try await Self.expectEnd(connection, 1, "408", "request-timeout")
@@ -55,7 +54,7 @@ import Testing
 
     @Test(arguments: [10, 30])
     func `A body of another length than announced ends only its stream`(announced: Int) async throws {
-        try await Self.run { connection, database in
+        try await Self.run { connection in
             try await connection.send(1, "PUT", Self.activity, length: announced, isLast: false)
             try await connection.send(1, Self.body, isLast: true)
             #expect(try await connection.ends(1) == [1: .reset(.protocolError)])
@@ -66,7 +65,7 @@ import Testing
     }
 
     @Test func `Trailers end a request`() async throws {
-        try await Self.run { connection, _ in
+        try await Self.run { connection in
             try await connection.send(1, "PUT", Self.activity, length: Self.body.utf8.count, isLast: false)
             try await connection.send(1, Self.body, isLast: false)
             try await connection.send(1, .headers(.init(headers: ["x-checksum": "1"], endStream: true)))
@@ -76,7 +75,7 @@ import Testing
     }
 
     @Test func `A call completes after its caller leaves, and other streams continue`() async throws {
-        try await Self.run { connection, database in
+        try await Self.run { connection in
             let held = try await HeldTransaction("LOCK TABLE activities", in: database)
             try await connection.send(1, "PUT", Self.activity, length: Self.body.utf8.count, isLast: false)
             try await connection.send(1, Self.body, isLast: true)
@@ -95,7 +94,7 @@ import Testing
         let none = [HTTP2Setting(parameter: .initialWindowSize, value: 0)]
         var limits = ServerConfiguration.Limits()
         limits.stalledReader = .milliseconds(300)
-        try await Self.run(settings: none, limits: limits) { connection, _ in
+        try await Self.run(settings: none, limits: limits) { connection in
             try await connection.send(1, "GET", Self.resolve, isLast: true)
             #expect(try await connection.ends(1) == [1: .reset(.cancel)])
             try await connection.send(3, "GET", Self.resolve, isLast: true)

@@ -15,7 +15,7 @@ import Testing
         var testDescription: String { name }
     }
 
-    private static let path = HotCallTests.path
+    private static let path = PipeliningTests.path
     private static let upgrade =
         "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA"
     private static let webSocket = "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13"
@@ -74,7 +74,7 @@ import Testing
 
     /// All requests use one service, because each service generates a certificate.
     @Test func `A request with Upgrade and the next one get responses over TLS`() async throws {
-        try await TLSTests.run(try TLSTests.Files()) { port in
+        try await TLSTests.run(TestCertificate()) { port in
             for request in Self.requests {
                 Self.check(request, try await OpenSSLClient.exchange(Self.pair(request), port: port))
             }

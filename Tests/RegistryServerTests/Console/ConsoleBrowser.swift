@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import RegistryCore
+import TestSupport
 import Testing
 
 @testable import RegistryServer
@@ -68,7 +69,6 @@ final class ConsoleBrowser {
 }
 
 extension Reply {
-    var text: String { String(decoding: bytes, as: UTF8.self) }
     var formToken: String { text.firstMatch(of: /name="form" value="([0-9a-f]+)"/).map { String($0.1) } ?? "" }
 
     var words: String {

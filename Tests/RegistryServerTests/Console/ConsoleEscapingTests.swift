@@ -56,31 +56,14 @@ import Testing
             "summary", "svg", "table", "tbody", "td", "th", "thead", "time", "title", "tr", "ul",
         ]
         #expect(reply.status < 500, "\(path)")
-        for tag in tags(of: reply.text) {
-            let name = tag.drop { "!/".unicodeScalars.contains($0) }.prefix {
-                $0.properties.isAlphabetic || ("0"..."9").contains($0)
-            }
-            #expect(name.isEmpty || String(name) == "doctype" || allowed.contains(String(name)), "\(path): <\(tag)")
-            let attributes = Substring(tag).split(separator: " ").dropFirst()
-            #expect(!attributes.contains { $0.hasPrefix("on") || $0.hasPrefix("style") }, "\(path): <\(tag)")
+        let scan = PageScan(reply.text)
+        #expect(scan.faults == [], "\(path)")
+        for element in scan.elements {
+            #expect(allowed.contains(element.name), "\(path): \(element)")
+            let names = element.attributes.keys
+            #expect(!names.contains { $0.hasPrefix("on") || $0.hasPrefix("style") }, "\(path): \(element)")
         }
         #expect(reply.text.components(separatedBy: "<script").count <= 2, "\(path)")
-    }
-
-    /// The text between `<` and `>`, scalar by scalar as browsers read it, without quoted values.
-    private static func tags(of text: String) -> [Substring.UnicodeScalarView] {
-        var (tags, tag, isTag, isQuoted) = ([Substring.UnicodeScalarView](), "".unicodeScalars, false, false)
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "<" where !isTag: isTag = true
-            case ">" where isTag && !isQuoted:
-                tags.append(tag[...])
-                (tag, isTag) = ("".unicodeScalars, false)
-            case "\"" where isTag: isQuoted.toggle()
-            default: if isTag, !isQuoted { tag.append(scalar) }
-            }
-        }
-        return tags
     }
 
     private static func checkTokens(_ reply: Reply, _ path: String) {

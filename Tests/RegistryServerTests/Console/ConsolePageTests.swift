@@ -140,7 +140,7 @@ import Testing
         let token = Hexadecimal.encode(PushToken.sample(1).bytes)
         let reply = try await browser.get("…/search?q=\(token.uppercased())")
         let location = try #require(reply.fields[.location])
-        #expect(reply.status == 303 && !location.lowercased().contains(token) && reply.bytes.isEmpty)
+        #expect(reply.status == 303 && !location.lowercased().contains(token) && reply.body.isEmpty)
         #expect(try await browser.get(location).words.contains(" a-1 "))
         let key = APIKey(random: .admin)
         let other = try await browser.get("…/search?q=\(key.text.revealed)")

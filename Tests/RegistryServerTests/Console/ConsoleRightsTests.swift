@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
 
@@ -31,15 +30,27 @@ import Testing
         ),
     ]
 
-    static func path(_ route: Route, _ app: String) -> String {
+    private static func path(_ route: Route, _ app: String) -> String {
         route.template.replacingOccurrences(of: "{bundleId}", with: app)
             .replacingOccurrences(of: "{environment}", with: "sandbox").replacing(/\{\w+\}/, with: "x")
     }
 
-    @Test func `Every page is for the roles of the table`() async throws {
-        _ = try await database.scope("com.example.taxi")
+    /// Browsers signed in with a key of each role, and with a provider as a person of each role.
+    private static func browsers() async throws -> [(Role, ConsoleBrowser)] {
         var browsers: [(Role, ConsoleBrowser)] = []
         for role in [Role.auditor, .admin, .root] { browsers.append((role, try await .signedIn(as: role))) }
+        for (role, group) in [(Role.auditor, "everyone"), (.admin, "push-admins")] {
+            provider.change { $0.claims = ["groups": .string(group)] }
+            let person = ConsoleBrowser()
+            #expect(try await person.signIn().status == 200)
+            browsers.append((role, person))
+        }
+        return browsers
+    }
+
+    /// Another app gets the same response as a missing app.
+    @Test(.provider) func `Every page is for the roles of the table`() async throws {
+        let browsers = try await Self.browsers()
         for route in Route.console {
             let name = "\(route.method.rawValue) \(route.template)"
                 .replacingOccurrences(of: "/console/{bundleId}/{environment}", with: "…")
@@ -49,16 +60,16 @@ import Testing
             )
             #expect(roles.isEmpty == (route.access == .everyone))
             guard !roles.isEmpty else { continue }
-            for app in ["com.example.food", "com.example.taxi", "com.example.none"] {
-                for (role, browser) in browsers {
-                    let isPost = route.method == .post
-                    let form = isPost ? try await browser.get("…/keys").formToken : ""
+            for (role, browser) in browsers {
+                var strangers: Set<[UInt8]> = []
+                for app in ["com.example.food", "com.example.taxi", "com.example.none"] {
                     let path = Self.path(route, app)
-                    let reply = isPost ? try await browser.post(path, ["form": form]) : try await browser.get(path)
+                    let reply = try await Self.call(route.method, path, browser)
                     let isThere = app != "com.example.none" && (role == .root || app == "com.example.food")
                     let words = "\(role) \(name) \(app) \(reply.status) \(reply.words.prefix(300))"
                     if route.template.contains("{bundleId}"), !isThere {
                         #expect(reply.status == 404 && reply.text.contains("unknown-app"), "\(words)")
+                        strangers.insert(reply.body)
                     } else if !roles.contains(role) {
                         #expect(reply.status == 403 && reply.text.contains("forbidden"), "\(words)")
                     } else {
@@ -66,19 +77,19 @@ import Testing
                         #expect(!reply.text.contains("unknown-app"), "\(words)")
                     }
                 }
+                #expect(strangers.count <= 1, "\(role) \(name)")
             }
         }
     }
 
-    @Test func `Another app gets the same response as a missing app`() async throws {
-        _ = try await database.scope("com.example.taxi")
-        let browser = try await ConsoleBrowser.signedIn(as: .admin)
-        for page in ["", "/keys", "/search?q=x", "/stale"] {
-            let other = try await browser.get("/console/com.example.taxi/sandbox\(page)")
-            let none = try await browser.get("/console/com.example.nope/sandbox\(page)")
-            #expect(other.status == 404)
-            #expect(other.bytes == none.bytes)
-        }
+    private static func call(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ browser: ConsoleBrowser
+    ) async throws -> Reply {
+        guard method == .post else { return try await browser.get(path) }
+        #expect(try await browser.post(path, ["form": "x"]).status >= 400)
+        return try await browser.post(path, ["form": try await browser.get("…/keys").formToken])
     }
 
     @Test func `Every response has the security headers for browsers`() async throws {

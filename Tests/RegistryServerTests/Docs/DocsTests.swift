@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import RegistryCore
+import TestSupport
 import Testing
 
 @testable import RegistryServer
@@ -122,7 +123,7 @@ import Testing
         }
         let head = try await server.call(.head, "/docs", nil, [:])
         #expect(head.status == 200)
-        #expect(head.bytes.isEmpty)
+        #expect(head.body.isEmpty)
         #expect(try await server.call(.post, "/docs", nil, [:]).status == 405)
     }
 }

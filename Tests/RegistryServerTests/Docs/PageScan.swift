@@ -1,4 +1,4 @@
-/// The elements of an HTML page. Strict: every element must be closed.
+/// The elements of an HTML page, scalar by scalar as browsers read it. Strict: every element must be closed.
 struct PageScan {
     struct Element {
         let name: String
@@ -8,18 +8,24 @@ struct PageScan {
     private(set) var elements: [Element] = []
     private(set) var faults: [String] = []
     private var open: [String] = []
+    private static var tag: Regex<(Substring, Substring, Substring, Substring)> {
+        /([a-z][a-z0-9]*)((?:\s+[a-zA-Z0-9-]+(?:="[^"<]*")?)*)\s*(\/?)/.matchingSemantics(.unicodeScalar)
+    }
+    private static var attribute: Regex<(Substring, Substring, Substring?)> {
+        /([a-zA-Z0-9-]+)(?:="([^"]*)")?/.matchingSemantics(.unicodeScalar)
+    }
     private static let void: Set<String> = ["meta", "link", "img", "hr", "br", "input", "wbr"]
 
     init(_ text: String) {
-        var rest = Substring(text)
+        var rest = text.unicodeScalars[...]
         while let start = rest.firstIndex(of: "<") {
-            check(text: rest[..<start])
+            check(text: Substring(rest[..<start]))
             rest = rest[start...].dropFirst()
             guard let end = rest.firstIndex(of: ">") else {
                 faults.append("a tag has no end: \(rest.prefix(40))")
                 return
             }
-            take(tag: rest[..<end])
+            take(tag: Substring(rest[..<end]))
             rest = rest[rest.index(after: end)...]
         }
         faults += open.map { "<\($0)> is not closed" }
@@ -28,7 +34,7 @@ struct PageScan {
     }
 
     private mutating func check(text: Substring) {
-        if text.contains(">") { faults.append("a > stands alone: \(text.suffix(40))") }
+        if text.unicodeScalars.contains(">") { faults.append("a > stands alone: \(text.suffix(40))") }
         for match in text.matches(of: /&(?!(?:amp|lt|gt|quot|#39);)/) {
             faults.append("an & stands alone: \(text[match.range.lowerBound...].prefix(20))")
         }
@@ -45,12 +51,12 @@ struct PageScan {
             }
             return
         }
-        guard let match = tag.wholeMatch(of: /([a-z][a-z0-9]*)((?:\s+[a-zA-Z-]+(?:="[^"<]*")?)*)\s*(\/?)/) else {
+        guard let match = tag.wholeMatch(of: Self.tag) else {
             faults.append("this is no tag: <\(tag.prefix(60))>")
             return
         }
         let name = String(match.1)
-        let pairs = match.2.matches(of: /([a-zA-Z-]+)(?:="([^"]*)")?/).map { (String($0.1), String($0.2 ?? "")) }
+        let pairs = match.2.matches(of: Self.attribute).map { (String($0.1), String($0.2 ?? "")) }
         elements.append(Element(name: name, attributes: Dictionary(pairs) { first, _ in first }))
         if !Self.void.contains(name), match.3.isEmpty { open.append(name) }
     }

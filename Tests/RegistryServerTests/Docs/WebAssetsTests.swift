@@ -1,11 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 import WebAssets
 
 @Suite struct WebAssetsTests {
-    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../../Sources/WebAssets").standardizedFileURL
-
+    private static let folder = ProjectFiles.root.appendingPathComponent("Sources/WebAssets")
     private static let folders = ["Console", "Docs", "Shared"]
 
     @Test func `The program contains every file unchanged`() throws {

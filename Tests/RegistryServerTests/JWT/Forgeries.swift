@@ -2,6 +2,7 @@ import Crypto
 import CryptoExtras
 import Foundation
 import RegistryCore
+import TestSupport
 import Testing
 
 struct Forgery: Sendable, CustomTestStringConvertible {

@@ -1,5 +1,6 @@
 import RegistryCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RegistryServer

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NIOCore
 import RegistryCore
 import RegistryStore
 import Synchronization
@@ -16,23 +17,15 @@ import Testing
         try await server.call(.put, "…/activities/a", ["token": .token(1)], .bearer(issuer.token(at: time)))
     }
 
-    @Test(.secureService) func `A signed-in user registers their own records`() async throws {
+    @Test(.secureService) func `Events name the user, and a JWT is valid for calls of its app only`() async throws {
         try await server.acceptUsers()
-        let (user, sender) = (HTTPFields.bearer(TestIssuer.honest.token(at: Date())), try await server.key(.sender))
-        let his: JSONValue = ["token": .token(1), "aliases": ["userId": "u-1", "orderId": "o"]]
-        #expect(try await server.call(.put, "…/activities/a", his, user).status == 201)
-        let other: JSONValue = ["token": .token(2), "aliases": ["userId": "u-2"]]
-        #expect(try await server.call(.put, "…/activities/b", other, user).problem == "alias-not-allowed")
-        let named: JSONValue = ["token": .token(3), "alias": "match"]
-        #expect(try await server.call(.post, "…/activities", named, user).status == 201)
-        #expect(try await server.call(.delete, "…/activities?alias=match", nil, user).status == 204)
-        let path = "…/aliases/userId/u-1/activities"
-        #expect(try await server.call(.get, path, nil, user).problem == "forbidden")
-        #expect(try await server.call(.get, path, nil, sender.fields)["activities"].all("activityId") == ["a"])
-        #expect(try await server.call(.get, "/readyz?verbose", nil, user).problem == "unauthenticated")
+        #expect(try await Self.register().status == 201)
         let admin = try await server.key(.admin).fields
         let events = try await server.call(.get, "…/audit/events?subject=u-1", nil, admin)["events"]
-        #expect(events[0]["who"] == "user:u-1" && events[0]["subject"] == "u-1")
+        #expect(events[0]["who"] == "user:u-1")
+        #expect(events[0]["subject"] == "u-1")
+        let user = HTTPFields.bearer(TestIssuer.honest.token(at: Date()))
+        #expect(try await server.call(.get, "/readyz?verbose", nil, user).problem == "unauthenticated")
     }
 
     @Test(.secureService)
@@ -126,6 +119,17 @@ import Testing
         }
     }
 
+    @Test func `Keys that arrive one byte at a time are refused`() async throws {
+        let issuer = KeyServer()
+        issuer.answer(.slow)
+        try await issuer.run { port in
+            let fetcher = KeySetFetcher(allowsInternal: true, deadline: .milliseconds(200))
+            await #expect(throws: JSONFaultReason("did not answer in time")) {
+                try await fetcher.fetch("http://localhost:\(port)/keys")
+            }
+        }
+    }
+
     @Test(.secureService) func `Only root sets the source of keys`() async throws {
         let (admin, root) = try await (server.key(.admin), server.key(.root))
         let url = "https://login.example.com/keys"
@@ -177,6 +181,17 @@ final class KeyServer: Sendable {
         case failure
         case large
         case redirect
+        case slow
+    }
+
+    /// A space every few milliseconds, without an end.
+    private struct Spaces: ResponseStream {
+        func write(to writer: Exchange) async throws {
+            while true {
+                try await writer.write(ByteBuffer(string: " "))
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
     }
 
     private let answer = Mutex(Answer.keys)
@@ -196,6 +211,7 @@ final class KeyServer: Sendable {
             case .failure: Response(status: .internalServerError)
             case .large: Response(body: .bytes([UInt8](repeating: 0x20, count: 1 << 20) + keys))
             case .redirect: Response(status: .found, fields: [.location: "/elsewhere"])
+            case .slow: .stream(Spaces())
             }
         }
         try await Listener.run(configuration, respond, body)

@@ -1,5 +1,6 @@
 import Foundation
 import RegistryCore
+import TestSupport
 import Testing
 
 @testable import RegistryServer

@@ -7,30 +7,22 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct AdminPortTests {
-    /// Runs the service; the second server is its admin port.
-    private static func run(_ test: (LiveServer, LiveServer) async throws -> Void) async throws {
-        let (database, _) = try await TestDatabase.withScope()
+    @Test func `The admin port serves metrics and probes to every caller, and nothing else`() async throws {
+        let registry = try await TestDatabase.withScope().0.registry
         var configuration = ServerConfiguration(port: 0)
-        configuration.adminPort = 0
-        configuration.version = "1.2.3"
+        (configuration.adminPort, configuration.version) = (0, "1.2.3")
         let (ports, known) = AsyncStream.makeStream(of: Int.self)
         try await serve {
             try Server(
-                registry: database.registry,
+                registry: registry,
                 configuration: configuration,
                 logger: .silent,
                 onServing: $0,
                 onServingAdmin: { known.yield($0) }
             )
         } _: { port in
-            let main = LiveServer(port: port, registry: database.registry)
-            let admin = try #require(await ports.first { _ in true })
-            try await test(main, LiveServer(port: admin, registry: database.registry))
-        }
-    }
-
-    @Test func `The admin port serves metrics and probes to every caller, and nothing else`() async throws {
-        try await Self.run { main, admin in
+            let main = LiveServer(port: port, registry: registry)
+            let admin = LiveServer(port: try #require(await ports.first { _ in true }), registry: registry)
             #expect(try await main.call(.get, "/metrics").problem == "unauthenticated")
             #expect(try await admin.call(.get, "/livez").status == 200)
             let verbose = try await admin.call(.get, "/readyz?verbose")

@@ -1,4 +1,5 @@
 import HTTPTypes
+import TestSupport
 
 /// The values of `/metrics` at one time, by series, such as `pushreg_sweep_rows_total{task="expiry"}`.
 struct Measurements {
@@ -6,7 +7,7 @@ struct Measurements {
     private let values: [String: Double]
 
     init(_ reply: Reply) {
-        text = String(decoding: reply.bytes, as: UTF8.self)
+        text = reply.text
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
         values = Dictionary(
             uniqueKeysWithValues: lines.compactMap { line in

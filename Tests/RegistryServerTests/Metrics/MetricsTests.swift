@@ -94,9 +94,7 @@ import Testing
     @Test func `An old snapshot is a metric and a finding that name its session`() async throws {
         // In a shared database, sessions of other tests may have older snapshots.
         let database = try await TestDatabase.make(isAlone: true)
-        let configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
-        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
-        try await LiveServer.run(responder, configuration) { server in
+        try await ServiceTrait.service.run(on: database.registry) { server in
             let open = try await HeldTransaction("DECLARE report CURSOR FOR SELECT 1", in: database)
             #expect(try await database.registry.totals().oldSnapshot == nil)
             try await database.pool.withSession { session in
@@ -158,19 +156,6 @@ import Testing
             #expect(!measurements.text.contains("pushreg_tokens") && !measurements.text.contains("pushreg_sweep_lag"))
             #expect(measurements["pushreg_pool_connect_failures_total"] >= 1)
         }
-    }
-
-    @Test func `Counts are cached for a while`() async throws {
-        let (database, clock) = (try await TestDatabase.make(), ManualClock())
-        let cache = TimedCache(lifetime: .seconds(30), clock: clock.clock) {
-            [registry = database.registry] in
-            try await registry.totals()
-        }
-        #expect(try await cache.value().eventsWritten == 0)
-        _ = try await database.scope()
-        #expect(try await cache.value().eventsWritten == 0)
-        clock.advance(by: .seconds(30))
-        #expect(try await cache.value().eventsWritten == 2)
     }
 
     private static func expireActivity(_ id: String) async throws {

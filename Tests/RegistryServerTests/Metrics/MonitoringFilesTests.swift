@@ -1,13 +1,13 @@
 import Foundation
 import RegistryCore
+import TestSupport
 import Testing
 
 @testable import RegistryServer
 
 @Suite struct MonitoringFilesTests {
     private static func text(_ path: String) throws -> String {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..")
-        return try String(contentsOf: root.standardizedFileURL.appendingPathComponent(path), encoding: .utf8)
+        try String(contentsOf: ProjectFiles.root.appendingPathComponent(path), encoding: .utf8)
     }
 
     private static let alerts = "deploy/prometheus/alerts.yml"
