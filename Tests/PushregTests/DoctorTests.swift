@@ -97,7 +97,8 @@ import Testing
         let connectionString = try await cluster.start()
         try await Self.expect("autovacuum-behind", "installations (11000)", on: connectionString) {
             #expect(try await Program.run(["migrate", "--database-url", connectionString]).status == 0)
-            try await Self.run(
+            // Postgres publishes a session's counts when it ends.
+            try await TestDatabase.run(
                 """
                 INSERT INTO installations (scope_id, installation_hash)
                 SELECT 1, int8send(n) FROM generate_series(1::bigint, 11000) AS n;
@@ -283,13 +284,6 @@ import Testing
 
     private static func run(_ script: String, in database: TestDatabase) async throws {
         try await database.pool.withSession { try $0.simple(script) }
-    }
-
-    private static func run(_ script: String, on connectionString: String) async throws {
-        let pool = PostgresPool(configuration: PostgresConfiguration(connectionString: connectionString))
-        try await pool.withSession { try $0.simple(script) }
-        // Postgres publishes a session's counts when it ends.
-        await pool.shutdown()
     }
 
     private static func holding(

@@ -1,5 +1,4 @@
 import Foundation
-import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -75,22 +74,25 @@ import Testing
         #expect(outcome.results == #"{"taken":2,"refused":{},"faulty":0}"# + "\n", "\(outcome.words)")
     }
 
-    @Test(
-        .transfer,
-        arguments: [
-            ([0x1F, 0x8B, 0x08, 0x00], "compressed by gzip"), ([0x28, 0xB5, 0x2F, 0xFD, 0x01], "compressed by zstd"),
-            ([0x50, 0x4B, 0x03, 0x04], "a ZIP archive"), ([0xFF, 0xFE, 0x7B, 0x00], "text in UTF-16"),
-            ([0xFE, 0xFF, 0x00, 0x7B], "text in UTF-16"), ([0x7B, 0x00, 0x22, 0x00], "text in UTF-16"),
-            (Array("[\n{}]".utf8), "one JSON array"), (Array("{\n  \"a\": 1\n}".utf8), "one record over several lines"),
-            (Array("{}\r{}\r{}\r".utf8), "end with carriage returns"),
-        ] as [([UInt8], String)]
-    )
-    func `A file in another format is reported once`(_ bytes: [UInt8], _ words: String) async throws {
-        try Data(bytes).write(to: URL(fileURLWithPath: file.path))
-        let outcome = try await file.load(into: database)
-        #expect(outcome.status == 64)
-        #expect(outcome.results == "")
-        #expect(outcome.words.contains(words) && outcome.words.split(separator: "\n").count == 1, "\(outcome.words)")
+    private static let formats: [(bytes: [UInt8], words: String)] = [
+        ([0x1F, 0x8B, 0x08, 0x00], "compressed by gzip"), ([0x28, 0xB5, 0x2F, 0xFD, 0x01], "compressed by zstd"),
+        ([0x50, 0x4B, 0x03, 0x04], "a ZIP archive"), ([0xFF, 0xFE, 0x7B, 0x00], "text in UTF-16"),
+        ([0xFE, 0xFF, 0x00, 0x7B], "text in UTF-16"), ([0x7B, 0x00, 0x22, 0x00], "text in UTF-16"),
+        (Array("[\n{}]".utf8), "one JSON array"), (Array("{\n  \"a\": 1\n}".utf8), "one record over several lines"),
+        (Array("{}\r{}\r{}\r".utf8), "end with carriage returns"),
+    ]
+
+    @Test(.transfer) func `A file in another format is reported once`() async throws {
+        for (bytes, words) in Self.formats {
+            try Data(bytes).write(to: URL(fileURLWithPath: file.path))
+            let outcome = try await file.load(into: database)
+            #expect(outcome.status == 64, "\(words)")
+            #expect(outcome.results == "")
+            #expect(
+                outcome.words.contains(words) && outcome.words.split(separator: "\n").count == 1,
+                "\(outcome.words)"
+            )
+        }
     }
 
     @Test(.transfer) func `Repeated faults are reported ten times and then counted`() async throws {

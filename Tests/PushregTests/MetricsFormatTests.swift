@@ -3,12 +3,9 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct MetricsFormatTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../..").standardizedFileURL
-
     /// `deploy/test` fetches it before. Other machines may lack it.
     private static var hasPromtool: Bool {
-        let places = [root.appendingPathComponent(".build/tools/promtool").path, "/usr/bin/promtool"]
+        let places = [ProjectFiles.root.appendingPathComponent(".build/tools/promtool").path, "/usr/bin/promtool"]
         return places.contains(where: FileManager.default.isExecutableFile)
     }
 
@@ -16,7 +13,7 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).prom")
         try text.write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
-        let promtool = root.appendingPathComponent("deploy/promtool").path
+        let promtool = ProjectFiles.root.appendingPathComponent("deploy/promtool").path
         return try await Program.run("/bin/bash", ["-c", #""$0" check metrics <"$1""#, promtool, file.path])
     }
 

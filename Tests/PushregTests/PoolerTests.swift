@@ -28,7 +28,7 @@ import Testing
         try Data(settings.utf8).write(to: file)
         // It refuses to run as root.
         let user = geteuid() == 0 ? ["-u", "postgres"] : []
-        let pooler = try RunningProgram.start(URL(fileURLWithPath: Self.pgbouncer), user + [file.path])
+        let pooler = try RunningProgram.start(Self.pgbouncer, user + [file.path])
         // The tests' process and its children block other signals.
         defer { pooler.send(SIGKILL) }
         #expect(await pooler.line(with: "process up") != nil, "\(pooler.text)")

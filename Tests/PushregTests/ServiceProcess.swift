@@ -11,7 +11,6 @@ final class ServiceProcess: Sendable {
     let port: Int
     private let program: RunningProgram
 
-    var processID: pid_t { program.processID }
     var log: String { program.text }
 
     private init(port: Int, program: RunningProgram) { (self.port, self.program) = (port, program) }
@@ -55,10 +54,7 @@ final class ServiceProcess: Sendable {
     }
 
     /// Peak resident memory in MiB.
-    var peakMemory: Int {
-        let status = (try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)) ?? ""
-        return (status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.1) } ?? 0) / 1024
-    }
+    var peakMemory: Int { program.peakMemory / 1024 }
 }
 
 struct ServiceFault: Error, CustomStringConvertible {
@@ -72,6 +68,8 @@ extension ServiceProcess {
         let headers: [(String, String)]
         let body: String
         let duration: Duration
+
+        var json: JSONValue { (try? JSONParser.parse(body)) ?? .null }
 
         func header(_ name: String) -> String? { headers.first { $0.0.lowercased() == name }?.1 }
     }
@@ -118,9 +116,16 @@ extension ServiceProcess {
     }
 }
 
-// MARK: - Readers that stop
+// MARK: - Streams
 
 extension ServiceProcess {
+    func lines(of path: String) async throws -> HTTPClientResponse.Body {
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(Self.app)/\(path)")
+        request.headers.add(name: "Accept", value: "application/x-ndjson")
+        return try await HTTPClient.shared.execute(request, timeout: .minutes(10)).body
+    }
+
+    /// A reader that stops after the first bytes.
     func stalledReader(of path: String) async throws -> RawConnection {
         let reader = try RawConnection(port: port)
         reader.send("GET \(Self.app)/\(path) HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HTTPTypes
 import NIOCore
 import NIOPosix
 import PostgresDriver
@@ -51,32 +52,25 @@ import Testing
         )
         let admin = try #require(await service.line(with: "admin port"), "\(service.text)")
         if !service.text.contains("accepting requests") { _ = await service.line(with: "accepting requests") }
-        let ports = service.text.matches(of: /127\.0\.0\.1:(\d+)/).map { String($0.1) }
-        let adminPort = try #require(admin.firstMatch(of: /127\.0\.0\.1:(\d+)/)).1
+        let ports = service.text.matches(of: /127\.0\.0\.1:(\d+)/).compactMap { Int($0.1) }
+        let adminPort = try #require(admin.firstMatch(of: /127\.0\.0\.1:(\d+)/).flatMap { Int($0.1) })
         let port = try #require(ports.first { $0 != adminPort })
-        #expect(try await Self.status("\(adminPort)/readyz") == "200")
+        #expect(try await Reply.to(.get, "/readyz", port: adminPort).status == 200)
         let holder = try await HeldTransaction("LOCK TABLE activities", in: database)
-        let lookup = Task {
-            try await Self.status("\(port)/v1/apps/com.example.food/sandbox/aliases/orderId/1/activities")
-        }
+        async let lookup = Reply.to(.get, "\(ServiceProcess.app)/aliases/orderId/1/activities", port: port)
         try await holder.waitUntilSomebodyWaits()
         // The service is ready until the signal, and afterwards alive but not ready. A separate process polls, because
         // this process may run other tests at that time.
         let ask = "curl -s -o /dev/null -w '%{http_code}\\n' http://127.0.0.1:\(adminPort)"
         let watch = "echo asks; while s=$(\(ask)/readyz); [ $s = 200 ]; do :; done; echo $s; \(ask)/livez"
-        let watcher = try RunningProgram.start(URL(fileURLWithPath: "/bin/bash"), ["-c", watch])
+        let watcher = try RunningProgram.start("/bin/bash", ["-c", watch])
         _ = await watcher.line(with: "asks")
         service.send(SIGTERM)
         #expect(await watcher.end() == 0)
         #expect(watcher.text == "asks\n503\n200")
         try await holder.release()
-        #expect(try await lookup.value == "200")
+        #expect(try await lookup.status == 200)
         #expect(await service.end() == 0, "\(service.text)")
-    }
-
-    private static func status(_ place: String) async throws -> String {
-        let flags = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:\(place)"]
-        return try await Program.run("/usr/bin/env", flags).results
     }
 
     @Test(arguments: [("Starting a service", SIGTERM), ("Starting a service", SIGINT), ("1.", SIGTERM), ("5.", SIGINT)])

@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import RegistryCore
+import TestSupport
 
 /// A headless Chromium, controlled with the W3C's WebDriver protocol through `chromedriver`.
 final class WebDriver: Sendable {
@@ -28,7 +29,7 @@ final class WebDriver: Sendable {
     /// Starts a browser that records the log messages of its pages.
     private static func start() async throws -> WebDriver {
         guard let programs else { throw Fault(description: "chromium and chromium-driver are not installed") }
-        let driver = try RunningProgram.start(URL(fileURLWithPath: programs.driver), ["--port=0"])
+        let driver = try RunningProgram.start(programs.driver, ["--port=0"])
         guard let line = await driver.line(with: "started successfully on port"),
             let port = line.firstMatch(of: /on port (\d+)/).map({ String($0.1) })
         else { throw Fault(description: "chromedriver did not start: \(driver.text)") }
@@ -87,32 +88,6 @@ final class WebDriver: Sendable {
         try await command("Emulation.setEmulatedMedia", ["features": [wish]])
     }
 
-    /// Keeps a picture of the page in a folder of `.build`. The environment may name another for the console's.
-    func keepPicture(_ folder: String, _ name: String) async throws {
-        let usual = DocumentedCommand.project.appendingPathComponent(".build/\(folder)")
-        let named =
-            folder.hasPrefix("console") ? ProcessInfo.processInfo.environment["PUSHREG_CONSOLE_SCREENSHOTS"] : nil
-        let place = named.map { URL(fileURLWithPath: $0) } ?? usual
-        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-        try await Data(screenshot()).write(to: place.appendingPathComponent("\(name).png"))
-    }
-
-    private func screenshot() async throws -> [UInt8] {
-        let size = try await run(
-            "const page = document.documentElement; return [page.clientWidth, Math.min(page.scrollHeight, 6000)]"
-        )
-        guard case .array(let sides) = size, sides.count == 2 else { throw Fault(description: "no page size: \(size)") }
-        let clip: JSONValue = ["x": 0, "y": 0, "width": sides[0], "height": sides[1], "scale": 1]
-        let answer = try await command(
-            "Page.captureScreenshot",
-            ["format": "png", "captureBeyondViewport": true, "clip": clip]
-        )
-        guard case .string(let text)? = answer["data"], let image = Data(base64Encoded: text) else {
-            throw Fault(description: "chromedriver did not return a screenshot: \(answer)")
-        }
-        return Array(image)
-    }
-
     @discardableResult
     func run(_ script: String) async throws -> JSONValue {
         try await post("execute/sync", ["script": .string(script), "args": []])
@@ -125,11 +100,8 @@ final class WebDriver: Sendable {
 
     /// The browser's warnings and errors since the last call.
     func complaints() async throws -> [String] {
-        guard case .array(let entries) = try await post("se/log", ["type": "browser"]) else { return [] }
-        return entries.compactMap { entry in
-            guard let level = entry["level"], level == "SEVERE" || level == "WARNING" else { return nil }
-            return entry["message"].map(Self.text)
-        }
+        try await post("se/log", ["type": "browser"]).elements
+            .filter { ["SEVERE", "WARNING"].contains($0["level"]) }.map { Self.text($0["message"] ?? .null) }
     }
 
     func type(_ text: String, into selector: String) async throws {
@@ -163,8 +135,7 @@ final class WebDriver: Sendable {
         return text
     }
 
-    @discardableResult
-    private func command(_ name: String, _ parameters: JSONValue) async throws -> JSONValue {
+    private func command(_ name: String, _ parameters: JSONValue) async throws {
         try await post("goog/cdp/execute", ["cmd": .string(name), "params": parameters])
     }
 

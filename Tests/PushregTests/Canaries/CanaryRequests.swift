@@ -1,12 +1,12 @@
 import Foundation
-import NIOHTTP1
+import HTTPTypes
 import RegistryCore
 
 struct CanaryRequest {
-    let method: HTTPMethod
+    let method: HTTPRequest.Method
     let path: String
     var body: [UInt8]?
-    var fields: [(String, String)] = []
+    var fields: HTTPFields = [:]
     /// The role of the credentials, unless the request has its own.
     var role = Role.client
 }
@@ -14,13 +14,14 @@ struct CanaryRequest {
 extension CanaryRequest {
     private static let app = "/v1/apps/com.example.food"
     private static let scope = app + "/production"
+    private static let installation = HTTPField.Name("X-Installation-Id")!
 
     private static func put(_ path: String, _ body: String, _ installation: String, _ role: Role = .client) -> Self {
         Self(
-            method: path.hasSuffix("activities") && !path.contains("installations") ? .POST : .PUT,
+            method: path.hasSuffix("activities") && !path.contains("installations") ? .post : .put,
             path: scope + path,
             body: Array(body.utf8),
-            fields: [("X-Installation-Id", installation)],
+            fields: [Self.installation: installation],
             role: role
         )
     }
@@ -62,12 +63,12 @@ extension CanaryRequest {
         var all: [CanaryRequest] = []
         for kind in ["/device-token", "/start-tokens/Delivery"] {
             all += bodies.map { put(place + kind, $0, installation) }
-            all.append(CanaryRequest(method: .DELETE, path: scope + place + kind + "?observedAt=\(token)"))
+            all.append(CanaryRequest(method: .delete, path: scope + place + kind + "?observedAt=\(token)"))
         }
         let profile = #"{"aliases":{"liveactivityId":"i-\#(number)"},"metadata":{"a":1}}"#
         return all + [
             put(place, profile, installation), put(place, #"{"aliases":"\#(token)"}"#, installation),
-            CanaryRequest(method: .GET, path: scope + place, role: .sender),
+            CanaryRequest(method: .get, path: scope + place, role: .sender),
         ]
     }
 
@@ -79,12 +80,12 @@ extension CanaryRequest {
             admin("/erasures", #"{"token":"\#(token)"}"#), admin("/erasures", #"{"alias":"\#(key)"}"#),
             put("/aliases/liveactivityId/c/channel", #"{"channelId":"\#(token)!"}"#, installation, .sender),
             admin("/keys", #"{"role":"\#(key)","expiresIn":"\#(token)"}"#, in: app),
-            CanaryRequest(method: .DELETE, path: "\(app)/keys/\(key)", role: .admin),
+            CanaryRequest(method: .delete, path: "\(app)/keys/\(key)", role: .admin),
         ]
     }
 
     private static func admin(_ path: String, _ body: String, in base: String = scope) -> CanaryRequest {
-        CanaryRequest(method: .POST, path: base + path, body: Array(body.utf8), role: .admin)
+        CanaryRequest(method: .post, path: base + path, body: Array(body.utf8), role: .admin)
     }
 
     private static func batches(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
@@ -106,12 +107,12 @@ extension CanaryRequest {
             post("/resolve", #"{"aliases":[{"kind":"\#(token)","value":7}]}"#),
             post("/resolve", #"{"aliases":"\#(canary.key)"}"#),
             post("/plan", #"{"alias":{"kind":"\#(token)"},"to":["\#(canary.key)"],"lease":"\#(token)"}"#),
-            CanaryRequest(method: .PUT, path: app, body: Array(jwt.utf8), role: .root),
+            CanaryRequest(method: .put, path: app, body: Array(jwt.utf8), role: .root),
         ]
     }
 
     private static func post(_ path: String, _ body: String) -> CanaryRequest {
-        CanaryRequest(method: .POST, path: scope + path, body: Array(body.utf8), role: .sender)
+        CanaryRequest(method: .post, path: scope + path, body: Array(body.utf8), role: .sender)
     }
 
     private static func paths(_ canary: Canary) -> [CanaryRequest] {
@@ -123,7 +124,7 @@ extension CanaryRequest {
                 "\(scope)/aliases/liveactivityId/x/activities?cursor=\(secret)",
                 "\(scope)/aliases/liveactivityId/x/activities?limit=\(secret)",
                 "\(scope)/aliases/\(secret)%00/x/activities", "/livez?key=\(secret)", "/readyz?\(secret)",
-            ].map { CanaryRequest(method: .GET, path: $0, role: .sender) }
+            ].map { CanaryRequest(method: .get, path: $0, role: .sender) }
         }
     }
 
@@ -133,13 +134,14 @@ extension CanaryRequest {
             "Bearer \(key)", "Bearer \(key.dropLast())", "Bearer \(key)x", "bearer  \(key)", "Basic \(key)", key,
             "Bearer eyJhbGciOiJub25lIn0.\(token).\(key)", "Bearer \(token)", "Bearer \(key) \(token)",
         ]
-        let wrong = ["Accept", "Content-Type", "Cookie", "User-Agent", "X-Forwarded-For", "Content-Encoding", "Expect"]
+        let forwarded = HTTPField.Name("X-Forwarded-For")!
+        let wrong = [.accept, .contentType, .cookie, .userAgent, forwarded, .contentEncoding, .expect]
         let path = "\(scope)/activities/a-\(number)"
         let body = Array(#"{"token":"\#(token)"}"#.utf8)
-        return credentials.map { CanaryRequest(method: .PUT, path: path, body: body, fields: [("Authorization", $0)]) }
-            + wrong.map { CanaryRequest(method: .PUT, path: path, body: body, fields: [($0, "\(key) \(token)")]) }
+        return credentials.map { CanaryRequest(method: .put, path: path, body: body, fields: [.authorization: $0]) }
+            + wrong.map { CanaryRequest(method: .put, path: path, body: body, fields: [$0: "\(key) \(token)"]) }
             + [installation, String(repeating: installation, count: 9)].map {
-                CanaryRequest(method: .DELETE, path: path, fields: [("X-Installation-Id", $0)])
+                CanaryRequest(method: .delete, path: path, fields: [Self.installation: $0])
             }
     }
 }

@@ -1,12 +1,9 @@
-import AsyncHTTPClient
 import EmbeddedPostgres
 import Foundation
+import HTTPTypes
 import Logging
-import NIOCore
-import NIOHTTP1
 import PostgresDriver
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
 
@@ -36,20 +33,12 @@ import Testing
             return Service(process: process, keys: keys)
         }
 
-        func send(_ canary: CanaryRequest) async throws -> (status: Int, text: String) {
-            var request = HTTPClientRequest(url: "http://127.0.0.1:\(process.port)\(canary.path)")
-            request.method = canary.method
-            for (name, value) in canary.fields { request.headers.add(name: name, value: value) }
-            if let body = canary.body { request.body = .bytes(ByteBuffer(bytes: body)) }
-            if canary.body != nil, request.headers["Content-Type"].isEmpty {
-                request.headers.add(name: "Content-Type", value: "application/json")
-            }
-            if request.headers["Authorization"].isEmpty, let key = keys[canary.role] {
-                request.headers.add(name: "Authorization", value: "Bearer \(key)")
-            }
-            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
-            let body = String(buffer: try await response.body.collect(upTo: 1 << 22))
-            return (Int(response.status.code), "\(response.headers)\n\(body)")
+        func send(_ request: CanaryRequest) async throws -> (status: Int, text: String) {
+            var fields = request.fields
+            if request.body != nil, fields[.contentType] == nil { fields[.contentType] = "application/json" }
+            if fields[.authorization] == nil { fields[.authorization] = keys[request.role].map { "Bearer \($0)" } }
+            let reply = try await Reply.to(request.method, request.path, fields, request.body, port: process.port)
+            return (reply.status, "\(reply.fields)\n\(reply.text)")
         }
     }
 
@@ -151,9 +140,13 @@ import Testing
         let canary = Canary()
         var planted = CanarySearch()
         planted.add(canary.installation)
-        let named = CanaryRequest(method: .GET, path: "/livez", fields: [("Request-Id", canary.installation)])
+        let named = CanaryRequest(
+            method: .get,
+            path: "/livez",
+            fields: [HTTPField.Name("Request-Id")!: canary.installation]
+        )
         #expect(try await service.send(named).status == 200)
-        try await withPool(database) { try $0.simple("SELECT '\(canary.installation)'") }
+        try await TestDatabase.run("SELECT '\(canary.installation)'", on: database)
         return planted
     }
 
@@ -166,7 +159,7 @@ import Testing
         let requests = CanaryRequest.all(canary, 1_000_000 + number)
         #expect(try await service.send(requests[0]).status == 201)
         let path = requests[0].path
-        let answer = try await service.send(CanaryRequest(method: .GET, path: path, role: .sender))
+        let answer = try await service.send(CanaryRequest(method: .get, path: path, role: .sender))
         #expect(answer.status == 200 && all.count(in: answer.text) > 0)
         #expect(search.count(in: answer.text) == 0)
     }
@@ -175,27 +168,18 @@ import Testing
     private func makeKeys(_ service: Service, _ search: inout CanarySearch) async throws {
         for _ in 0..<20 {
             let (path, body) = ("/v1/apps/com.example.food/keys", Array(#"{"role":"sender"}"#.utf8))
-            let request = CanaryRequest(method: .POST, path: path, body: body, role: .admin)
+            let request = CanaryRequest(method: .post, path: path, body: body, role: .admin)
             let answer = try await service.send(request)
             let key = try #require(answer.text.firstMatch(of: /"key":\s*"(prs_[0-9A-Za-z]{12}_[0-9A-Za-z]{30})"/)?.1)
             search.add(String(key.dropFirst(17)))
-            let list = CanaryRequest(method: .GET, path: path, role: .admin)
+            let list = CanaryRequest(method: .get, path: path, role: .admin)
             #expect(search.count(in: try await service.send(list).text) == 0)
         }
     }
 
     private func events(_ database: String) async throws -> [String] {
-        try await withPool(database) { session in
-            try session.execute("SELECT e::text FROM events e").decode(String.self)
+        try await TestDatabase.withPool(database) { pool in
+            try await pool.withSession { try $0.execute("SELECT e::text FROM events e").decode(String.self) }
         }
-    }
-
-    private func withPool<Value: Sendable>(
-        _ database: String,
-        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
-    ) async throws -> Value {
-        let pool = PostgresPool(databaseURL: database, maximumConnections: 1, logger: Logger(label: "canary"))
-        defer { Task { await pool.shutdown() } }
-        return try await pool.withSession { try body($0) }
     }
 }

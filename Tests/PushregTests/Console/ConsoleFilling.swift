@@ -23,7 +23,13 @@ struct ConsoleFilling {
     }
 
     /// Inserts rows as registrations would leave them, a few hundred thousand per second.
+    ///
+    /// A third of the activities are older than two hours, one in fifty has ended, and one in five hundred is
+    /// quarantined.
     private func fillInBulk() async throws {
+        let (age, numbers) = ("(n % 181) * interval '1 minute'", 1...Int64(count))
+        try await BulkActivities(name: "activity", numbers: numbers, kind: "orderId", alias: "'o-' || n / 3", age: age)
+            .insert(into: database, scope)
         let (scope, count) = (scope, count)
         try await database.pool.withSession(.never, timeout: .seconds(900)) { session in
             try session.simple("SET statement_timeout = 0")
@@ -31,50 +37,32 @@ struct ConsoleFilling {
         }
     }
 
-    /// A token for each activity. A third are older than two hours, one in fifty has ended, and one in five hundred is
-    /// quarantined.
     private static func bulk(_ scope: Scope, _ count: Int) -> [SQL] {
         [
             """
+            UPDATE activities SET token = CASE WHEN activity_key % 50 <> 0 THEN token END,
+                ended_at = CASE WHEN activity_key % 50 = 0 THEN now() END,
+                end_reason = CASE WHEN activity_key % 50 = 0 THEN 'ended'::end_reason END,
+                withheld = CASE WHEN activity_key % 500 = 1 THEN 'quarantined' END
+            WHERE activity_key % 50 = 0 OR activity_key % 500 = 1
+            """,
+            "UPDATE activity_aliases SET ended = true WHERE activity_key % 50 = 0",
+            """
+            UPDATE token_values
+            SET quarantined_at = now(), quarantined_kind = 'update', quarantine_reason = 'BadDeviceToken'
+            WHERE activity_key % 500 = 1
+            """,
+            """
             INSERT INTO installations (scope_id, installation_hash, touched_at)
-            SELECT \(scope.id), sha256(convert_to('phone ' || n, 'UTF8')), now() - n * interval '1 second'
-            FROM generate_series(1, \(count / 4)) AS n
-            """,
-            """
-            INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
-                token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, ended_at, end_reason,
-                installation_hash, attributes_type, aliases, aliases_observed_at, created_at,
-                withheld)
-            SELECT \(scope.id), 'activity-' || n, CASE WHEN n % 50 <> 0 THEN t.token END, sha256(t.token), m.at,
-                m.at, m.at, m.at, m.at + interval '8 hours', m.at,
-                CASE WHEN n % 50 = 0 THEN now() END, CASE WHEN n % 50 = 0 THEN 'ended'::end_reason END,
-                sha256(convert_to('phone ' || (n % \(max(1, count / 4)) + 1), 'UTF8')), 'DeliveryAttributes',
-                jsonb_build_object('orderId', jsonb_build_array('o-' || n / 3)), m.at, m.at,
-                CASE WHEN n % 500 = 1 THEN 'quarantined' END
-            FROM generate_series(1, \(count)) AS n
-            CROSS JOIN LATERAL (SELECT convert_to('token ' || n, 'UTF8') AS token) AS t
-            CROSS JOIN LATERAL (SELECT now() - (n % 181) * interval '1 minute' AS at) AS m
-            """,
-            """
-            INSERT INTO token_values (scope_id, token_digest, activity_id, activity_key, observed_at,
-                quarantined_at, quarantined_kind, quarantine_reason)
-            SELECT a.scope_id, a.token_digest, a.activity_id, a.activity_key, a.token_observed_at,
-                CASE WHEN a.activity_key % 500 = 1 THEN now() END,
-                CASE WHEN a.activity_key % 500 = 1 THEN 'update' END,
-                CASE WHEN a.activity_key % 500 = 1 THEN 'BadDeviceToken' END
-            FROM activities a
-            """,
-            """
-            INSERT INTO activity_aliases (scope_id, kind, value, ended, activity_key)
-            SELECT a.scope_id, 'orderId', a.aliases #>> '{orderId,0}', a.ended_at IS NOT NULL, a.activity_key
-            FROM activities a
+            SELECT \(scope.id), sha256(int8send(n)), now() - n * interval '1 second'
+            FROM generate_series(1, \(count / 4)::bigint) AS n
             """,
             """
             INSERT INTO installation_tokens (scope_id, installation_hash, kind, attributes_type,
                 has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at)
-            SELECT \(scope.id), sha256(convert_to('phone ' || n, 'UTF8')), 'start', 'DeliveryAttributes', false, t.token,
+            SELECT \(scope.id), sha256(int8send(n)), 'start', 'DeliveryAttributes', false, t.token,
                 sha256(t.token), m.at, m.at, m.at
-            FROM generate_series(1, \(count / 4)) AS n
+            FROM generate_series(1, \(count / 4)::bigint) AS n
             CROSS JOIN LATERAL (SELECT convert_to('start ' || n, 'UTF8') AS token) AS t
             CROSS JOIN LATERAL (SELECT now() - (n % 96) * interval '1 hour' AS at) AS m
             """,

@@ -1,7 +1,5 @@
-import AsyncHTTPClient
 import Foundation
-import NIOCore
-import NIOHTTP1
+import HTTPTypes
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -24,8 +22,7 @@ struct ConsolePlace {
         let scope = try await database.scope()
         _ = try await database.scope("com.example.taxi")
         try await ConsoleFilling(database: database, scope: scope, count: count).fill()
-        let key = APIKey(random: .root)
-        try await makeKeys(key, scope.app, database.registry)
+        let key = try await makeKeys(scope.app, database.registry)
         let service = try await ServiceProcess.start(
             database: ["--database-url", database.connectionString],
             arguments: ["--unsafe-durability", "--sweep-interval", "PT1H"],
@@ -34,19 +31,14 @@ struct ConsolePlace {
         return ConsolePlace(service: service, database: database, key: key.text.revealed)
     }
 
-    private static func makeKeys(_ root: APIKey, _ app: App, _ registry: Registry) async throws {
-        func make(_ key: APIKey, _ name: String, expiresAt: Date? = nil) async throws {
-            let request = APIKeyRequest(role: key.id.role, name: name, expiresAt: expiresAt)
-            let owner = key.id.role == .root ? nil : app
-            _ = try await registry.createKey(key.id, digest: key.secretDigest, request, of: owner, by: "test")
-        }
-        try await make(root, "the console's tests")
-        try await make(APIKey(random: .client), "iOS app 4.2")
-        try await make(APIKey(random: .sender), "push gateway", expiresAt: .minutesAgo(-3 * 1440))
-        try await make(APIKey(random: .auditor), "on call", expiresAt: .minutesAgo(60))
-        let revoked = APIKey(random: .admin)
-        try await make(revoked, "before the move")
+    /// Creates keys in all states, and returns that of root.
+    private static func makeKeys(_ app: App, _ registry: Registry) async throws -> APIKey {
+        _ = try await registry.makeKey(.client, name: "iOS app 4.2", of: app)
+        _ = try await registry.makeKey(.sender, name: "push gateway", of: app, expiresAt: .minutesAgo(-3 * 1440))
+        _ = try await registry.makeKey(.auditor, name: "on call", of: app, expiresAt: .minutesAgo(60))
+        let revoked = try await registry.makeKey(.admin, name: "before the move", of: app)
         _ = try await registry.revokeKey(revoked.id, ofApp: app.id, by: "test")
+        return try await registry.makeKey(.root, name: "the console's tests", of: nil)
     }
 
     func url(_ path: String) -> String { "http://127.0.0.1:\(service.port)\(path)" }
@@ -89,50 +81,26 @@ struct ConsolePlace {
         ].map { base + $0 }
     }
 
-    func cookie() async throws -> String {
-        let page = try await HTTPClient.shared.execute(
-            HTTPClientRequest(url: url("/console/sign-in")),
-            timeout: .seconds(60)
-        )
-        let text = String(buffer: try await page.body.collect(upTo: 1 << 20))
-        let form = text.firstMatch(of: /name="form" value="([0-9a-f]+)"/).map { String($0.1) } ?? ""
-        var request = HTTPClientRequest(url: url("/console/sign-in"))
-        request.method = .POST
-        request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
-        request.headers.add(name: "Cookie", value: Self.pair(page.headers["Set-Cookie"].first))
-        request.body = .bytes(ByteBuffer(string: "key=\(key)&form=\(form)"))
-        let client = HTTPClient(configuration: .init(redirectConfiguration: .disallow))
-        let answer = try await client.execute(request, timeout: .seconds(60))
-        try await client.shutdown()
-        return Self.pair(answer.headers["Set-Cookie"].first { $0.hasPrefix("pushreg-console") })
+    /// Signs in.
+    func cookie() async throws -> HTTPFields {
+        let page = try await Reply.to(.get, "/console/sign-in", port: service.port)
+        let form = page.text.firstMatch(of: /name="form" value="([0-9a-f]+)"/).map { String($0.1) } ?? ""
+        let fields: HTTPFields = [.cookie: Self.pair(page), .contentType: "application/x-www-form-urlencoded"]
+        let body = Array("key=\(key)&form=\(form)".utf8)
+        return [.cookie: Self.pair(try await Reply.to(.post, "/console/sign-in", fields, body, port: service.port))]
     }
 
-    private static func pair(_ cookie: String?) -> String { String((cookie ?? "").prefix { $0 != ";" }) }
-
-    func firstByte(_ path: String, _ cookie: String) async throws -> Duration {
-        let (time, status, text) = try await time(path, "Cookie", cookie)
-        guard text.contains("Sign out") || status == .notFound else {
-            throw ServiceFault(detail: "\(path): \(status) \(text.prefix(200))")
-        }
-        return time
+    private static func pair(_ reply: Reply) -> String {
+        let cookies = reply.fields[values: .setCookie]
+        return String((cookies.first { $0.hasPrefix("pushreg-console") } ?? cookies.first ?? "").prefix { $0 != ";" })
     }
 
-    func answer(_ path: String) async throws -> Duration {
-        let (time, status, text) = try await time(path, "Authorization", "Bearer \(key)")
-        guard status == .ok else { throw ServiceFault(detail: "\(path): \(status) \(text.prefix(200))") }
-        return time
-    }
-
-    private func time(
-        _ path: String,
-        _ field: String,
-        _ value: String
-    ) async throws -> (Duration, HTTPResponseStatus, String) {
-        var request = HTTPClientRequest(url: url(path))
-        request.headers.add(name: field, value: value)
+    func time(of path: String, _ fields: HTTPFields) async throws -> Duration {
         let start = ContinuousClock.now
-        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
-        let time = ContinuousClock.now - start
-        return (time, answer.status, String(buffer: try await answer.body.collect(upTo: 1 << 24)))
+        let reply = try await Reply.to(.get, path, fields, port: service.port)
+        guard reply.status == (path.hasSuffix("/nowhere") ? 404 : 200) else {
+            throw ServiceFault(detail: "\(path): \(reply.status) \(reply.text.prefix(200))")
+        }
+        return ContinuousClock.now - start
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 struct DocumentedCommand: Sendable {
     let document: String
@@ -43,9 +44,7 @@ struct FencedBlock: Sendable {
 }
 
 extension DocumentedCommand {
-    static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../..").standardizedFileURL
-
+    static let project = ProjectFiles.root
     private static let catalog = "Sources/WebAssets/Documentation.docc/"
 
     static var documents: [String] {

@@ -1,4 +1,5 @@
 import RegistryCore
+import TestSupport
 import Testing
 
 @testable import RegistryServer

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The Swift code of the guides for app developers compiles with the client in Swift 6 mode.

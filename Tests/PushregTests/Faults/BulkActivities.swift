@@ -10,8 +10,8 @@ struct BulkActivities {
     let kind: String
     /// An expression in SQL for the alias of the activity `n`.
     let alias: String
-    /// The time since the start.
-    var age = "0"
+    /// An expression in SQL for the time since the start of the activity `n`.
+    var age = "interval '0'"
 
     func activities(in scope: Int64) -> SQL {
         """
@@ -25,7 +25,7 @@ struct BulkActivities {
         FROM generate_series(\(numbers.lowerBound)::bigint, \(numbers.upperBound)::bigint) AS n
         CROSS JOIN LATERAL (
             SELECT int8send(n) || decode(repeat('ee', 72), 'hex') AS token,
-                now() - \(age)::text::interval - n * interval '1 microsecond' AS at
+                now() - \(unescaped: age) - n * interval '1 microsecond' AS at
         ) AS t
         """
     }

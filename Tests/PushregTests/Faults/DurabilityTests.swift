@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// R1: acknowledged writes survive `kill -9` of the service and Postgres under load.
+/// R1: acknowledged writes survive `kill -9` of the service and Postgres under load, and the change feed has them all.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct DurabilityTests {
     private static let rounds = TestScale.isLong ? 50 : 4
 
@@ -12,6 +12,7 @@ import Testing
         let lost = try await play(rounds: Self.rounds, settings: [:], arguments: [])
         #expect(lost.acknowledged > 0)
         #expect(lost.missing == 0, "of \(lost.acknowledged)")
+        #expect(lost.untold == 0, "a position from before the crashes leads to all changes")
         print("figure: kill -9, \(Self.rounds) rounds: \(lost.acknowledged) acknowledged, \(lost.missing) lost")
     }
 
@@ -22,7 +23,7 @@ import Testing
             "wal_buffers": "64MB",
         ]
         // Postgres may flush for another reason shortly before the end, so not every round loses writes.
-        var lost = (acknowledged: 0, missing: 0)
+        var lost = (acknowledged: 0, missing: 0, untold: 0)
         for _ in 0..<8 where lost.missing == 0 {
             lost = try await play(rounds: 2, settings: settings, arguments: ["--unsafe-durability"])
         }
@@ -34,12 +35,13 @@ import Testing
         rounds: Int,
         settings: [String: String],
         arguments: [String]
-    ) async throws -> (acknowledged: Int, missing: Int) {
+    ) async throws -> (acknowledged: Int, missing: Int, untold: Int) {
         let arguments = arguments + ["--request-timeout", "PT2S"]
         let cluster = FaultCluster(settings: settings)
         var url = try await cluster.start()
         var service = try await ServiceProcess.start(databaseURL: url, arguments: arguments)
         try await service.makeApp()
+        let position = try await service.call("GET", "\(ServiceProcess.app)/changes").json["after"]?.string
         var acknowledged: Set<String> = []
         for round in 0..<rounds {
             let load = WriteLoad(service: service, round: round)
@@ -52,23 +54,32 @@ import Testing
             url = try await cluster.start()
             service = try await ServiceProcess.start(databaseURL: url, arguments: arguments)
         }
-        let found = try await streamed(from: service)
+        let found = try await ids(of: "aliases/testId/fault/activities", from: service) { page in
+            page["nextCursor"]?.string.map { "cursor=\($0)" }
+        }
+        let told = try await ids(of: "changes", from: service, "after=\(position ?? "")") { page in
+            page["more"] == true ? page["after"]?.string.map { "after=\($0)" } : nil
+        }
         await service.stop()
         await cluster.remove()
-        return (acknowledged.count, acknowledged.subtracting(found).count)
+        return (acknowledged.count, acknowledged.subtracting(found).count, acknowledged.subtracting(told).count)
     }
 
-    private func streamed(from service: ServiceProcess) async throws -> Set<String> {
+    /// The ids of the activities on all pages of a list.
+    private func ids(
+        of list: String,
+        from service: ServiceProcess,
+        _ start: String = "",
+        next: (JSONValue) -> String?
+    ) async throws -> Set<String> {
         var ids: Set<String> = []
-        var cursor: String?
-        repeat {
-            let query = cursor.map { "&cursor=\($0)" } ?? ""
-            let path = "\(ServiceProcess.app)/aliases/testId/fault/activities?limit=1000\(query)"
-            let page = try JSONParser.parse(try await service.call("GET", path).body)
-            guard case .array(let activities)? = page["activities"] else { return ids }
-            ids.formUnion(activities.compactMap { $0["activityId"]?.string })
-            cursor = page["nextCursor"]?.string
-        } while cursor != nil
+        var query: String? = start
+        while let place = query {
+            let page = try await service.call("GET", "\(ServiceProcess.app)/\(list)?limit=1000&\(place)").json
+            let items = page["activities"] ?? page["changes"]
+            ids.formUnion((items?.all("activityId") ?? []).compactMap(\.string))
+            query = next(page)
+        }
         return ids
     }
 }

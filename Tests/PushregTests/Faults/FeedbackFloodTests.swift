@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import Synchronization
 import TestSupport
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
             var request = HTTPClientRequest(url: "http://127.0.0.1:\(service.port)\(Self.path)")
             request.method = .POST
             request.headers.add(name: "Content-Type", value: "application/x-ndjson")
-            request.body = .stream(Reports(count: Self.count), length: .unknown)
+            request.body = .stream(Self.reports(), length: .unknown)
             let response = try await HTTPClient.shared.execute(request, timeout: .minutes(15))
             #expect(response.status == .ok)
             let lines = try await CountedLines.read(response.body)
@@ -42,7 +43,7 @@ import Testing
                 "POST \(Self.path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
                     + "Transfer-Encoding: chunked\r\n\r\n"
             )
-            let lines = Reports.lines(0..<1000)
+            let lines = Self.lines(0..<1000)
             let chunk = Array((String(lines.utf8.count, radix: 16) + "\r\n" + lines + "\r\n").utf8)
             #expect(await sender.send(chunk, times: 2000) < 64 << 20)
             #expect(service.peakMemory < before + 64)
@@ -56,26 +57,20 @@ import Testing
         try await test(service)
         await service.stop()
     }
-}
 
-private struct Reports: AsyncSequence, Sendable {
-    let count: Int
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        let count: Int
-        var next = 0
-
-        mutating func next() async -> ByteBuffer? {
-            guard next < count else { return nil }
-            let first = next
-            next = Swift.min(next + 1000, count)
-            return ByteBuffer(string: Reports.lines(first..<next))
+    /// All reports, a thousand at a time.
+    private static func reports() -> AsyncStream<ByteBuffer> {
+        let next = Mutex(0)
+        return AsyncStream {
+            let first = next.withLock { next in
+                defer { next += 1000 }
+                return next
+            }
+            return first < count ? ByteBuffer(string: lines(first..<min(first + 1000, count))) : nil
         }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(count: count) }
-
-    static func lines(_ numbers: Range<Int>) -> String {
+    private static func lines(_ numbers: Range<Int>) -> String {
         numbers.map { number in
             let hex = String(number, radix: 16)
             return #"{"token":"\#(String(repeating: "0", count: 16 - hex.count) + hex)cd","status":410}"# + "\n"

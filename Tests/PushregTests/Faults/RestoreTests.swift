@@ -91,19 +91,17 @@ import Testing
 
     private static func position(_ service: ServiceProcess) async throws -> String {
         let answer = try await service.call("GET", "\(ServiceProcess.app)/changes")
-        return try #require(try JSONParser.parse(answer.body)["after"]?.string, "\(answer.body)")
+        return try #require(answer.json["after"]?.string, "\(answer.body)")
     }
 
     private static func makeKey(_ service: ServiceProcess) async throws -> (id: String, secret: String) {
         let answer = try await service.call("POST", "/v1/apps/com.example.food/keys", #"{"role":"sender"}"#)
-        let made = try JSONParser.parse(answer.body)
-        return (try #require(made["id"]?.string), try #require(made["key"]?.string))
+        return (try #require(answer.json["id"]?.string), try #require(answer.json["key"]?.string))
     }
 
     private static func tokensOfUser(_ service: ServiceProcess) async throws -> Int {
         let answer = try await service.call("GET", "\(production)/aliases/userId/u-7/activities")
-        guard case .array(let found)? = try JSONParser.parse(answer.body)["activities"] else { return -1 }
-        return found.count
+        return try #require(answer.json["activities"], "\(answer.body)").elements.count
     }
 }
 

@@ -84,7 +84,7 @@ import Testing
         var lost = 0
         for (id, token) in load.last {
             let answer = try await balancer.instances[0].call("GET", "\(ServiceProcess.app)/activities/\(id)")
-            if try JSONParser.parse(answer.body)["token"] != .string(token) { lost += 1 }
+            if answer.json["token"] != .string(token) { lost += 1 }
         }
         #expect(lost == 0 && !load.last.isEmpty)
         print(

@@ -1,9 +1,5 @@
 import AsyncHTTPClient
-import Foundation
-import NIOCore
-import NIOHTTP1
 import PostgresDriver
-import RegistryCore
 import RegistryStore
 import TestSupport
 import Testing
@@ -36,11 +32,8 @@ import Testing
         _ scope: Scope,
         followedAt service: ServiceProcess
     ) async throws {
-        var request = HTTPClientRequest(url: "http://127.0.0.1:\(service.port)\(ServiceProcess.app)/changes")
-        request.headers.add(name: "Accept", value: "application/x-ndjson")
-        let response = try await HTTPClient.shared.execute(request, timeout: .minutes(10))
         var (lines, hasBegun) = (CountedLines(), false)
-        for try await chunk in response.body {
+        for try await chunk in try await service.lines(of: "changes") {
             lines.add(chunk)
             if !hasBegun {
                 hasBegun = true

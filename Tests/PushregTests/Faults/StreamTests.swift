@@ -1,9 +1,4 @@
-import AsyncHTTPClient
-import Foundation
-import NIOCore
-import NIOHTTP1
 import PostgresDriver
-import RegistryCore
 import RegistryStore
 import TestSupport
 import Testing
@@ -20,7 +15,7 @@ import Testing
         let before = service.peakMemory
         let clock = ContinuousClock()
         let start = clock.now
-        let lines = try await CountedLines.read(Self.open(service).body)
+        let lines = try await CountedLines.read(service.lines(of: "aliases/matchId/m/activities"))
         let duration = clock.now - start
         #expect(lines.count == Self.count + 2)
         #expect(lines.last == #"{"end":true,"count":\#(Self.count)}"#)
@@ -46,13 +41,5 @@ import Testing
         #expect(service.peakMemory < before + 64)
         print("figure: 32 stalled readers: \(service.peakMemory - before) MiB more")
         withExtendedLifetime(readers) {}
-    }
-
-    private static func open(_ service: ServiceProcess) async throws -> HTTPClientResponse {
-        var request = HTTPClientRequest(
-            url: "http://127.0.0.1:\(service.port)\(ServiceProcess.app)/aliases/matchId/m/activities"
-        )
-        request.headers.add(name: "Accept", value: "application/x-ndjson")
-        return try await HTTPClient.shared.execute(request, timeout: .minutes(5))
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Every call and page returns accepted values unchanged, also after an export and an import.
-@Suite(.transfer, .serialized, .timeLimit(.minutes(60))) struct ReadBackTests {
+@Suite(.transferToTarget, .serialized, .timeLimit(.minutes(60))) struct ReadBackTests {
     private static let rounds = TestScale.isLong ? 3000 : 200
 
     private static var seed: UInt64 {

@@ -61,7 +61,7 @@ struct RecipeScriptTests {
         #expect(try await database.count("SELECT count(*) FROM events") == events)
     }
 
-    @Test(arguments: [",", ";", "\t"], ["\n", "\r\n", "\r"])
+    @Test(arguments: zip([",", ";", "\t"], ["\n", "\r\n", "\r"]))
     func `Delimiter, line ends, order of columns and byte order mark do not matter`(
         _ delimiter: String,
         _ end: String

@@ -3,11 +3,10 @@ import RegistryCore
 import TestSupport
 import Testing
 
-/// A file, and a database to export from and one to import into, both with the app `com.example.food`.
-///
-/// Tests of one database use the first.
+/// A file, and a database to export from with the app `com.example.food`; with `hasTarget`, also one to import into.
 struct TransferTrait: SuiteTrait, TestTrait, TestScoping {
-    @TaskLocal fileprivate static var place: (file: TransferFile, database: TestDatabase, target: TestDatabase)?
+    @TaskLocal fileprivate static var place: (file: TransferFile, database: TestDatabase, target: TestDatabase?)?
+    let hasTarget: Bool
     let isRecursive = true
 
     func provideScope(
@@ -17,21 +16,23 @@ struct TransferTrait: SuiteTrait, TestTrait, TestScoping {
     ) async throws {
         let file = try TransferFile()
         defer { file.remove() }
-        let (database, target) = (try await TestDatabase.withScope().0, try await TestDatabase.withScope().0)
+        let database = try await TestDatabase.withScope().0
+        let target = hasTarget ? try await TestDatabase.withScope().0 : nil
         try await Self.$place.withValue((file, database, target), operation: test)
     }
 }
 
 extension Trait where Self == TransferTrait {
-    static var transfer: Self { TransferTrait() }
+    static var transfer: Self { TransferTrait(hasTarget: false) }
+    static var transferToTarget: Self { TransferTrait(hasTarget: true) }
 }
 
-private var place: (file: TransferFile, database: TestDatabase, target: TestDatabase) {
-    TransferTrait.place ?? { fatalError("The test lacks the trait .transfer.") }()
+private var place: (file: TransferFile, database: TestDatabase, target: TestDatabase?) {
+    TransferTrait.place ?? { fatalError("The test lacks a trait of TransferTrait.") }()
 }
 var file: TransferFile { place.file }
 var database: TestDatabase { place.database }
-var target: TestDatabase { place.target }
+var target: TestDatabase { place.target ?? { fatalError("The test lacks the trait .transferToTarget.") }() }
 
 struct TransferFile {
     let directory: String

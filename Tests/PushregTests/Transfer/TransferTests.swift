@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `pushreg import` applies the rules to the records that `pushreg export` writes.
-@Suite(.transfer, .timeLimit(.minutes(15))) struct TransferTests {
+@Suite(.transferToTarget, .timeLimit(.minutes(15))) struct TransferTests {
     @Test func `An import restores every exported fact`() async throws {
         for database in [database, target] { _ = try await database.scope("com.example.food", .sandbox, Life.settings) }
         try await Life.live(in: database.registry, database.scope())
@@ -160,8 +160,7 @@ import Testing
         let command =
             "\(Program.executable.path) import com.example.food sandbox \(file.path) --unsafe-durability"
             + " --database-url \"\(database.connectionString)\""
-        let terminal = URL(fileURLWithPath: "/usr/bin/script")
-        let shown = try await Program.run(terminal, ["-qec", command, "/dev/null"], [:]).results
+        let shown = try await Program.run("/usr/bin/script", ["-qec", command, "/dev/null"]).results
         #expect(shown.contains("[########################] 100 % line 9, 1 records"), "\(shown)")
         #expect(shown.contains("Imported 1 record: 1 taken"), "\(shown)")
     }
