@@ -6,7 +6,6 @@ package final class FakeType: ActivityTypeAdapter {
     private struct State: Sendable {
         var listed: [FakeActivity] = []
         var startToken: Data?
-        var reads = 0
         var isHidden = false
         var whileListing: (@Sendable () -> Void)?
     }
@@ -37,13 +36,8 @@ package final class FakeType: ActivityTypeAdapter {
     /// Hides the list, because ActivityKit's list is empty for a moment after a launch.
     package func setHidden(_ isHidden: Bool) { state.withLock { $0.isHidden = isHidden } }
 
-    package var reads: Int { state.withLock { $0.reads } }
-
     package func activities() -> [any SystemActivity] {
-        let (listed, whileListing) = state.withLock { state in
-            state.reads += 1
-            return (state.isHidden ? [] : state.listed, state.whileListing)
-        }
+        let (listed, whileListing) = state.withLock { ($0.isHidden ? [] : $0.listed, $0.whileListing) }
         whileListing?()
         return listed
     }

@@ -11,7 +11,7 @@ package final class TestClock: ClientClock {
     private struct State {
         var seconds = 0.0
         var ahead = 0.0
-        var boot: String
+        var boot = "boot-1"
         /// The start of the device, in seconds since the test began.
         var started = 0.0
         var sleepers: [UInt64: Sleeper] = [:]
@@ -22,14 +22,11 @@ package final class TestClock: ClientClock {
         var uptime: Duration { .seconds(1000 + seconds - started) }
     }
 
-    private let state: LockedValue<State>
+    private let state = LockedValue(State())
     private let beginning: Timestamp
 
     /// - Parameter beginning: the correct time when the test begins.
-    package init(seconds: Double = 0, boot: String = "boot-1", beginning: Timestamp = .at(0)) {
-        self.beginning = beginning
-        state = LockedValue(State(seconds: seconds, boot: boot))
-    }
+    package init(beginning: Timestamp = .at(0)) { self.beginning = beginning }
 
     package func now() -> DeviceTime {
         state.withLock { [beginning] state in

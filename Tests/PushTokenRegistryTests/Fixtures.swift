@@ -1,5 +1,3 @@
-import PushTokenRegistryTestSupport
-
 @testable import PushTokenRegistry
 
 extension PushToken {

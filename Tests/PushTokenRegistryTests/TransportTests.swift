@@ -1,5 +1,4 @@
 import Foundation
-import PushTokenRegistryTestSupport
 import Testing
 
 @testable import PushTokenRegistry

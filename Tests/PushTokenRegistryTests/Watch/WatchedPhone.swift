@@ -1,16 +1,16 @@
-import PushTokenRegistryTestSupport
 import PushTokenRegistry
+import PushTokenRegistryTestSupport
 
 /// A simulated phone with a watching app that passes its reports to the test.
 final class WatchedPhone: Sendable {
     let phone: FakePhone
     let type: FakeType
-    let clock: TestClock
+    let clock = TestClock()
     let watch: ActivityWatch
     let sink = TestSink()
 
-    init(phone: FakePhone = FakePhone(), type: FakeType = FakeType(), clock: TestClock = TestClock()) {
-        (self.phone, self.type, self.clock) = (phone, type, clock)
+    init(phone: FakePhone = FakePhone(), type: FakeType = FakeType()) {
+        (self.phone, self.type) = (phone, type)
         watch = ActivityWatch(system: phone, clock: clock, sink: sink)
         watch.follow(type)
     }
@@ -29,14 +29,6 @@ final class WatchedPhone: Sendable {
         for _ in 0..<count { _ = await watched.next() }
         watched.clock.advance(by: 10)
         while !(await watched.next().report.isFullState) {}
-        return watched
-    }
-
-    func relaunched() -> WatchedPhone {
-        type.appDies()
-        phone.appDies()
-        let watched = WatchedPhone(phone: phone, type: type, clock: clock)
-        watched.watch.start()
         return watched
     }
 
