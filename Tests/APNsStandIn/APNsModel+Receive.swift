@@ -1,4 +1,5 @@
 import Foundation
+import RegistryCore
 
 extension APNsModel {
     /// Answers a push and applies its effects.
@@ -7,18 +8,18 @@ extension APNsModel {
     package mutating func receive(_ request: PushRequest, at now: Date) -> (
         answer: PushResponse, started: ShownActivity?
     ) {
-        let payload = JSONText.aps(of: request.body)
-        if let refusal = refusal(of: request, payload, now) {
-            record(request, payload, refusal, now)
+        let aps = request.aps
+        if let refusal = refusal(of: request, aps, now) {
+            record(request, aps, refusal, now)
             return (refusal, nil)
         }
-        record(request, payload, PushResponse(200), now)
-        guard let token = request.token, let entry = tokens[token], let payload else { return (PushResponse(200), nil) }
+        record(request, aps, PushResponse(200), now)
+        guard let token = request.token, let entry = tokens[token], let aps else { return (PushResponse(200), nil) }
         let push = Push(
             id: request.fields["apns-id"] ?? UUID().uuidString,
             token: token,
             expiration: request.expiration,
-            payload: payload,
+            aps: aps,
             target: entry.target
         )
         return (PushResponse(200), deliver(push, at: now))
@@ -33,14 +34,14 @@ extension APNsModel {
         return phones[phone]?.receive(push)
     }
 
-    mutating func record(_ request: PushRequest, _ payload: [String: JSONText]?, _ answer: PushResponse, _ now: Date) {
+    mutating func record(_ request: PushRequest, _ aps: JSONValue?, _ answer: PushResponse, _ now: Date) {
         records.append(
             Record(
                 token: request.token ?? "",
                 at: now,
                 fields: request.fields.filter { $0.key != "authorization" },
-                event: payload?["event"]?.value as? String,
-                timestamp: payload?["timestamp"]?.value as? Int,
+                event: aps?["event"]?.string,
+                timestamp: aps?["timestamp"]?.integer,
                 answer: answer
             )
         )
@@ -48,13 +49,13 @@ extension APNsModel {
 
     private mutating func refusal(
         of request: PushRequest,
-        _ payload: [String: JSONText]?,
+        _ aps: JSONValue?,
         _ now: Date
     ) -> PushResponse? {
         if let refusal = Self.malformation(of: request) { return refusal }
         if let refusal = providerTokens.refusal(of: request.fields["authorization"], at: now) { return refusal }
         if let refusal = refusalByToken(request) { return refusal }
-        guard payload != nil else { return PushResponse(400, "BadPayload") }
+        guard aps != nil else { return PushResponse(400, "BadPayload") }
         return request.priority == 10 && !spend(request.token ?? "", now) ? PushResponse(429, "TooManyRequests") : nil
     }
 

@@ -4,13 +4,15 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import Synchronization
+import TestSupport
 
 /// A local server that answers as APNs does: ``APNsModel`` behind HTTP/2 over TLS.
 package final class APNsStandIn: Sendable {
     /// The key that signs senders' JWTs; ``keyFile`` is its `.p8` file.
     package let key: ProviderKey
-    package let certificate: StandInCertificate
     package let clock: APNsClock
+    private let certificate: TestCertificate
+    package var certificateFile: String { certificate.certificate }
     package var keyFile: String { certificate.directory + "/AuthKey.p8" }
 
     private struct State: Sendable {
@@ -24,9 +26,9 @@ package final class APNsStandIn: Sendable {
     private let state: Mutex<State>
     private let onStart: @Sendable (ShownActivity) -> Void
 
-    private init(_ clock: APNsClock, _ onStart: @escaping @Sendable (ShownActivity) -> Void) throws {
+    private init(_ clock: APNsClock, _ onStart: @escaping @Sendable (ShownActivity) -> Void) async throws {
         key = ProviderKey()
-        certificate = try StandInCertificate()
+        certificate = try await TestCertificate()
         self.clock = clock
         self.onStart = onStart
         state = Mutex(State(model: APNsModel(key: key)))
@@ -42,8 +44,7 @@ package final class APNsStandIn: Sendable {
         onStart: @escaping @Sendable (ShownActivity) -> Void = { _ in },
         _ body: (APNsStandIn) async throws -> Value
     ) async throws -> Value {
-        let standIn = try APNsStandIn(clock, onStart)
-        defer { standIn.certificate.remove() }
+        let standIn = try await APNsStandIn(clock, onStart)
         let channel = try await standIn.bind()
         standIn.state.withLock { $0.port = channel.localAddress?.port ?? 0 }
         let outcome: Result<Value, any Error>
@@ -83,7 +84,7 @@ package final class APNsStandIn: Sendable {
         let (outcome, faults, number) = state.withLock { state in
             state.requests += 1
             if let answer = state.faults.answer(state.requests) {
-                state.model.record(request, JSONText.aps(of: request.body), answer, now)
+                state.model.record(request, request.aps, answer, now)
                 return ((answer: answer, started: ShownActivity?.none), state.faults, state.requests)
             }
             return (state.model.receive(request, at: now), state.faults, state.requests)

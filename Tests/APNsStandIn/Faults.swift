@@ -1,5 +1,3 @@
-import Foundation
-
 /// Faults of connections and responses. Each counts all requests from 1.
 package struct Faults: Sendable {
     /// A connection gets GOAWAY and is closed after this number of requests.

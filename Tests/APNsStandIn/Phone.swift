@@ -1,12 +1,17 @@
 import Foundation
+import RegistryCore
 
 /// An accepted push on its way to a phone.
 struct Push: Sendable {
     let id: String
     let token: String
     let expiration: Date
-    let payload: [String: JSONText]
+    let aps: JSONValue
     let target: PushTarget
+    var timestamp: Int? { aps["timestamp"]?.integer }
+    var event: String? { aps["event"]?.string }
+    /// The alias of an example app's activity.
+    var alias: String? { aps["attributes"]?["alias"]?.string }
 }
 
 package enum PushTarget: Sendable, Equatable {
@@ -82,7 +87,7 @@ package struct Phone: Sendable {
             return
         }
         activity.timestamp = timestamp
-        if let content = push.payload["content-state"] { activity.content = content.text }
+        if let content = push.aps["content-state"] { activity.content = content.description }
         activity.isEnded = push.event == "end"
         activities[id] = activity
     }
@@ -92,14 +97,14 @@ package struct Phone: Sendable {
     /// display.
     private mutating func start(_ push: Push) -> ShownActivity? {
         guard push.event == "start", let timestamp = push.timestamp, let alias = push.alias,
-            push.payload["attributes-type"] != nil,
+            push.aps["attributes-type"] != nil,
             startsSeen.insert(push.id).inserted
         else { return nil }
         let activity = ShownActivity(
             id: "\(id)-\(alias)-\(startsSeen.count)",
             phone: id,
             alias: alias,
-            content: push.payload["content-state"]?.text ?? "{}",
+            content: push.aps["content-state"]?.description ?? "{}",
             timestamp: timestamp
         )
         activities[activity.id] = activity

@@ -1,4 +1,5 @@
 import Foundation
+import RegistryCore
 
 /// A request to APNs, independent of its transport.
 package struct PushRequest: Sendable {
@@ -17,6 +18,12 @@ package struct PushRequest: Sendable {
 
     /// The token in hex; nil for another path.
     var token: String? { path.hasPrefix("/3/device/") ? String(path.dropFirst("/3/device/".count)).lowercased() : nil }
+
+    /// The payload's member `aps`, a JSON object.
+    var aps: JSONValue? {
+        guard let aps = try? JSONParser.parse(body)["aps"], case .object = aps else { return nil }
+        return aps
+    }
 
     var priority: Int { fields["apns-priority"].flatMap { Int($0) } ?? 10 }
 

@@ -13,7 +13,7 @@ import Testing
     ) async throws -> Value {
         var configuration = HTTPClient.Configuration()
         var tls = TLSConfiguration.makeClientConfiguration()
-        tls.trustRoots = .file(standIn.certificate.certificate)
+        tls.trustRoots = .file(standIn.certificateFile)
         configuration.tlsConfiguration = tls
         let client = HTTPClient(configuration: configuration)
         let outcome: Result<Value, any Error>

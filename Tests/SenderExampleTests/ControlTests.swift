@@ -34,8 +34,8 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
     @Test(arguments: BrokenRule.all) func `A sender that breaks a rule is detected`(_ rule: BrokenRule) async throws {
         #expect(try Example.python.source.contains(rule.text))
         let broken = { (text: String) in text.replacingOccurrences(of: rule.text, with: rule.replacement) }
-        try await Example.python.prepare(broken) { command, directory in
-            let hour = try await PlayedHour.play(command, in: directory, rule.scale)
+        try await Example.python.prepare(broken) { command in
+            let hour = try await PlayedHour.play(command, rule.scale)
             #expect(hour.faults.contains { $0.contains(rule.fault) }, "\(hour.faults) \(hour.log.suffix(2000))")
         }
     }

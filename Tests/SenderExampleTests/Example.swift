@@ -11,16 +11,10 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    private static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../..").standardizedFileURL
-
     var source: String {
         get throws {
-            let folder = "Sources/WebAssets/Documentation.docc/Examples"
-            return try String(
-                contentsOf: Self.project.appendingPathComponent(folder).appendingPathComponent(rawValue),
-                encoding: .utf8
-            )
+            let path = "Sources/WebAssets/Documentation.docc/Examples/\(rawValue)"
+            return try String(contentsOf: ProjectFiles.root.appendingPathComponent(path), encoding: .utf8)
         }
     }
 
@@ -29,7 +23,7 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
     /// - Parameter change: breaks a rule in its text, as a control.
     func prepare(
         _ change: (String) -> String = { $0 },
-        _ test: (_ command: [String], _ directory: String) async throws -> Void
+        _ test: (_ command: [String]) async throws -> Void
     ) async throws {
         let directory = "/tmp/pushreg-sender-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -38,7 +32,7 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
             print("left out \(rawValue): what it runs on is not to be had here")
             return
         }
-        try await test(command, directory)
+        try await test(command)
     }
 
     private func command(in directory: String, _ change: (String) -> String) async throws -> [String]? {
@@ -86,5 +80,20 @@ enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
         } catch { return nil }
         try "".write(toFile: place + "/complete", atomically: true, encoding: .utf8)
         return place + "/bin/python"
+    }
+}
+
+extension RunningProgram {
+    /// Starts an example, which reads lines and has the environment of the tests.
+    static func start(_ command: [String], _ more: [String: String]) throws -> RunningProgram {
+        let environment = ProcessInfo.processInfo.environment.merging(more) { $1 }
+        return try start(command[0], Array(command.dropFirst()), environment, readsLines: true)
+    }
+
+    /// Kills the program, which has nothing to save. It blocks other signals, because it inherits the signal mask of
+    /// this process's threads.
+    func kill() async {
+        send(SIGKILL)
+        _ = await end()
     }
 }

@@ -9,8 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(TestScale.isLong ? 45 : 15))) struct HourTests {
     @Test(arguments: Example.allCases)
     func `An example shows the last content on every phone, once, and breaks no rule`(_ example: Example) async throws {
-        try await example.prepare { command, directory in
-            let hour = try await PlayedHour.play(command, in: directory)
+        try await example.prepare { command in
+            let hour = try await PlayedHour.play(command)
             print(hour.figure(of: example))
             for fault in hour.faults { Issue.record("\(example.rawValue): \(fault)") }
             if !hour.faults.isEmpty { print(hour.log.suffix(3000)) }

@@ -17,9 +17,7 @@ struct PlayedHour: Sendable {
     let isShown: Bool
     let log: String
 
-    static func play(_ command: [String], in directory: String, _ scale: HourScale = HourScale()) async throws
-        -> PlayedHour
-    {
+    static func play(_ command: [String], _ scale: HourScale = HourScale()) async throws -> PlayedHour {
         try await PlayedService.run { service in
             try await PlayedPhones.run(service, APNsClock(speed: scale.speed)) { phones in
                 phones.standIn.setFaults { faults in
@@ -29,14 +27,14 @@ struct PlayedHour: Sendable {
                     faults.tooManyEvery = 41
                     faults.answerDelay = .milliseconds(5)
                 }
-                let program = try ExampleProgram.start(command, environment(phones), log: directory + "/log")
+                let program = try RunningProgram.start(command, environment(phones))
                 let script = HourScript(scale)
                 let outcome: Result<PlayedHour, any Error>
                 do {
                     try await play(script, program, phones)
                     outcome = .success(try await finish(script, program, phones, scale.deadline))
                 } catch { outcome = .failure(error) }
-                await program.stop()
+                await program.kill()
                 return try outcome.get()
             }
         }
@@ -48,16 +46,16 @@ struct PlayedHour: Sendable {
             "REGISTRY": service.address, "SENDER_KEY": service.senderKey, "APNS": standIn.address,
             "APNS_KEY": standIn.keyFile, "APNS_KEY_ID": standIn.key.keyID, "APNS_TEAM_ID": standIn.key.teamID,
             "CLOCK_SPEED": "\(standIn.clock.speed)", "CLOCK_START": "\(standIn.clock.start.timeIntervalSince1970)",
-            "SSL_CERT_FILE": standIn.certificate.certificate, "NODE_EXTRA_CA_CERTS": standIn.certificate.certificate,
+            "SSL_CERT_FILE": standIn.certificateFile, "NODE_EXTRA_CA_CERTS": standIn.certificateFile,
         ]
     }
 
-    private static func play(_ script: HourScript, _ program: ExampleProgram, _ phones: PlayedPhones) async throws {
+    private static func play(_ script: HourScript, _ program: RunningProgram, _ phones: PlayedPhones) async throws {
         let clock = phones.standIn.clock
         for (minute, event) in script.events {
             let left = clock.start.addingTimeInterval(minute * 60).timeIntervalSince(clock.now)
             if left > 0 { try await Task.sleep(for: clock.pause(seconds: left)) }
-            guard program.isRunning else { throw UnexpectedResponse(description: "the sender ended: \(program.log)") }
+            guard program.isRunning else { throw UnexpectedResponse(description: "the sender ended: \(program.text)") }
             switch event {
             case .content(let content): try program.write(content.line)
             case .install(let phone): phones.run { try await $0.install(phone) }
@@ -72,7 +70,7 @@ struct PlayedHour: Sendable {
 
     private static func finish(
         _ script: HourScript,
-        _ program: ExampleProgram,
+        _ program: RunningProgram,
         _ phones: PlayedPhones,
         _ deadline: Duration
     ) async throws -> PlayedHour {
@@ -102,7 +100,7 @@ struct PlayedHour: Sendable {
             deliverable: try await phones.service.tokens(under: Array(script.last.keys)),
             connections: standIn.connections,
             isShown: isShown,
-            log: program.log
+            log: program.text
         )
     }
 }

@@ -1,6 +1,7 @@
 import APNsStandIn
 import Foundation
-import NIOHTTP1
+import HTTPTypes
+import RegistryCore
 import Synchronization
 import TestSupport
 
@@ -65,8 +66,12 @@ final class PlayedPhones: Sendable {
         standIn.change { $0.add(token, .start(phone: phone), topic: Self.topic) }
         state.withLock { $0.startTokens[phone] = token }
         let user = phone.replacingOccurrences(of: "phone", with: "user")
-        try await service.call(.PUT, "installations/\(phone)", ["aliases": ["userId": user]])
-        try await service.call(.PUT, "installations/\(phone)/start-tokens/DeliveryAttributes", ["token": token])
+        try await service.call(.put, "installations/\(phone)", ["aliases": ["userId": .string(user)]])
+        try await service.call(
+            .put,
+            "installations/\(phone)/start-tokens/DeliveryAttributes",
+            ["token": .string(token)]
+        )
     }
 
     /// A started activity gets its token a little later, and the app registers it.
@@ -93,7 +98,7 @@ final class PlayedPhones: Sendable {
             standIn.change { $0.dismiss(activity.id, on: phone) }
             if let token = state.withLock({ $0.tokens[activity.id] }) { standIn.change { $0.kill(token, at: Date()) } }
             try await pass(.random(in: 20...120))
-            try await service.call(.DELETE, "activities/\(activity.id)?reason=dismissed")
+            try await service.call(.delete, "activities/\(activity.id)?reason=dismissed")
         }
     }
 
@@ -111,12 +116,12 @@ final class PlayedPhones: Sendable {
         let (token, observed) = (Self.newToken(), Date())
         standIn.change { $0.add(token, .activity(phone: activity.phone, id: activity.id), topic: Self.topic) }
         state.withLock { $0.tokens[activity.id] = token }
-        let body: [String: any Sendable] = [
-            "token": token, "aliases": ["liveactivityId": activity.alias], "installationId": activity.phone,
-            "attributesType": "DeliveryAttributes",
-            "observedAt": Date.ISO8601FormatStyle(includingFractionalSeconds: true).format(observed),
+        let body: JSONValue = [
+            "token": .string(token), "aliases": ["liveactivityId": .string(activity.alias)],
+            "installationId": .string(activity.phone), "attributesType": "DeliveryAttributes",
+            "observedAt": .string(RFC3339.format(observed)),
         ]
-        try await service.call(.PUT, "activities/\(activity.id)", body, mayComeLate: true)
+        try await service.call(.put, "activities/\(activity.id)", body, mayComeLate: true)
     }
 
     private func shown(on phone: String) -> [ShownActivity] {

@@ -1,10 +1,9 @@
-import AsyncHTTPClient
 import Foundation
 import HTTPTypes
 import Logging
-import NIOCore
-import NIOHTTP1
 import PostgresDriver
+import RegistryCore
+import RegistryStore
 import Synchronization
 import TestSupport
 
@@ -13,18 +12,24 @@ import TestSupport
 /// The real service on a real Postgres. Some of its responses are lost.
 struct PlayedService: Sendable {
     static let bundleID = "com.example.food"
-
-    /// The base URL of the app.
-    let address: String
+    private static let scope = "/v1/apps/\(bundleID)/sandbox"
+    private let port: Int
     /// The key of the sender and of the app's backend, which registers for the phones.
     let senderKey: String
     let database: TestDatabase
 
+    /// The base URL of the app.
+    var address: String { "http://127.0.0.1:\(port)\(Self.scope)" }
+
     static func run<Value: Sendable>(
-        _ settings: [String: any Sendable] = ["name": "Food"],
+        activityLifetime: Duration? = nil,
         _ body: @Sendable (PlayedService) async throws -> Value
     ) async throws -> Value {
         let database = try await TestDatabase.make(maximumConnections: 16)
+        var settings = AppChanges()
+        settings.activityLifetime = activityLifetime
+        let app = try await database.scope(bundleID, .sandbox, settings).app
+        let key = try await database.registry.makeKey(.sender, of: app).text.revealed
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
         configuration.keyRate = nil
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -33,36 +38,29 @@ struct PlayedService: Sendable {
         return try await serve {
             try Listener(configuration, logger: logger, onServing: $0, respond: losing.respond)
         } _: { port in
-            let root = "http://127.0.0.1:\(port)"
-            _ = try await call(.PUT, "\(root)/v1/apps/\(bundleID)", settings, key: nil)
-            let made = try await call(.POST, "\(root)/v1/apps/\(bundleID)/keys", ["role": "sender"], key: nil)
-            let address = "\(root)/v1/apps/\(bundleID)/sandbox"
-            return try await body(
-                PlayedService(address: address, senderKey: made["key"] as? String ?? "", database: database)
-            )
+            try await body(PlayedService(port: port, senderKey: key, database: database))
         }
     }
 
     /// - Parameter mayComeLate: whether a refusal is accepted because a newer report came first.
     @discardableResult
     func call(
-        _ method: HTTPMethod,
+        _ method: HTTPRequest.Method,
         _ path: String,
-        _ body: [String: any Sendable]? = nil,
+        _ body: JSONValue? = nil,
         mayComeLate: Bool = false
-    ) async throws -> [String: Any] {
-        let refusals: [UInt] = mayComeLate ? [409, 410] : []
-        return try await Self.call(method, "\(address)/\(path)", body, key: senderKey, refusals)
+    ) async throws -> JSONValue {
+        let fields: HTTPFields = [.authorization: "Bearer \(senderKey)", .contentType: "application/json"]
+        let reply = try await Reply.to(method, "\(Self.scope)/\(path)", fields, body?.jsonBytes, port: port)
+        guard reply.status < 300 || mayComeLate && [409, 410].contains(reply.status) else {
+            throw UnexpectedResponse(description: "\(method) \(path): \(reply.status) \(reply.text)")
+        }
+        return reply.body.isEmpty ? .null : try JSONParser.parse(reply.body)
     }
 
     func reportsOfDeadTokens() async throws -> Int {
-        let root = address.components(separatedBy: "/v1/")[0]
-        let answer = try await HTTPClient.shared.execute(
-            HTTPClientRequest(url: "\(root)/metrics"),
-            timeout: .seconds(30)
-        )
-        let text = String(buffer: try await answer.body.collect(upTo: 10 << 20))
-        return text.split(separator: "\n").filter {
+        let metrics = try await Reply.to(.get, "/metrics", port: port).text
+        return metrics.split(separator: "\n").filter {
             $0.hasPrefix("pushreg_feedback_total{") && $0.contains("\"Unregistered\"")
         }.reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
     }
@@ -87,46 +85,13 @@ struct PlayedService: Sendable {
         var tokens: Set<String> = []
         // The maximum per request.
         for start in stride(from: 0, to: aliases.count, by: 1000) {
-            let names = aliases[start...].prefix(1000).map { ["kind": "liveactivityId", "value": $0] }
-            let answer = try await call(.POST, "resolve", ["aliases": names])
-            let activities = (answer["results"] as? [[String: Any]] ?? []).flatMap {
-                $0["activities"] as? [[String: Any]] ?? []
+            let names = aliases[start...].prefix(1000).map { alias -> JSONValue in
+                ["kind": "liveactivityId", "value": .string(alias)]
             }
-            tokens.formUnion(activities.compactMap { $0["token"] as? String })
+            let results = try await call(.post, "resolve", ["aliases": .array(names)])["results"] ?? .null
+            tokens.formUnion(results.all("activities").flatMap { $0.all("token") }.compactMap(\.string))
         }
         return tokens
-    }
-
-    /// Makes a call, and repeats it once without a response, for example on a closed idle connection. All calls here
-    /// are repeatable.
-    private static func execute(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
-        do {
-            return try await HTTPClient.shared.execute(request, timeout: .seconds(30))
-        } catch { return try await HTTPClient.shared.execute(request, timeout: .seconds(30)) }
-    }
-
-    private static func call(
-        _ method: HTTPMethod,
-        _ url: String,
-        _ body: [String: any Sendable]?,
-        key: String?,
-        _ refusals: [UInt] = []
-    ) async throws -> [String: Any] {
-        var request = HTTPClientRequest(url: url)
-        request.method = method
-        if let key { request.headers.add(name: "Authorization", value: "Bearer \(key)") }
-        if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(try JSONSerialization.data(withJSONObject: body))
-        }
-        let answer = try await execute(request)
-        let bytes = Data((try await answer.body.collect(upTo: 10 << 20)).readableBytesView)
-        guard (200..<300).contains(answer.status.code) || refusals.contains(answer.status.code) else {
-            throw UnexpectedResponse(
-                description: "\(method) \(url): \(answer.status) \(String(decoding: bytes, as: UTF8.self))"
-            )
-        }
-        return bytes.isEmpty ? [:] : try JSONSerialization.jsonObject(with: bytes) as? [String: Any] ?? [:]
     }
 }
 

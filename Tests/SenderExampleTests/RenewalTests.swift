@@ -1,6 +1,7 @@
 import APNsStandIn
 import Foundation
-import NIOHTTP1
+import HTTPTypes
+import RegistryCore
 import TestSupport
 import Testing
 
@@ -12,17 +13,17 @@ import Testing
     func `An example starts a new activity, and ends the old one when the new one is registered`(
         _ example: Example
     ) async throws {
-        try await example.prepare { command, directory in
-            try await PlayedService.run(["activityLifetime": "PT20S"]) { service in
+        try await example.prepare { command in
+            try await PlayedService.run(activityLifetime: .seconds(20)) { service in
                 try await PlayedPhones.run(service, APNsClock(speed: 10)) { phones in
                     try await phones.install("phone-1")
                     let settings = PlayedHour.environment(phones).merging(["RENEW_BEFORE": "PT10S"]) { $1 }
-                    let program = try ExampleProgram.start(command, settings, log: directory + "/log")
+                    let program = try RunningProgram.start(command, settings)
                     try program.write(Self.content.line)
                     do { try await Self.follow(service, phones.standIn) } catch {
-                        Issue.record("\(error): \(program.log)")
+                        Issue.record("\(error): \(program.text)")
                     }
-                    await program.stop()
+                    await program.kill()
                     try await phones.settle()
                 }
             }
@@ -36,10 +37,9 @@ import Testing
         #expect(activities.filter { !$0.isEnded }.map(\.content) == [content.state])
         let old = try #require(activities.first { $0.isEnded })
         try await until(.seconds(10)) {
-            try await service.call(.GET, "activities/\(old.id)")["state"] as? String == "ended"
+            try await service.call(.get, "activities/\(old.id)")["state"] == "ended"
         }
-        let reason = try await service.call(.GET, "activities/\(old.id)")["reason"] as? String
-        #expect(reason == "ended")
+        #expect(try await service.call(.get, "activities/\(old.id)")["reason"] == "ended")
         let events = standIn.model.records.filter { $0.answer.status == 200 }.compactMap(\.event)
         #expect(events.first == "start" && events.filter { $0 == "end" }.count == 1)
     }
