@@ -165,17 +165,20 @@ import Testing
         }
     }
 
-    private static func withFile(_ text: String, _ body: (_ path: String) async throws -> Void) async throws {
+    private static func withFile<Value>(
+        _ text: String,
+        _ body: (_ path: String) async throws -> Value
+    ) async throws -> Value {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pushreg-\(UUID()).json")
         try Data(text.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        try await body(file.path)
+        return try await body(file.path)
     }
 
     @Test func `A flag overrides a variable, a variable the file, and the file the default`() async throws {
-        var outcome = Program.Outcome(status: 1, results: "", words: "")
-        try await Self.withFile(#"{"port": 1, "host": "127.0.0.2", "logLevel": "debug", "keyRate": null}"#) { path in
-            outcome = try await Program.run(
+        let file = #"{"port": 1, "host": "127.0.0.2", "logLevel": "debug", "keyRate": null}"#
+        let outcome = try await Self.withFile(file) { path in
+            try await Program.run(
                 ["config", "print", "--json", "--port", "3"],
                 environment: [
                     "PUSHREG_CONFIG": path, "PUSHREG_PORT": "2", "PUSHREG_HOST": "127.0.0.3",
