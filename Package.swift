@@ -228,7 +228,9 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresDriverTests",
-            dependencies: ["PostgresDriver", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "EmbeddedPostgres", "PostgresDriver", "TestSupport", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

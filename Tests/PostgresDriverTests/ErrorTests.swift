@@ -1,4 +1,5 @@
 import PostgresDriver
+import TestSupport
 import Testing
 
 @Suite struct ErrorTests {
@@ -82,8 +83,8 @@ import Testing
             // The connection that pg_ctl used to test the server may still be open.
             let clients: SQL = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
             try await until { try await holders.value(Int.self, clients) == 1 }
-            var held: [HeldConnection] = []
-            for _ in 0..<4 { held.append(try await HeldConnection(holders)) }
+            var held: [HeldTransaction] = []
+            for _ in 0..<4 { held.append(try await HeldTransaction("SELECT 1", in: holders)) }
             let configuration = PostgresConfiguration(connectionString: cluster.tcpString)
             let error = try await postgresError {
                 try await withPool(configuration: configuration) { try await $0.run("SELECT 1") }

@@ -1,5 +1,6 @@
 import Foundation
 import PostgresDriver
+import TestSupport
 import Testing
 
 @Suite struct FailureTests {
@@ -77,7 +78,7 @@ import Testing
 
     /// Runs statements, and ends their backend while the last statement waits for a lock.
     private func runAndTerminate(_ retry: RetryPolicy, _ tries: Counter, _ pool: PostgresPool) async throws -> Int {
-        let held = try await HeldConnection(pool, "SELECT pg_advisory_xact_lock(77)")
+        let held = try await HeldTransaction("SELECT pg_advisory_xact_lock(77)", in: pool)
         let victim = Task {
             try await pool.withSession(retry) { session in
                 tries.increment()
@@ -104,9 +105,9 @@ import Testing
     /// The insert goes to the default partition, which the change has locked.
     @Test(.pool(3)) func `A row is inserted into a partition that is created at the same time`() async throws {
         try await pool.run("CREATE TABLE t (id int) PARTITION BY LIST (id)")
-        try await pool.run("CREATE TABLE others PARTITION OF t DEFAULT")
+        try await pool.run("CREATE TABLE others PARTITION OF t DEFAULT", "CREATE TABLE ones (LIKE t)")
         let attach: SQL = "ALTER TABLE t ATTACH PARTITION ones FOR VALUES IN (1)"
-        let change = try await HeldConnection(pool, "CREATE TABLE ones (LIKE t)", attach)
+        let change = try await HeldTransaction(attach, in: pool, commits: true)
         let row = Task { try await pool.run("INSERT INTO t VALUES (1)") }
         _ = try await blockedBackend(pool)
         try await change.release()

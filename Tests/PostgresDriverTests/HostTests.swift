@@ -1,5 +1,6 @@
 import Foundation
 import PostgresDriver
+import TestSupport
 import Testing
 
 @Suite struct HostTests {
@@ -15,7 +16,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func `A host that refuses is skipped, also in a URI`(isURI: Bool) async throws {
-        let (dead, alive) = (try ThrowawayCluster.freePort(), try await ThrowawayCluster.shared.port)
+        let (dead, alive) = (try FreePort.take(), try await ThrowawayCluster.shared.port)
         let uri = "postgresql://postgres@127.0.0.1:\(dead),127.0.0.1:\(alive)/postgres?sslmode=disable"
         try await withPool(1, on: isURI ? uri : string([dead, alive])) { pool async throws in
             #expect(try await answeringPort(pool) == alive)
@@ -111,7 +112,7 @@ import Testing
 
     @Test func `An attempt waits only half a second for a server known to be frozen`() async throws {
         let frozen = try await ThrowawayCluster.start()
-        let port = try ThrowawayCluster.freePort()
+        let port = try FreePort.take()
         try await withPool(1, on: string([frozen.port, port])) { pool in
             let stopped = [try frozen.postmaster(), pid_t(try await pool.value(Int.self, "SELECT pg_backend_pid()"))]
             for process in stopped { kill(process, SIGSTOP) }

@@ -7,10 +7,6 @@ import Testing
 
     private let start = ContinuousClock.now
 
-    private func lease(_ connection: Int, _ priority: PoolPriority) -> PoolLease<Int> {
-        PoolLease(connection: connection, generation: PoolGeneration(0), priority: priority)
-    }
-
     /// Four connections, one reserved. Usual work has the other three.
     private func crowded() -> State {
         var state = State(maximumConnections: 4, reserve: 1, maximumWaiting: 10)
@@ -55,7 +51,7 @@ import Testing
         #expect(state.release(lease(1, .usual), isReusable: true, now: start).summary == ["lend 1 to hot 3"])
     }
 
-    @Test func `Each priority has its own queue`() {
+    @Test func `Each priority has its own bounded queue`() {
         var state = State(maximumConnections: 2, reserve: 1, maximumWaiting: 1)
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.enqueue("b", id: 2, now: start).summary == [])
@@ -63,6 +59,9 @@ import Testing
         #expect(state.enqueue("hot 1", id: 4, .hot, now: start).summary == ["connect 0"])
         #expect(state.enqueue("hot 2", id: 5, .hot, now: start).summary == [])
         #expect(state.remove(2, because: PostgresError(.deadlineExceeded)).summary == ["fail b deadlineExceeded"])
+        #expect(state.remove(2, because: PostgresError(.deadlineExceeded)).summary == [])
+        #expect(state.enqueue("d", id: 6, now: start).summary == [])
+        #expect(state.remove(6, because: PostgresError(.deadlineExceeded)).summary == ["fail d deadlineExceeded"])
         #expect(state.remove(5, because: PostgresError(.deadlineExceeded)).summary == ["fail hot 2 deadlineExceeded"])
         #expect(state.shutDown().summary == ["fail a poolClosed", "fail hot 1 poolClosed"])
     }

@@ -13,10 +13,6 @@ import Testing
         State(maximumConnections: connections, maximumWaiting: waiting)
     }
 
-    private func lease(_ connection: Int, generation: Int = 0) -> PoolLease<Int> {
-        PoolLease(connection: connection, generation: PoolGeneration(generation))
-    }
-
     @Test func `Connections are opened for callers up to the limit`() {
         var state = state()
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
@@ -44,16 +40,6 @@ import Testing
         _ = state.connected(lease(7), now: start)
         #expect(state.release(lease(7), isReusable: false, now: start).summary == ["close 7", "connect 0"])
         #expect(state.connected(lease(8), now: start).summary == ["lend 8 to b"])
-    }
-
-    @Test func `The queue is bounded`() {
-        var state = state(connections: 1, waiting: 1)
-        #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
-        #expect(state.enqueue("b", id: 2, now: start).summary == [])
-        #expect(state.enqueue("c", id: 3, now: start).summary == ["fail c poolExhausted"])
-        #expect(state.remove(2, because: PostgresError(.deadlineExceeded)).summary == ["fail b deadlineExceeded"])
-        #expect(state.remove(2, because: PostgresError(.deadlineExceeded)).summary == [])
-        #expect(state.enqueue("d", id: 4, now: start).summary == [])
     }
 
     @Test func `A failed connect fails waiting callers, and new callers during the pause`() {
@@ -182,6 +168,10 @@ import Testing
         #expect(state.waitingCount == 0)
         #expect(state.enqueue("e", id: 5, until: time(50), now: time(31)).wakes == [time(50)])
     }
+}
+
+func lease(_ connection: Int, _ priority: PoolPriority = .usual, generation: Int = 0) -> PoolLease<Int> {
+    PoolLease(connection: connection, generation: PoolGeneration(generation), priority: priority)
 }
 
 extension PoolState where Connection == Int, Waiter == String {

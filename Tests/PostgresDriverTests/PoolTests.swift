@@ -1,10 +1,11 @@
 import Foundation
 import PostgresDriver
+import TestSupport
 import Testing
 
 @Suite struct PoolTests {
     @Test(.pool(1)) func `A waiting caller fails at its deadline`() async throws {
-        let held = try await HeldConnection(pool)
+        let held = try await HeldTransaction("SELECT 1", in: pool)
         let start = ContinuousClock.now
         let error = try await postgresError {
             try await pool.withSession(timeout: .milliseconds(100)) { _ in _ = Issue.record("the closure ran") }
@@ -18,7 +19,7 @@ import Testing
     }
 
     @Test(.pool(1)) func `A caller with a passed deadline fails without waiting`() async throws {
-        let held = try await HeldConnection(pool)
+        let held = try await HeldTransaction("SELECT 1", in: pool)
         for _ in 0..<100 {
             let error = try await postgresError {
                 try await pool.withSession(timeout: .zero) { _ in _ = Issue.record("the closure ran") }
@@ -29,7 +30,7 @@ import Testing
     }
 
     @Test(.pool(1)) func `A cancelled caller leaves the queue`() async throws {
-        let held = try await HeldConnection(pool)
+        let held = try await HeldTransaction("SELECT 1", in: pool)
         let waiter = Task { try await pool.withSession { _ in _ = Issue.record("the closure ran") } }
         try await until { pool.statistics.waiting == 1 }
         waiter.cancel()
@@ -55,7 +56,7 @@ import Testing
 
     @Test func `Shutdown waits for lent sessions and refuses others`() async throws {
         let watched = try await withPool(1) { pool in
-            let held = try await HeldConnection(pool)
+            let held = try await HeldTransaction("SELECT 1", in: pool)
             let waiter = Task { try await pool.run("SELECT 1") }
             try await until { pool.statistics.waiting == 1 }
             let isOver = Counter()

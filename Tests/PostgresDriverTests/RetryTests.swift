@@ -1,4 +1,5 @@
 import PostgresDriver
+import TestSupport
 import Testing
 
 @Suite struct RetryTests {
@@ -46,30 +47,17 @@ import Testing
         #expect(tries.value >= 3)
     }
 
-    @Test(.pool(1), arguments: [true, false]) func `A renewed session starts clean`(isRenewed: Bool) async throws {
+    @Test(.pool(1)) func `A renewed session starts clean`() async throws {
         try await pool.run("CREATE TABLE t (n int8)")
         let tries = Counter()
-        let work: @Sendable () async throws -> Void = {
-            try await pool.withSession { session in
-                guard tries.increment() == 1 else { return }
-                _ = try session.execute("INSERT INTO t VALUES (1)")
-                if isRenewed {
-                    let isRenewable = session.isRenewable
-                    #expect(isRenewable)
-                    _ = try session.renewed(timeout: .seconds(5)).execute(Self.badLuck)
-                } else {
-                    _ = try session.execute(Self.badLuck)
-                }
-            }
+        try await pool.withSession { session in
+            guard tries.increment() == 1 else { return }
+            _ = try session.execute("INSERT INTO t VALUES (1)")
+            let isRenewable = session.isRenewable
+            #expect(isRenewable)
+            _ = try session.renewed(timeout: .seconds(5)).execute(Self.badLuck)
         }
-        if isRenewed {
-            try await work()
-            #expect(tries.value == 2)
-        } else {
-            let error = try await postgresError { try await work() }
-            #expect(!error.isSafeToRetry)
-            #expect(tries.value == 1)
-        }
+        #expect(tries.value == 2)
         #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 1)
     }
 
@@ -99,14 +87,17 @@ import Testing
 
     @Test(.pool(1)) func `A closure that has committed does not run again`() async throws {
         try await pool.run("CREATE TABLE t (id int)")
+        let tries = Counter()
         let error = try await postgresError {
             try await pool.withSession { session in
+                tries.increment()
                 _ = try session.execute("INSERT INTO t VALUES (1)")
                 _ = try session.execute(Self.badLuck)
             }
         }
         #expect(error.sqlState == "40001")
         #expect(!error.isSafeToRetry)
+        #expect(tries.value == 1)
         #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 1)
     }
 
@@ -150,7 +141,7 @@ import Testing
                 try await pool.withSession(.never) { _ = try $0.execute("SELECT pg_sleep(30)") }
             }
             #expect((slow.sqlState, slow.isSafeToRetry) == ("57014", true))
-            let held = try await HeldConnection(pool, "LOCK TABLE t")
+            let held = try await HeldTransaction("LOCK TABLE t", in: pool)
             let blocked = try await postgresError {
                 try await pool.withSession(.never) { _ = try $0.execute("INSERT INTO t VALUES (1)") }
             }

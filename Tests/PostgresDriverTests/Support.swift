@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import Synchronization
+import TestSupport
 import Testing
 
 func withPool<Value>(
@@ -37,8 +38,9 @@ func ownSchema(
     change: (inout PostgresConfiguration) -> Void = { _ in }
 ) async throws -> PostgresConfiguration {
     let schema = "test_\(UUID().uuidString.prefix(8).lowercased())"
+    let shared = try await ThrowawayCluster.shared.socketString
     var configuration = PostgresConfiguration(
-        connectionString: try await connectionString.orShared,
+        connectionString: connectionString ?? shared,
         requestTimeout: .seconds(30),
         statementTimeout: .seconds(20)
     )
@@ -51,15 +53,6 @@ func ownSchema(
     configuration.onConnect = { try? $0.simple("CREATE SCHEMA IF NOT EXISTS \(schema)") }
     change(&configuration)
     return configuration
-}
-
-extension String? {
-    fileprivate var orShared: String {
-        get async throws {
-            if let self { return self }
-            return try await ThrowawayCluster.shared.socketString
-        }
-    }
 }
 
 func withPool<Value>(
@@ -87,16 +80,10 @@ func postgresError(
     throw Failure("no error")
 }
 
-func until(
-    _ limit: Duration = .seconds(20),
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now.advanced(by: limit)
-    while try await !condition() {
-        try #require(.now < end, "the condition never came true", sourceLocation: sourceLocation)
-        try await Task.sleep(for: .milliseconds(2))
-    }
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
 }
 
 /// A meeting point for closures on several connections: the first ones wait for each other, later ones pass.
@@ -128,31 +115,6 @@ final class Counter: Sendable {
 func withSession<Value: Sendable>(
     _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
 ) async throws -> Value { try await withPool(1) { try await $0.withSession { try body($0) } } }
-
-/// A connection that is held, with the locks of statements, until its release.
-struct HeldConnection {
-    private let end = DispatchSemaphore(value: 0)
-    private let task: Task<Void, any Error>
-
-    init(_ pool: PostgresPool, _ statements: SQL...) async throws {
-        let (begin, end) = (Counter(), end)
-        task = Task {
-            try await pool.transact { transaction in
-                // The locks may be held longer than an idle transaction may take.
-                let patience: [SQL] = statements.isEmpty ? [] : ["SET LOCAL idle_in_transaction_session_timeout = 0"]
-                for statement in patience + statements { _ = try transaction.execute(statement) }
-                begin.increment()
-                end.wait()
-            }
-        }
-        try await until { begin.value == 1 }
-    }
-
-    func release() async throws {
-        end.signal()
-        try await task.value
-    }
-}
 
 extension PostgresPool {
     /// The answers of several connections at the same time.

@@ -2,6 +2,8 @@ import Foundation
 import PostgresDriver
 import Testing
 
+@testable import EmbeddedPostgres
+
 @Suite struct TLSTests {
     /// A server with a certificate for localhost, and two authorities: its signer and another.
     private final class Server: Sendable {
@@ -30,7 +32,8 @@ import Testing
         private static let newKey = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
 
         private static func openssl(_ arguments: String) throws {
-            try Child(["/usr/bin/openssl"] + arguments.split(separator: " ").map(String.init)).expectSuccess()
+            let outcome = try Command(["/usr/bin/openssl"] + arguments.split(separator: " ").map(String.init)).run()
+            guard outcome.succeeded else { throw Failure("openssl \(arguments): \(outcome.output)") }
         }
 
         func string(host: String, authority: String) -> String {

@@ -1,8 +1,10 @@
 import Foundation
-import PostgresDriver
-import Synchronization
+import TestSupport
 
-/// A Postgres in a directory below /tmp. It ends with the test run, even if the run is killed.
+@testable import EmbeddedPostgres
+
+/// A Postgres with a port and with settings that `EmbeddedPostgres` fixes, in a directory below /tmp. It ends with its
+/// last user, or with the test run.
 final class ThrowawayCluster: Sendable {
     static var shared: ThrowawayCluster {
         get async throws { try await first.value }
@@ -12,7 +14,7 @@ final class ThrowawayCluster: Sendable {
 
     let directory: String
     let port: Int
-    private let watchdog: Watchdog
+    private let installation: Installation
 
     /// Creates and starts a cluster on its own thread, because this takes seconds and tasks share few threads.
     ///
@@ -23,26 +25,28 @@ final class ThrowawayCluster: Sendable {
         settings: [String: String] = [:],
         prepare: @escaping @Sendable (String) throws -> Void = { _ in }
     ) async throws -> ThrowawayCluster {
-        try await onThread { try ThrowawayCluster(settings: settings, prepare: prepare) }
+        try await onThread { Result { try ThrowawayCluster(settings: settings, prepare: prepare) } }.get()
     }
 
     private init(settings: [String: String], prepare: (String) throws -> Void) throws {
-        port = try Self.freePort()
+        port = try FreePort.take()
         directory = "/tmp/pgt-\(UUID().uuidString.prefix(8))"
+        installation = try InstallationSearch.standard.find(version: nil)
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-        watchdog = try Watchdog(directory: directory)
+        TestServer.endAtExit(directory)
         try Self.giveToServer(directory)
-        try Self.run("initdb", "-D", files, "-U", "postgres", "--auth=trust", "--no-sync", "--locale=C", "-E", "UTF8")
+        try run("initdb", "-D", files, "-U", "postgres", "--auth=trust", "--no-sync", "--locale=C", "-E", "UTF8")
         try prepare(files)
         try configure(settings)
         try launch()
     }
 
-    var files: String { directory + "/files" }
+    deinit { TestServer.end(directory) }
+
+    var files: String { directory + "/data" }
 
     func postmaster() throws -> pid_t {
-        let lines = try String(contentsOfFile: files + "/postmaster.pid", encoding: .utf8).split(separator: "\n")
-        guard let process = lines.first.flatMap({ pid_t($0) }) else { throw Failure("no postmaster.pid") }
+        guard let process = TestServer.postmaster(in: directory) else { throw Failure("no postmaster.pid") }
         return process
     }
 
@@ -51,20 +55,13 @@ final class ThrowawayCluster: Sendable {
     var tcpString: String { "host=127.0.0.1 port=\(port) user=postgres dbname=postgres sslmode=disable" }
 
     func resume() async throws {
-        try await onThread { try self.launch() }
+        try await onThread { Result { try self.launch() } }.get()
     }
 
-    private func launch() throws {
-        do {
-            try Self.run("pg_ctl", "start", "-w", "-s", "-D", files, "-l", directory + "/log")
-        } catch {
-            let log = (try? String(contentsOfFile: directory + "/log", encoding: .utf8)) ?? "no log"
-            throw Failure("\(error)\n\(log.split(separator: "\n").suffix(8).joined(separator: "\n"))")
-        }
-    }
+    private func launch() throws { try run("pg_ctl", "start", "-w", "-s", "-D", files, "-l", directory + "/log") }
 
-    func stop(mode: String = "fast") async throws {
-        try await onThread { try Self.run("pg_ctl", "stop", "-w", "-s", "-D", self.files, "-m", mode) }
+    func stop() async throws {
+        try await onThread { Result { try self.run("pg_ctl", "stop", "-w", "-s", "-D", self.files) } }.get()
     }
 
     private func configure(_ settings: [String: String]) throws {
@@ -79,73 +76,15 @@ final class ThrowawayCluster: Sendable {
         defer { fclose(file) }
         fputs(lines, file)
     }
-}
 
-// MARK: - Programs
-
-extension ThrowawayCluster {
-    private static let binaries = "/usr/lib/postgresql/15/bin"
-
-    /// Runs a program of Postgres, as the user postgres if this process is root, because initdb and postgres refuse
-    /// root.
-    private static func run(_ program: String, _ arguments: String...) throws {
-        let path = "\(binaries)/\(program)"
-        let asPostgres = ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        try Child((getuid() == 0 ? asPostgres : []) + [path] + arguments).expectSuccess()
+    private func run(_ program: String, _ arguments: String...) throws {
+        let command = [installation.program(program)] + arguments
+        let outcome = try Command(ServerUser.preferred().command(command)).run()
+        guard outcome.succeeded else { throw Failure("\(command): \(outcome.output)") }
     }
 
     /// Changes the owner to the server's user. The server requires this for its directory and its TLS key.
     static func giveToServer(_ path: String) throws {
-        guard getuid() == 0 else { return }
-        guard let user = getpwnam("postgres") else { throw Failure("no user postgres") }
-        guard chown(path, user.pointee.pw_uid, user.pointee.pw_gid) == 0 else { throw Failure("chown \(path)") }
-    }
-
-    /// An unused port outside the kernel's range for outgoing connections. No other test of this process gets it,
-    /// because initdb takes seconds before the server listens.
-    static func freePort() throws -> Int {
-        for _ in 0..<100 {
-            if let listener = try? SilentListener(port: nextPort.add(1, ordering: .relaxed).oldValue) {
-                return listener.port
-            }
-        }
-        throw Failure("no free port")
-    }
-
-    private static let nextPort = Atomic(Int.random(in: 10_000..<25_000))
-}
-
-/// A shell that waits for the end of this process (the end of its input), then stops the server and removes its
-/// directory.
-private final class Watchdog: Sendable {
-    private let writeEnd: Int32
-
-    init(directory: String) throws {
-        var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else { throw Failure("no pipe") }
-        // A child that inherited the write end would keep the pipe open.
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        writeEnd = ends[1]
-        let stop = "kill -QUIT $(head -1 \(directory)/files/postmaster.pid)"
-        // Repeats the removal, because initdb or pg_ctl may still be running after a killed test run.
-        let gone = "[ ! -e \(directory) ]"
-        let clear = "for i in $(seq 30); do \(stop); sleep 1; rm -rf \(directory); sleep 1; \(gone) && break; done"
-        let script = "trap '' INT TERM HUP; cat; \(clear)"
-        _ = try Child(["/bin/sh", "-c", script], input: ends[0])
-        close(ends[0])
-    }
-
-    deinit { close(writeEnd) }
-}
-
-struct Failure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
-
-private func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread { continuation.resume(with: Result(catching: work)) }.start()
+        try ServerUser.preferred().receive(Descriptor.open(path, O_RDONLY), path)
     }
 }

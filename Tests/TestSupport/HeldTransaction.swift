@@ -8,17 +8,21 @@ package final class HeldTransaction: Sendable {
 
     /// Finds the sessions that wait for the locks. On Citus they wait on the worker that has the rows.
     private let waiters: SQL
-    private let database: TestDatabase
+    private let pool: PostgresPool
     private let end: DispatchSemaphore
     private let task: Task<Void, any Error>
 
+    package convenience init(_ statement: SQL, in database: TestDatabase, commits: Bool = false) async throws {
+        try await self.init(statement, in: database.pool, commits: commits)
+    }
+
     /// Returns when the statement has its locks.
-    package init(_ statement: SQL, in database: TestDatabase, commits: Bool = false) async throws {
+    package init(_ statement: SQL, in pool: PostgresPool, commits: Bool = false) async throws {
         let end = DispatchSemaphore(value: 0)
         let (began, begin) = AsyncThrowingStream.makeStream(of: SQL.self)
         let task = Task {
             do {
-                try await database.pool.withSession(.never, timeout: .seconds(1800)) { session in
+                try await pool.withSession(.never, timeout: .seconds(1800)) { session in
                     let isDistributed = session.isDistributed
                     try session.transaction { transaction in
                         // Other transactions may reach the locks after the idle timeout of this session.
@@ -36,14 +40,14 @@ package final class HeldTransaction: Sendable {
                 if !(error is Released) { throw error }
             }
         }
-        (self.database, self.end, self.task) = (database, end, task)
+        (self.pool, self.end, self.task) = (pool, end, task)
         var first = began.makeAsyncIterator()
         waiters = try await first.next() ?? "SELECT WHERE false"
     }
 
     package var waiting: Int {
         get async throws {
-            try await database.pool.withSession { [waiters] in try $0.execute(waiters).rows.count }
+            try await pool.withSession { [waiters] in try $0.execute(waiters).rows.count }
         }
     }
 

@@ -24,7 +24,8 @@ package final class RawConnection: Sendable {
         try Self.use(INADDR_LOOPBACK, port: port) { connect(descriptor, $0, $1) }
     }
 
-    static func use(_ host: in_addr_t, port: Int, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) throws {
+    package static func use(_ host: in_addr_t, port: Int, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) throws
+    {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian

@@ -38,43 +38,48 @@ package actor TestCluster: TestServers {
     }
 }
 
-enum TestServer {
+package enum TestServer {
+    private static let directories = Mutex<[String]>([])
+
     static func open(_ directory: String, _ settings: [String: String]) async throws -> EmbeddedPostgres {
-        let isFirst = directories.withLock { directories in
-            directories.append(directory)
-            return directories.count == 1
-        }
+        endAtExit(directory)
         let common = ["fsync": "off", "max_connections": "400"]
-        let postgres = try await EmbeddedPostgres.open(
+        return try await EmbeddedPostgres.open(
             directory,
             settings: common.merging(settings) { $1 },
             logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
         )
-        processes.withLock { $0.append(postgres.serverPID) }
-        if isFirst { atexit { TestServer.removeAll() } }
-        return postgres
     }
 
-    private static let directories = Mutex<[String]>([])
-    private static let processes = Mutex<[pid_t]>([])
+    /// Ends the server in a directory and removes the directory, when the test run ends.
+    package static func endAtExit(_ directory: String) {
+        let isFirst = directories.withLock { directories in
+            directories.append(directory)
+            return directories.count == 1
+        }
+        // Asynchronous code cannot run at exit.
+        if isFirst { atexit { for directory in TestServer.directories.withLock(\.self) { TestServer.end(directory) } } }
+    }
 
-    /// Asynchronous code cannot run at exit.
-    private static func removeAll() {
-        for process in processes.withLock({ $0 }) { kill(process, SIGQUIT) }
-        for directory in directories.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: directory) }
+    package static func end(_ directory: String) {
+        if let process = postmaster(in: directory) { kill(process, SIGQUIT) }
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    package static func postmaster(in directory: String) -> pid_t? {
+        let text = try? String(contentsOfFile: directory + "/data/postmaster.pid", encoding: .utf8)
+        return text?.split(separator: "\n").first.flatMap { pid_t($0) }
     }
 }
 
 extension TestDatabase {
     package static func run(_ script: String, on connectionString: String) async throws {
-        let configuration = PostgresConfiguration(connectionString: connectionString, statementTimeout: .zero)
-        let pool = PostgresPool(configuration: configuration)
-        let outcome: Result<Void, any Error>
-        do {
-            outcome = .success(try await pool.withSession(timeout: .seconds(240)) { try $0.simple(script) })
-        } catch { outcome = .failure(error) }
-        await pool.shutdown()
-        try outcome.get()
+        try await withPool(connectionString) { pool in
+            try await pool.withSession(timeout: .seconds(240)) { session in
+                try session.simple("SET statement_timeout = 0")
+                try session.simple(script)
+            }
+        }
     }
 
     package static func withPool<Value: Sendable>(
