@@ -15,28 +15,13 @@ struct ConfirmationTests {
         #expect(story.activity("b")?.confirmedAt == Story.minute(60))
     }
 
-    @Test func `A refresh and a rotation confirm, and a superseded or ended registration does not`() throws {
+    @Test func `A registration of an ended activity confirms nothing`() throws {
         var first = Story()
         try first.register(token: 2, at: 20)
-        for (token, minute, confirmed) in [(2, 20, 61), (3, 30, 61), (1, 10, 60)] as [(UInt8, Int, Int)] {
-            var story = first.later(61)
-            _ = try? story.register(token: token, at: minute)
-            #expect(story.activity()?.confirmedAt == Story.minute(confirmed))
-        }
         try first.end(at: 30)
         var ended = first.later(61)
         #expect(throws: Rejection.ended) { try ended.register(token: 2, at: 20) }
         #expect(ended.activity()?.confirmedAt == Story.minute(60))
-    }
-
-    @Test func `A confirmation never moves back`() throws {
-        var first = Story()
-        try first.register(at: 10)
-        var activity = try #require(first.activity())
-        activity.confirmedAt = Story.minute(62)
-        var story = Story(now: 61, activities: [activity])
-        try story.register(at: 10)
-        #expect(story.activity()?.confirmedAt == Story.minute(62))
     }
 
     @Test func `A refresh keeps the latest observation`() throws {
@@ -70,13 +55,15 @@ struct ExpiryTests {
         }
     }
 
-    @Test func `An activity that is over merges a claim without its token`() throws {
+    @Test func `An activity that is over merges claims and aliases without a token`() throws {
         var over = try expired()
         #expect(throws: Rejection.expired) { try over.register(token: 2, at: 485) }
         var ended = Story()
         try ended.register(token: 1, at: 10)
         try ended.end(at: 20)
-        #expect(throws: Rejection.ended) { try ended.register(token: 2, at: 30) }
+        #expect(throws: Rejection.ended) { try ended.register(token: 2, at: 30, aliases: .order("7")) }
+        #expect(ended.activity()?.aliases?.value == .order("7"))
+        #expect(ended.rows.values[TokenDigest(2)]?.value.owner?.activityID == "a")
         for story in [over, ended] {
             #expect(story.activity()?.isOver == true)
             #expect(story.activity()?.token?.digest == TokenDigest(2))
@@ -90,6 +77,7 @@ struct ExpiryTests {
         try first.register(at: 10, installation: .phone)
         let times = [InstallationHash.phone: InstallationTimes(loggedOutAt: Story.minute(10))]
         #expect(first.later(489, times: times).state() == .ended)
+        #expect(first.later(61, times: times).rejection(at: 40) == .ended)
         #expect(first.later(490, times: times).state() == .expired)
     }
 
@@ -110,6 +98,7 @@ struct ExpiryTests {
         try story.end(by: .subject("ana", .phone))
         #expect(story.activity()?.subject == "ana")
         #expect(story.activity()?.installation == .phone)
+        #expect(story.activity()?.expiresAt == Story.minute(60 + 480))
         #expect(throws: Rejection.notYours) { try story.end(by: .subject("bob", .tablet)) }
     }
 
@@ -127,13 +116,21 @@ struct ExpiryTests {
         #expect(late.state() == .active)
     }
 
-    @Test func `A registration is stale a lifetime of its activity after its observation`() throws {
-        #expect(Story(now: 490).rejection(at: 10) { $0.startsAt = Story.minute(600).date } == .stale)
+    @Test func `An old observation is stale, also with a schedule, except in an import`() throws {
+        var story = Story(now: 490)
+        #expect(throws: Rejection.stale) { try story.register(at: 10, startsAt: 600) }
+        #expect(try story.register(at: 10, startsAt: 600) { $0.wasAccepted = true } == .registered)
+    }
+
+    @Test func `An activity keeps the lifetime that its app had at the first receipt`() throws {
         var first = Story()
         try first.register(at: 60)
         var activity = try #require(first.activity())
         activity.expiresAt = activity.startedAt + .seconds(3600)
-        #expect(Story(activities: [activity]).rejection(at: 0) == .stale)
+        var story = Story(activities: [activity])
+        #expect(story.rejection(at: 0) == .stale)
+        try story.register(at: 60, startedAt: 30)
+        #expect(story.activity()?.expiresAt == Story.minute(90))
     }
 
     @Test func `Times from September 2022 to 5 minutes ahead are plausible, and schedules to 30 days ahead`() {
@@ -206,19 +203,39 @@ struct ChangeTests {
         #expect(story.activity()?.aliases?.value == .order("1"))
     }
 
-    @Test func `A refresh with the first aliases writes their event, and a rotation does not`() throws {
-        for (token, event) in [(1, .aliasesChanged), (2, .rotated)] as [(UInt8, NewAuditEvent.Kind)] {
-            var story = Story()
-            try story.register(token: 1, at: 10)
-            try story.register(token: token, at: 20, aliases: .order("1"))
-            #expect(story.events == [.registered, event])
-            #expect(story.rows.events.last?.aliases == .order("1"))
-        }
+    @Test(
+        arguments: [
+            (nil, 1, [.aliasesChanged]), (nil, 2, [.rotated]), ("0", 1, [.aliasesChanged]),
+            ("0", 2, [.rotated, .aliasesChanged]),
+        ] as [(UTF8Text?, UInt8, [NewAuditEvent.Kind])]
+    )
+    func `Changed aliases write an event with the old and the new ones, unless a rotation's event has all`(
+        old: UTF8Text?,
+        token: UInt8,
+        events: [NewAuditEvent.Kind]
+    ) throws {
+        var story = Story()
+        try story.register(token: 1, at: 10, aliases: old.map { .order($0.string) })
+        try story.register(token: token, at: 20, aliases: .order("1"))
+        #expect(story.events == [.registered] + events)
+        #expect(story.rows.events.last?.aliases?.aliases.map(\.value) == [old, "1"].compactMap(\.self))
+        #expect(story.activity()?.revision == (token == 1 ? 1 : 2))
     }
 }
 
 /// R9: full states.
 struct DismissalTests {
+    @Test func `A full state dismisses an activity until a later observation`() throws {
+        var first = Story()
+        try first.register(at: 10, installation: .phone)
+        var story = first.later(61, times: [.phone: InstallationTimes(fullStateAt: Story.minute(20))])
+        #expect(story.state() == .dismissed)
+        #expect(try story.register(at: 15) == .refreshed)
+        #expect(story.state() == .dismissed)
+        #expect(try story.register(at: 20) == .reactivated)
+        #expect(story.state() == .active)
+    }
+
     @Test func `Only an observation that undoes a dismissal is reactivated`() throws {
         var first = Story()
         try first.register(at: 20, installation: .phone)
@@ -304,20 +321,5 @@ struct ClaimTests {
         story = story.later(61, times: [.phone: InstallationTimes(fullStateAt: Story.minute(30))])
         #expect(try story.register("a", token: nil, at: 40) == .reactivated)
         #expect(story.events == [.reactivated])
-    }
-
-    @Test func `A dead or purged token writes an event when it becomes current`() throws {
-        var dead = TokenValue(digest: TokenDigest(2))
-        dead.deadAt = Story.minute(30)
-        var purged = TokenValue(digest: TokenDigest(3))
-        (purged.deadAt, purged.purgedAt) = (Story.minute(30), Story.minute(30))
-        var story = Story(values: [dead, purged])
-        try story.register("a", token: 1, at: 10)
-        for _ in 1...2 {
-            #expect(throws: Rejection.withheld(.unregistered)) { try story.register("a", token: 2, at: 20) }
-            #expect(story.events == [.registered, .rotated, .dropped])
-        }
-        #expect(throws: Rejection.withheld(.purged)) { try story.register("b", token: 3, at: 20) }
-        #expect(story.events.suffix(2) == [.registered, .dropped])
     }
 }

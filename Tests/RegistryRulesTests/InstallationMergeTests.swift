@@ -16,21 +16,6 @@ struct InstallationTimesTests {
         }
     }
 
-    @Test func `A registration of another user writes events if it changes the owner or the aliases`() throws {
-        var story = Story()
-        try story.put(at: 40, by: "ana")
-        try story.put(at: 20, by: "bob")
-        #expect(story.events.isEmpty)
-        try story.put(at: 50, by: "bob")
-        #expect(story.events == [.takenOver, .installationChanged])
-        var late = Story()
-        try late.put("1", at: 10, by: "ana")
-        try late.put(at: 40, by: "ana")
-        try late.put(at: 20, by: "bob")
-        #expect(late.events == [.installationChanged, .installationChanged, .installationChanged])
-        #expect(late.rows.events[1].aliases == .order("1"))
-    }
-
     @Test func `New metadata writes an event`() throws {
         var story = Story()
         try story.put(metadata: 1, at: 20)
@@ -54,25 +39,6 @@ struct InstallationTimesTests {
         for time in times { try story.fullState(at: time + 20) }
         try story.logOut(at: 35)
         #expect(story.phone.times == InstallationTimes(fullStateAt: Story.minute(50), loggedOutAt: Story.minute(35)))
-    }
-
-    @Test func `A log-out removes records of its time, in the order of the slots`() throws {
-        var story = Story()
-        try story.put("1", metadata: 1, at: 30, by: "ana")
-        try story.register("start", 2, at: 30, type: "Delivery")
-        try story.register("device", 1, at: 30)
-        try story.logOut(at: 30)
-        #expect(story.phone.subject == nil)
-        #expect(story.phone.aliases == nil)
-        #expect(story.phone.metadata == nil)
-        #expect(story.rows.events.suffix(2).map(\.slot?.kind) == ["device", "start"])
-    }
-
-    @Test func `A log-out without observedAt is later than the user, aliases and metadata of a fast clock`() throws {
-        var story = Story(now: 60)
-        try story.put("1", at: 62)
-        try story.put(metadata: 1, at: 64)
-        #expect(try story.logOut() == Story.minute(64))
     }
 
     @Test func `A token observed before a log-out is still refused to another user`() throws {
@@ -104,22 +70,6 @@ struct InstallationTimesTests {
 
 /// R3 for the tokens of installations: times.
 struct SlotTimesTests {
-    @Test func `A refresh and a rotation confirm, a superseded token does not, and no confirmation moves back`() throws
-    {
-        var first = Story()
-        try first.register("device", 2, at: 20)
-        for (token, minute, confirmed) in [(2, 20, 61), (3, 30, 61), (1, 10, 60)] as [(UInt8, Int, Int)] {
-            var story = first.later(61)
-            try story.register("device", token, at: minute)
-            #expect(story.slot()?.confirmedAt == Story.minute(confirmed))
-        }
-        var slot = try #require(first.slot())
-        slot.confirmedAt = Story.minute(62)
-        var story = Story(now: 61, installations: InstallationRows(slots: [slot]))
-        try story.register("device", 2, at: 20)
-        #expect(story.slot()?.confirmedAt == Story.minute(62))
-    }
-
     @Test func `A refresh keeps the latest claim, and a rotation has its own`() throws {
         var first = Story()
         try first.register("device", 1, at: 10)

@@ -112,11 +112,19 @@ struct ProfileTests {
         try story.put("1", at: 10, by: "ana")
         try story.put(at: 40, by: "ana")
         #expect(try story.put("2", at: 20, by: "bob") == .ofAnotherUser)
+        #expect(story.events == [.installationChanged, .installationChanged, .installationChanged])
+        #expect(story.rows.events[1].aliases == .order("1"))
         #expect(story.phone.subject == "ana")
         #expect(story.phone.aliases == nil)
         #expect(try story.put("3", at: 15) == .stored)
         #expect(story.phone.aliases == nil)
         #expect(!story.rows.installations.voidsLeases)
+        var other = Story()
+        try other.put(at: 40, by: "ana")
+        try other.put(at: 20, by: "bob")
+        #expect(other.events.isEmpty)
+        try other.put(at: 50, by: "bob")
+        #expect(other.events == [.takenOver, .installationChanged])
     }
 
     @Test func `Every order of the users' requests leads to the same owner`() throws {
@@ -188,20 +196,23 @@ struct ProfileTests {
 }
 
 struct LogOutTests {
-    @Test func `A log-out removes everything observed before it`() throws {
+    @Test func `A log-out removes everything observed up to it, in the order of the slots`() throws {
         var story = Story()
-        try story.put("1", metadata: 1, at: 10, by: "ana")
-        try story.register("device", 1, at: 20)
+        try story.put("1", metadata: 1, at: 30, by: "ana")
+        try story.register("start", 2, at: 30, type: "Match")
         try story.register("start", 2, at: 40, type: "Delivery")
+        try story.register("device", 1, at: 20)
         #expect(try story.logOut(at: 30) == Story.minute(30))
         #expect(story.phone.aliases == nil)
         #expect(story.phone.metadata == nil)
         #expect(story.phone.subject == nil)
         #expect(story.phone.times == InstallationTimes(fullStateAt: Story.minute(30), loggedOutAt: Story.minute(30)))
         #expect(story.slot()?.token?.token == nil)
+        #expect(story.slot("start", type: "Match")?.token?.token == nil)
         #expect(story.slot("start", type: "Delivery")?.token?.token != nil)
         #expect(story.rows.installations.voidsLeases)
-        #expect(story.events.suffix(2) == [.loggedOut, .deleted])
+        #expect(story.events.suffix(3) == [.loggedOut, .deleted, .deleted])
+        #expect(story.rows.events.suffix(2).map(\.slot?.kind) == ["device", "start"])
     }
 
     @Test func `A repeated log-out writes the row and no event`() throws {
@@ -233,12 +244,19 @@ struct LogOutTests {
         #expect(story.phone.aliases?.value == .order("1"))
     }
 
-    @Test func `A log-out without observedAt is later than the records of a fast clock`() throws {
-        var story = Story(now: 60)
-        try story.put("1", metadata: 1, at: 62)
-        try story.register("device", 1, at: 64)
-        #expect(try story.logOut() == Story.minute(64))
-        #expect(story.phone.aliases == nil && story.phone.metadata == nil)
-        #expect(story.slot()?.token?.token == nil)
+    @Test func `A log-out without observedAt is later than each record of a fast clock`() throws {
+        let records: [(inout Story) throws -> Void] = [
+            { try $0.put("1", at: 64) }, { try $0.put(metadata: 1, at: 64) }, { try $0.put(at: 64, by: "ana") },
+            { try $0.register("device", 1, at: 64) },
+        ]
+        for record in records {
+            var story = Story(now: 60)
+            try story.put("0", metadata: 0, at: 62, by: "ana")
+            try story.register("device", 2, at: 62)
+            try record(&story)
+            #expect(try story.logOut() == Story.minute(64))
+            #expect(story.phone.aliases == nil && story.phone.metadata == nil && story.phone.subject == nil)
+            #expect(story.slot()?.token?.token == nil)
+        }
     }
 }

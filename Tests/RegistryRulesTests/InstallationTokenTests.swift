@@ -4,41 +4,6 @@ import Testing
 
 /// R3 for the tokens of installations.
 struct TokenSlotTests {
-    @Test func `The first token registers, another one rotates, and the current one refreshes`() throws {
-        var story = Story()
-        #expect(try story.register("device", 1, at: 10) == .registered)
-        #expect(try story.register("device", 2, at: 20) == .rotated)
-        #expect(try story.register("device", 2, at: 30) == .refreshed)
-        #expect(try story.register("device", 1, at: 15) == .superseded)
-        #expect(story.slot()?.token?.digest == TokenDigest(2))
-        #expect(story.slot()?.token?.observedAt == Story.minute(30))
-        #expect(story.events == [.registered, .rotated])
-    }
-
-    @Test func `If two tokens have the same time, the token with the greater digest stays`() throws {
-        var story = Story()
-        try story.register("device", 2, at: 20)
-        #expect(try story.register("device", 1, at: 20) == .superseded)
-        #expect(try story.register("device", 3, at: 20) == .rotated)
-    }
-
-    @Test
-    func `Without observedAt, the current token keeps its time, and another token gets the receipt's`() throws {
-        var story = Story(now: 60)
-        try story.register("device", 1, at: 10)
-        #expect(try story.register("device", 1) == .refreshed)
-        #expect(story.slot()?.token?.observedAt == Story.minute(10))
-        #expect(try story.register("device", 2) == .rotated)
-        #expect(story.slot()?.token?.observedAt == Story.minute(60))
-    }
-
-    @Test func `A claim with a future time counts from its receipt`() throws {
-        var story = Story(now: 60)
-        try story.register("device", 1, at: 64)
-        #expect(story.slot()?.token?.observedAt == Story.minute(64))
-        #expect(story.slot()?.token?.claimedAt == Story.minute(60))
-    }
-
     @Test func `A deletion removes earlier observations, in either order`() throws {
         for isFirst in [true, false] {
             var story = Story()
@@ -71,33 +36,10 @@ struct TokenSlotTests {
         #expect(try story.register("start", 1, at: 10, type: "new", of: .tablet) == .registered)
         #expect(try story.register("widget", 3, at: 10) == .registered)
     }
-
-    @Test func `A refresh writes the slot, the value and no event`() throws {
-        var first = Story()
-        try first.register("device", 1, at: 10)
-        var story = first.later(61)
-        try story.register("device", 1, at: 10)
-        #expect(story.events.isEmpty)
-        #expect(story.rows.installations.slots.values.allSatisfy { $0.isWritten })
-        #expect(story.rows.values.values.allSatisfy { $0.isWritten })
-    }
 }
 
 /// R7 and R8 for the tokens of installations.
 struct InstallationValueTests {
-    @Test func `A later installation takes over a device token, which the former installation loses`() throws {
-        var first = Story()
-        try first.register("device", 1, at: 10)
-        var story = first.later(61)
-        #expect(try story.register("device", 1, at: 20, of: .tablet) == .registered)
-        #expect(story.slot()?.withheld == .takenOver)
-        #expect(story.slot(of: .tablet)?.withheld == nil)
-        #expect(story.events == [.registered, .takenOver])
-        story = story.later(62)
-        #expect(try story.register("device", 1, at: 30) == .reactivated)
-        #expect(story.slot(of: .tablet)?.withheld == .takenOver)
-    }
-
     @Test func `Start tokens may repeat`() throws {
         var story = Story()
         try story.register("start", 1, at: 10, type: "Delivery")
@@ -145,38 +87,5 @@ struct InstallationValueTests {
         var first = Story()
         try first.register("device", 1, at: 10)
         return first.later(61, values: change)
-    }
-
-    @Test func `A claim up to the death is unregistered, and a later claim reactivates the token`() throws {
-        var story = try dead { $0.deadAt = Story.minute(20) }
-        for time in [10, 15, 20, nil] { #expect(try story.register("device", 1, at: time) == .refreshed) }
-        #expect(story.slot()?.withheld == .unregistered)
-        #expect(try story.register("device", 1, at: 21) == .reactivated)
-        #expect(story.slot()?.withheld == nil)
-    }
-
-    @Test func `A token dead or purged at its registration writes an event`() throws {
-        for reason in [.unregistered, .purged] as [WithholdingReason] {
-            var value = TokenValue(digest: TokenDigest(1))
-            value.deadAt = Story.minute(20)
-            if reason == .purged { value.purgedAt = value.deadAt }
-            var story = Story(values: [value])
-            #expect(try story.register("device", 1, at: 10) == .registered)
-            #expect(story.slot()?.withheld == reason)
-            #expect(story.events == [.registered, .dropped])
-        }
-    }
-
-    @Test func `A confirmation without observedAt ends a quarantine and revives no dead token`() throws {
-        var story = try dead { $0.quarantine = .init(at: Story.minute(20), kind: "device", reason: "BadDeviceToken") }
-        try story.register("device", 1, at: 15)
-        #expect(story.slot()?.withheld == .quarantined)
-        #expect(try story.register("device", 1) == .reactivated)
-        var other = try dead {
-            $0.quarantine = .init(at: Story.minute(20), kind: "device", reason: "BadDeviceToken")
-            $0.deadAt = Story.minute(20)
-        }
-        #expect(try other.register("device", 1) == .refreshed)
-        #expect(other.slot()?.withheld == .unregistered)
     }
 }

@@ -3,17 +3,16 @@ import RegistryRules
 import Testing
 
 struct MetadataChannelsTests {
-    @Test(arguments: [
-        ("18", true), ("18.0", true), ("18.2.1", true), ("26.0", true), ("17.6", false), ("9", false), ("", false),
-        ("iOS 18", false), (" 18", false), ("-18", false), ("99999999999999999999", false),
-    ])
-    func `Phones with iOS 18 or later follow channels`(_ version: String, _ isSupported: Bool) throws {
-        #expect(try Metadata(["osVersion": .string(version)]).supportsChannels == isSupported)
-    }
-
-    @Test func `A phone with an unknown iOS version follows no channels`() throws {
-        for metadata: JSONValue in [[:], ["osVersion": 18], ["osVersion": ["18"]], ["OSVersion": "18"]] {
-            #expect(try !Metadata(metadata).supportsChannels)
-        }
+    @Test(
+        arguments: [
+            (["osVersion": "18"], true), (["osVersion": "18.0"], true), (["osVersion": "18.2.1"], true),
+            (["osVersion": "26.0"], true), (["osVersion": "17.6"], false), (["osVersion": "9"], false),
+            (["osVersion": ""], false), (["osVersion": "iOS 18"], false), (["osVersion": " 18"], false),
+            (["osVersion": "-18"], false), (["osVersion": "99999999999999999999"], false), ([:], false),
+            (["osVersion": 18], false), (["osVersion": ["18"]], false), (["OSVersion": "18"], false),
+        ] as [(JSONValue, Bool)]
+    )
+    func `Phones known to have iOS 18 or later follow channels`(_ metadata: JSONValue, _ isSupported: Bool) throws {
+        #expect(try Metadata(metadata).supportsChannels == isSupported)
     }
 }

@@ -161,13 +161,10 @@ struct PlanDecisionTests {
         #expect(Self.decide(Self.phone()) { $0.lease = .seconds(120) }.lease?.leasedUntil == Story.minute(62))
     }
 
-    @Test func `A dismissed activity is started again on request`() {
-        let phone = Self.phone { $0.wasDismissed = true }
-        #expect(Self.decide(phone) { $0.restartsDismissed = true }.lease != nil)
-    }
-
-    @Test func `A channel of the alias does not prevent a start`() {
+    @Test func `A channel, a pause that is over and, on request, a dismissal do not prevent a start`() {
         #expect(Self.decide(Self.phone(), hasChannel: true).lease != nil)
+        #expect(Self.decide(Self.phone(), Self.failedLease(attempts: [50], at: 59)).lease?.id == Self.newID)
+        #expect(Self.decide(Self.phone { $0.wasDismissed = true }) { $0.restartsDismissed = true }.lease != nil)
     }
 
     @Test func `An active lease is returned unchanged to its plan, and to no plan without a name`() {
@@ -176,6 +173,7 @@ struct PlanDecisionTests {
             #expect(Self.decide(Self.phone(), lease, planID: "plan-1").lease == lease)
         }
         #expect(Self.decide(Self.phone(), Self.lease(), planID: nil).lease == nil)
+        #expect(Self.decide(Self.phone(), Self.lease(nil), planID: nil).lease == nil)
         let phone = Self.phone { $0.startToken = nil }
         #expect(Self.decide(phone, Self.lease(), planID: "plan-1") == .alert(.noStartToken, Self.device))
     }
@@ -207,15 +205,6 @@ struct PlanDecisionTests {
         #expect(next.attempt == 3)
         let last = try #require(Self.decide(Self.phone(), lease, at: dayLater + .seconds(60)).lease)
         #expect(last.attempt == 2)
-    }
-
-    @Test func `A start is allowed again at the end of the pause`() {
-        #expect(Self.decide(Self.phone(), Self.failedLease(attempts: [50], at: 59)).lease?.id == Self.newID)
-    }
-
-    @Test func `A lease without a plan belongs to no plan`() {
-        let wait = PlanDecision.wait(.leased, until: Story.minute(110))
-        #expect(Self.decide(Self.phone(), Self.lease(nil), planID: nil) == wait)
     }
 
     @Test func `A failed or returned lease is not active for a plan that began before`() {

@@ -2,65 +2,6 @@ import RegistryCore
 import RegistryRules
 import Testing
 
-/// R2 and R3: tokens of one activity.
-struct TokenOrderTests {
-    @Test func `The first token registers, another one rotates, and the current one refreshes`() throws {
-        var story = Story()
-        #expect(try story.register(token: 1, at: 10) == .registered)
-        #expect(try story.register(token: 2, at: 20) == .rotated)
-        #expect(try story.register(token: 2, at: 20) == .refreshed)
-        #expect(story.activity()?.token?.digest == TokenDigest(2))
-        #expect(story.events == [.registered, .rotated])
-        #expect(story.activity()?.revision == 2)
-    }
-
-    @Test func `A token with an older observedAt is superseded, but its aliases count`() throws {
-        var story = Story()
-        try story.register(token: 2, at: 20)
-        #expect(story.rejection(token: 1, at: 10) == .superseded)
-        #expect(throws: Rejection.superseded) { try story.register(token: 1, at: 10, aliases: .order("7")) }
-        #expect(story.activity()?.aliases?.value == .order("7"))
-        #expect(story.activity()?.token?.digest == TokenDigest(2))
-    }
-
-    @Test func `If two tokens have the same time, the token with the greater digest stays`() throws {
-        var story = Story()
-        try story.register(token: 2, at: 20)
-        #expect(story.rejection(token: 1, at: 20) == .superseded)
-        #expect(try story.register(token: 3, at: 20) == .rotated)
-    }
-
-    @Test func `Without observedAt, a new token counts as observed at its receipt`() throws {
-        var story = Story(now: 60)
-        try story.register(token: 1, at: 59)
-        #expect(try story.register(token: 2) == .rotated)
-        #expect(story.activity()?.token?.observedAt == Story.minute(60))
-    }
-
-    @Test func `Without observedAt, a retired token is superseded`() throws {
-        var story = Story()
-        try story.register(token: 1, at: 10)
-        try story.register(token: 2, at: 20)
-        #expect(story.rejection(token: 1) == .superseded)
-    }
-
-    @Test func `Without observedAt, a retired token is accepted again after another activity has claimed it`() throws {
-        var story = Story()
-        try story.register("a", token: 1, at: 10)
-        try story.register("a", token: 2, at: 20)
-        try story.register("b", token: 1, at: 30)
-        #expect(try story.register("a", token: 1) == .rotated)
-    }
-
-    @Test func `Without observedAt, the current token keeps its time`() throws {
-        var story = Story()
-        try story.register(token: 1, at: 10)
-        #expect(try story.register(token: 1) == .refreshed)
-        #expect(story.activity()?.token?.observedAt == Story.minute(10))
-        #expect(story.activity()?.lastObservedAt == Story.minute(10))
-    }
-}
-
 /// R4 and R5: the end and the lifetime.
 struct LifetimeTests {
     @Test func `An end is final`() throws {
@@ -70,14 +11,6 @@ struct LifetimeTests {
         #expect(story.rejection(at: 30) == .ended)
         #expect(story.activity()?.token?.token == nil)
         #expect(story.activity()?.token?.digest == TokenDigest(1))
-    }
-
-    @Test func `A registration after the end still claims its token and its aliases`() throws {
-        var story = Story()
-        try story.end(at: 5)
-        #expect(throws: Rejection.ended) { try story.register(token: 1, at: 30, aliases: .order("7")) }
-        #expect(story.activity()?.aliases?.value == .order("7"))
-        #expect(story.rows.values[TokenDigest(1)]?.value.owner?.activityID == "a")
     }
 
     @Test func `The earliest end and its reason are kept`() throws {
@@ -110,16 +43,6 @@ struct LifetimeTests {
         #expect(story.later(1079).state() == .active)
         #expect(story.later(1080).state() == .expired)
     }
-
-    @Test func `The lifetime of an activity is the app's at the first receipt`() throws {
-        var first = Story()
-        try first.register(at: 60)
-        var activity = try #require(first.activity())
-        activity.expiresAt = activity.startedAt + .seconds(3600)
-        var story = Story(activities: [activity])
-        try story.register(at: 60, startedAt: 30)
-        #expect(story.activity()?.expiresAt == Story.minute(90))
-    }
 }
 
 /// R5: implausible times and expired registrations change nothing.
@@ -141,6 +64,11 @@ struct ImplausibleTimeTests {
         for field in [\ActivityRegistration.observedAt, \.startedAt] {
             for id in ["a", "unknown"] as [ActivityID] {
                 #expect(throws: Rejection.self) { try story.register(id) { $0[keyPath: field] = time.time.date } }
+            }
+        }
+        for id in ["a", "unknown"] as [ActivityID] {
+            #expect(throws: Rejection.self) {
+                try story.rows.end(id, reason: .ended, observedAt: time.time, claimant: .any, actor: "t")
             }
         }
         #expect(story.activity() == before)
@@ -167,22 +95,6 @@ struct ImplausibleTimeTests {
         #expect(story.activity() == before)
         #expect(story.activity("b") == nil)
         #expect(try story.register("b", token: 2, at: 500) == .registered)
-    }
-
-    @Test func `An old observation schedules no start, except in an import`() throws {
-        var story = Story(now: 500)
-        #expect(throws: Rejection.stale) { try story.register(at: 10, startsAt: 600) }
-        #expect(try story.register(at: 10, startsAt: 600) { $0.wasAccepted = true } == .registered)
-    }
-
-    @Test func `An end at an implausible time is a fault`() {
-        for (_, time) in Self.times {
-            var story = Story()
-            #expect(throws: Rejection.self) {
-                try story.rows.end("a", reason: .ended, observedAt: time, claimant: .any, actor: "t")
-            }
-            #expect(story.activity() == nil)
-        }
     }
 }
 
@@ -217,22 +129,6 @@ struct FieldTests {
         #expect(story.activity()?.aliases?.value == AliasSet(stored: []))
     }
 
-    @Test func `A change of aliases writes an event with the old and the new ones`() throws {
-        var story = Story()
-        try story.register(at: 20, aliases: .order("1"))
-        try story.register(at: 30, aliases: .order("2"))
-        #expect(story.events == [.registered, .aliasesChanged])
-        #expect(story.rows.events.last?.aliases?.aliases.map(\.value) == ["1", "2"])
-    }
-
-    @Test func `A rotation with other aliases writes two events`() throws {
-        var story = Story()
-        try story.register(token: 1, at: 20, aliases: .order("1"))
-        try story.register(token: 2, at: 30, aliases: .order("2"))
-        #expect(story.events == [.registered, .rotated, .aliasesChanged])
-        #expect(story.activity()?.revision == 2)
-    }
-
     @Test func `Default aliases replace no aliases`() throws {
         var story = Story()
         try story.register(at: 10, aliases: AliasSet(stored: []))
@@ -241,41 +137,15 @@ struct FieldTests {
         try story.register("b", token: 2, at: 20) { $0.defaultAliases = .order("default") }
         #expect(story.activity("b")?.aliases?.value == .order("default"))
     }
-
-    @Test func `A plain refresh writes the row and no event`() throws {
-        var first = Story()
-        try first.register(at: 10)
-        var story = first.later(61)
-        try story.register(at: 10)
-        #expect(story.events.isEmpty)
-        #expect(story.rows.activities["a"]?.isWritten == true)
-    }
 }
 
 /// R2 and R7: owners of token values.
 struct OwnerTests {
-    @Test func `A later activity takes over a token, which is withheld from the former activity`() throws {
-        var story = Story()
-        try story.register("a", token: 1, at: 10)
-        #expect(try story.register("b", token: 1, at: 20) == .registered)
-        #expect(story.activity("a")?.withheld == .takenOver)
-        #expect(story.activity("b")?.withheld == nil)
-        #expect(story.events == [.registered, .registered, .takenOver])
-    }
-
     @Test func `If two claims have the same time, the activity with the greater id owns the token`() throws {
         var story = Story()
         try story.register("b", token: 1, at: 20)
         #expect(story.rejection("a", token: 1, at: 20) == .withheld(.takenOver))
         #expect(try story.register("b", token: 1, at: 20) == .refreshed)
-    }
-
-    @Test func `The former owner regains its token by a later claim`() throws {
-        var story = Story()
-        try story.register("a", token: 1, at: 10)
-        try story.register("b", token: 1, at: 20)
-        #expect(try story.register("a", token: 1, at: 30) == .reactivated)
-        #expect(story.activity("b")?.withheld == .takenOver)
     }
 
     @Test func `An activity that loses its token must be locked first`() throws {
@@ -295,65 +165,17 @@ struct OwnerTests {
     }
 }
 
-/// R8: dead and quarantined values.
+/// R8: dead values.
 struct WithholdingTests {
-    private func story(_ change: (inout TokenValue) -> Void) throws -> Story {
+    @Test func `A claim up to a death or a purge is rejected with the reason`() throws {
         var first = Story()
         try first.register(token: 1, at: 10)
-        return first.later(61, values: change)
-    }
-
-    @Test func `A claim up to the death is unregistered, and a later claim reactivates the token`() throws {
-        var story = try story { $0.deadAt = Story.minute(20) }
-        #expect(story.rejection(at: 20) == .withheld(.unregistered))
-        #expect(story.rejection() == .withheld(.unregistered))
-        #expect(throws: Rejection.withheld(.unregistered)) { try story.register(at: 15) }
-        #expect(try story.register(at: 21) == .reactivated)
-        #expect(story.activity()?.withheld == nil)
-    }
-
-    @Test func `A purged claim is reported as purged`() throws {
-        let story = try story { ($0.deadAt, $0.purgedAt) = (Story.minute(20), Story.minute(20)) }
-        #expect(story.rejection(at: 10) == .withheld(.purged))
-    }
-
-    @Test func `A confirmation without observedAt ends a quarantine`() throws {
-        let quarantine = TokenValue.Quarantine(at: Story.minute(20), kind: "update", reason: "BadDeviceToken")
-        var quarantined = try story { $0.quarantine = quarantine }
-        try quarantined.register(at: 15)
-        #expect(quarantined.activity()?.withheld == .quarantined)
-        #expect(try quarantined.register() == .reactivated)
-        #expect(quarantined.activity()?.withheld == nil)
-    }
-
-    @Test func `A claim with a future time counts from its receipt`() throws {
-        var story = try story { $0.deadAt = Story.minute(62) }
-        #expect(throws: Rejection.withheld(.unregistered)) { try story.register(at: 63) }
-        story = story.later(63)
-        #expect(try story.register(at: 63) == .reactivated)
-    }
-}
-
-struct InstallationStateTests {
-    private func story(_ times: InstallationTimes) throws -> Story {
-        var first = Story()
-        try first.register(at: 10, installation: .phone)
-        return first.later(61, times: [.phone: times])
-    }
-
-    @Test func `A full state dismisses an activity until a later observation`() throws {
-        var story = try story(InstallationTimes(fullStateAt: Story.minute(20), loggedOutAt: nil))
-        #expect(story.state() == .dismissed)
-        #expect(try story.register(at: 15) == .refreshed)
-        #expect(story.state() == .dismissed)
-        #expect(try story.register(at: 20) == .reactivated)
-        #expect(story.state() == .active)
-    }
-
-    @Test func `A log-out ends activities that had started`() throws {
-        let story = try story(InstallationTimes(fullStateAt: Story.minute(30), loggedOutAt: Story.minute(30)))
-        #expect(story.state() == .ended)
-        #expect(story.rejection(at: 40) == .ended)
+        for (purgedAt, reason) in [(nil, .unregistered), (Story.minute(20), .purged)]
+            as [(Timestamp?, WithholdingReason)]
+        {
+            let story = first.later(61) { ($0.deadAt, $0.purgedAt) = (Story.minute(20), purgedAt) }
+            #expect(story.rejection(at: 10) == .withheld(reason))
+        }
     }
 }
 
