@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `String` treats canonically equivalent texts as equal, so texts of callers are keys only as `UTF8Text` or a type

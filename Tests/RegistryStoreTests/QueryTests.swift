@@ -7,13 +7,11 @@ import Testing
 @testable import RegistryStore
 
 @Suite(.timeLimit(.minutes(15))) struct QueryTests {
-    private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     private static var queries: [Query] { Query.all.values.sorted { $0.name < $1.name } }
 
     private static func files(in folder: String) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: repository.appendingPathComponent(folder).path).sorted()
+        try FileManager.default.contentsOfDirectory(atPath: ProjectFiles.root.appendingPathComponent(folder).path)
+            .sorted()
     }
 
     @Test func `Every file is embedded`() throws {
@@ -23,12 +21,7 @@ import Testing
     }
 
     @Test func `Every query is used and fits on a screen`() throws {
-        let sources = Self.repository.appendingPathComponent("Sources")
-        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
-        var code = ""
-        for case let file as URL in files where file.pathExtension == "swift" {
-            code += try String(contentsOf: file, encoding: .utf8)
-        }
+        let code = try ProjectFiles.texts(in: "Sources").map(\.text).joined()
         for query in Self.queries {
             #expect(code.contains("\"\(query.name)\""), "no code uses \(query.name)")
             #expect(query.text.split(separator: "\n").count <= 40, "\(query.name) is too long")
