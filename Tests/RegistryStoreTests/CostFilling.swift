@@ -8,21 +8,20 @@ import TestSupport
 extension TestDatabase {
     /// From now on, Postgres does not analyze or vacuum any table.
     func switchOffAutovacuum() async throws {
-        try await pool.withSession { session in
-            try session.simple(
-                """
-                DO $$ DECLARE name regclass; BEGIN
-                    FOR name IN SELECT c.oid FROM pg_class c
-                        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' LOOP
-                        EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = off)', name);
-                    END LOOP;
-                END $$
-                """
-            )
-        }
+        try await script(
+            """
+            DO $$ DECLARE name regclass; BEGIN
+                FOR name IN SELECT c.oid FROM pg_class c
+                    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' LOOP
+                    EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = off)', name);
+                END LOOP;
+            END $$
+            """
+        )
     }
 
-    /// Running activities `bulk-…` of an installation, each with a token, and with an alias if given.
+    /// Running activities `bulk-…` of an installation, each with the sample token of its number, and with an alias if
+    /// given.
     func addActivities(
         _ numbers: ClosedRange<Int>,
         of installation: InstallationHash? = nil,
@@ -41,11 +40,13 @@ extension TestDatabase {
             INSERT INTO activities (scope_id, activity_id, token, token_digest, token_observed_at,
                 token_claimed_at, last_observed_at, started_at, expires_at, confirmed_at, installation_hash,
                 aliases, aliases_observed_at, created_at)
-            SELECT \(scope.id), 'bulk-' || n, int8send(n), sha256(int8send(n)), q.at, q.at,
+            SELECT \(scope.id), 'bulk-' || q.n, q.token, sha256(q.token), q.at, q.at,
                 q.at, q.at, q.at + interval '8 hours', q.at, \(installation?.bytes), \(aliases),
                 CASE WHEN \(aliases) IS NOT NULL THEN q.at END, q.at
-            FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
-            CROSS JOIN (SELECT \(time)::timestamptz AS at) AS q
+            FROM (
+                SELECT n, int8send(n) || decode(repeat('ab', 72), 'hex') AS token, \(time)::timestamptz AS at
+                FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
+            ) AS q
             """
         )
         try await run(
@@ -63,10 +64,6 @@ extension TestDatabase {
             WHERE \(sql: isAdded) ON CONFLICT DO NOTHING
             """
         )
-    }
-
-    func addActivities(_ count: Int, of installation: InstallationHash, at time: Date, in scope: Scope) async throws {
-        try await addActivities(1...count, of: installation, at: time, in: scope)
     }
 
     func addValues(_ numbers: ClosedRange<Int>, of installation: InstallationHash, in scope: Scope) async throws {

@@ -11,15 +11,11 @@ extension CostTable {
     static let phone = InstallationHash.sample(1)
     static let alias = Alias.sample("liveactivityId", "match-7")
 
-    static func token(_ number: Int) -> PushToken {
-        PushToken(bytes: withUnsafeBytes(of: Int64(number).bigEndian) { Array($0) })
-    }
-
-    static func report(_ token: @escaping @Sendable (Int) -> PushToken) -> Make {
+    static func report(_ token: @escaping @Sendable (Int) -> Int) -> Make {
         { meter in
             let reports = (1...meter.count).map { number in
                 FeedbackReport(
-                    token: token(number),
+                    token: .sample(token(number)),
                     status: number % 2 == 0 ? 410 : 200,
                     timestamp: .minutesAgo(Double(number) / 1000)
                 )
@@ -42,13 +38,11 @@ extension CostTable {
             await withTaskGroup(of: Void.self) { group in
                 for number in 1...meter.count {
                     group.addTask {
-                        let registration = ActivityRegistration.sample(
-                            token: .sample(number),
-                            observedAt: .minutesAgo(Double(10_000 - number) / 100),
+                        _ = try? await meter.activity("new-\(activity(number))").register(
+                            number,
+                            at: .minutesAgo(Double(10_000 - number) / 100),
                             aliases: [.sample("orderId", "\(activity(number))")]
                         )
-                        let id = ActivityID.sample("new-\(activity(number))")
-                        _ = try? await meter.registry.register(registration, as: id, in: meter.scope, by: "test")
                     }
                 }
             }
@@ -63,8 +57,7 @@ extension CostTable {
                     registration: .sample(token: .sample(token(number)))
                 )
             }
-            let state = FullState(observedAt: .minutesAgo(1), items: items)
-            let answer = try await meter.registry.apply(state, of: phone, in: meter.scope, by: "test")
+            let answer = try await meter.tellFullState(of: phone, items, at: .minutesAgo(1))
             #expect(answer.results.count == meter.count)
         }
     }
@@ -118,14 +111,8 @@ extension CostMeter {
         try await database.addInstallations(1...count, under: CostTable.alias, startToken: startToken, in: scope)
     }
 
-    func registerDeviceToken(_ token: PushToken) async {
-        _ = try? await registry.register(
-            TokenRegistration(token: token),
-            in: TestInstallation.device,
-            of: CostTable.phone,
-            in: scope,
-            by: "test"
-        )
+    func registerDeviceToken(_ token: Int) async {
+        _ = try? await installation(1).register(token, in: TestInstallation.device, at: nil)
     }
 
     func plan(limit: Int) async throws {
@@ -140,28 +127,21 @@ extension CostMeter {
     }
 
     func reportSharedToken() async throws {
-        let report = FeedbackReport(token: .sample(7), status: 400, reason: "BadDeviceToken")
-        let outcome = try await registry.apply([report], in: scope, by: "sender")
-        #expect(outcome.actions == [.quarantined])
+        #expect(try await suspect([7]) == [.quarantined])
     }
 
     func applyFullState(listing count: Int) async throws {
         let items = (0..<count).map {
-            FullState.Item(activityID: .sample("new-\($0)"), registration: .sample(token: .random))
+            FullState.Item(activityID: .sample("new-\($0)"), registration: .sample(token: .sample(1 << 30 + $0)))
         }
-        let state = FullState(observedAt: .minutesAgo(0), items: items)
-        _ = try await registry.apply(state, of: CostTable.phone, in: scope, by: "test")
+        try await tellFullState(of: CostTable.phone, items, at: .minutesAgo(0))
     }
 
     func useName(_ registrations: Int, endEvery interval: Int = 20, isTimed: Bool) async throws {
-        let identity = TestIdentity(database: database, scope: scope, alias: "match-7")
+        let identity = identity("match-7")
         for number in 1...registrations {
             _ = try? await identity.post(.random(in: 1..<1 << 40), at: isTimed ? .minutesAgo(0) : nil)
             if number % interval == 0 { try await identity.end(at: isTimed ? .minutesAgo(0) : nil) }
         }
     }
-}
-
-extension PushToken {
-    static var random: PushToken { PushToken(bytes: (0..<32).map { _ in UInt8.random(in: .min ... .max) }) }
 }

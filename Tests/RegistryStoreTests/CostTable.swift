@@ -79,8 +79,7 @@ enum CostTable {
             "activities of an installation",
             fill: {
                 try await $0.addActivities(of: phone, under: .sample("liveactivityId", "others"))
-                let profile = InstallationProfile(aliases: try AliasSet([alias]))
-                _ = try await $0.registry.put(profile, for: phone, in: $0.scope, by: "test")
+                try await $0.installation(1).put([alias], at: nil)
             },
             .call("plan", atMost: 120) { try await $0.plan(limit: 100) }
         ),
@@ -92,9 +91,7 @@ enum CostTable {
         Row(
             "running activities that end by a log-out",
             fill: { try await $0.addActivities(of: phone) },
-            .once("log-out", atMost: 400_000) {
-                try await $0.registry.logOut(phone, observedAt: nil, in: $0.scope, by: "test")
-            }
+            .once("log-out", atMost: 400_000) { try await $0.installation(1).logOut(at: nil) }
         ),
         Row(
             "running activities that a full state dismisses",
@@ -109,6 +106,7 @@ enum CostTable {
             .call("of an installation", atMost: 400, events { $0.installation = phone }),
             .call("of a user", atMost: 400, events { $0.subject = "u-7" }),
             .call("of an alias", atMost: 450, events { $0.alias = alias }),
+            .call("until a time", atMost: 450, events { $0.until = .minutesAgo(-1) }),
             .call("of all", atMost: 450, events { _ in })
         ),
         Row(
@@ -120,14 +118,9 @@ enum CostTable {
             },
             .call("explain", atMost: 900) { _ = try await $0.registry.explain(alias, limit: 100, in: $0.scope) },
             .call("search of the token", atMost: 50) {
-                let digest = try await $0.database.pool.withSession { session in
-                    try session.execute("SELECT sha256(\(PushToken.sample(7).bytes))")[0].decode([UInt8].self)
-                }
-                _ = try await $0.registry.findInstallations(
-                    beginningWith: Array(digest.prefix(4)),
-                    limit: 100,
-                    in: $0.scope
-                )
+                let digests: SQL = "SELECT sha256(\(PushToken.sample(7).bytes))"
+                let digest = Array(try await $0.database.column(digests, as: [UInt8].self)[0].prefix(4))
+                _ = try await $0.registry.findInstallations(beginningWith: digest, limit: 100, in: $0.scope)
             },
             .call("plan", atMost: 300) { try await $0.plan(limit: 10) },
             .call("list", atMost: 50) { _ = try await $0.registry.installations(limit: 100, in: $0.scope) }
@@ -146,7 +139,7 @@ enum CostTable {
                 let released = try await $0.registry.releaseAll(in: $0.scope, by: "test")
                 #expect(released == 1)
             },
-            .once("registration as a device token", atMost: 20_000) { await $0.registerDeviceToken(.sample(7)) },
+            .once("registration as a device token", atMost: 20_000) { await $0.registerDeviceToken(7) },
             .once("report after that", atMost: 150) { try await $0.reportSharedToken() }
         ),
         Row(
@@ -159,7 +152,7 @@ enum CostTable {
         Row(
             "reports of one token",
             fill: { try await $0.addActivities() },
-            .call("feedback", atMost: 500, report { _ in token(1) })
+            .call("feedback", atMost: 500, report { _ in 1 })
         ),
         Row(
             "registrations and ends under a name, with times",
@@ -174,21 +167,22 @@ enum CostTable {
         Row(
             "token values of an installation",
             fill: {
-                await $0.registerDeviceToken(.sample(1))
+                await $0.registerDeviceToken(1)
                 try await $0.database.addValues(1...$0.count, of: phone, in: $0.scope)
             },
-            .call("registration", atMost: 200) { await $0.registerDeviceToken(.random) },
+            .call("registration", atMost: 200) { await $0.registerDeviceToken(.random(in: 1 << 30..<1 << 40)) },
             .call("record", atMost: 50) { _ = try await $0.registry.installation(phone, in: $0.scope) },
-            .call("stale", atMost: 50) { _ = try await $0.registry.staleTokens(limit: 100, in: $0.scope) }
+            .call("stale", atMost: 50) { _ = try await $0.registry.staleTokens(limit: 100, in: $0.scope) },
+            .call("dry run of a purge", atMost: 50) { _ = try await $0.registry.countStaleTokens(in: $0.scope) }
         ),
     ]
 
     static let batches: [Row] = [
-        Row("tokens", fill: { try await $0.addActivities() }, .once("feedback", atMost: 45_000, report(token))),
+        Row("tokens", fill: { try await $0.addActivities() }, .once("feedback", atMost: 45_000, report { $0 })),
         Row(
             "one token again and again",
             fill: { try await $0.addActivities() },
-            .once("feedback", atMost: 500, report { _ in token(1) })
+            .once("feedback", atMost: 500, report { _ in 1 })
         ),
         Row("aliases", fill: { try await register({ $0 })($0) }, .once("resolve", atMost: 12_000, resolve { "\($0)" })),
         Row(

@@ -35,6 +35,18 @@ extension Fixture {
     func count(_ sql: SQL) async throws -> Int { try await database.count(sql) }
     func rows(in table: String) async throws -> Int { try await database.rows(in: table) }
 
+    /// The greatest number of events of a type that one transaction last wrote.
+    func mostEventsOfATransaction(_ type: String) async throws -> Int {
+        try await count(
+            """
+            SELECT max(pages.count) FROM (
+                SELECT count(*) AS count FROM events e
+                WHERE e.scope_id = \(scope.id) AND e.type = \(type) GROUP BY e.xmin::text
+            ) AS pages
+            """
+        )
+    }
+
     /// Makes all stored times older, except in events and feedback, and the times that clients claimed for installations.
     func age(by interval: String) async throws {
         let columns = [
@@ -106,6 +118,16 @@ extension TestDatabase {
     func age(_ table: String, _ columns: [String], by interval: String) async throws {
         let changes = columns.map { "\($0) = earlier(\($0), '\(interval)')" }.joined(separator: ", ")
         try await script("UPDATE \(table) SET \(changes)")
+    }
+
+    /// Makes the partition of the events that were to be dropped yesterday.
+    func makePartitionOfYesterday() async throws {
+        try await script(
+            """
+            DO $$ BEGIN EXECUTE format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%L) TO (%L)',
+                to_char(current_date - 1, 'YYYYMMDD'), current_date - 1, current_date); END $$
+            """
+        )
     }
 
     func deliverableCount(in scope: Scope) async throws -> Int {

@@ -38,9 +38,9 @@ import Testing
     @Test func `An installation with very many activities is refused`() async throws {
         let activity = try await TestActivity.make()
         let most = Registry.mostRunningActivities
-        try await activity.database.addActivities(most + 1, of: phone, at: t0, in: activity.scope)
+        try await activity.database.addActivities(1...most + 1, of: phone, at: t0, in: activity.scope)
         func tell() async throws -> FullStateResults {
-            try await activity.tellFullState(of: phone, [item(activity, token: 1)], at: t0 + 60)
+            try await activity.tellFullState(of: phone, [item(activity, token: 1_000_000)], at: t0 + 60)
         }
         let problem = await activity.problem { try await tell() }
         #expect(problem?.code == .invalidRequest)

@@ -39,14 +39,7 @@ struct TestInstallation: Fixture {
     func register(_ token: Int, in slot: TokenSlot = Self.delivery, at observedAt: Date?) async throws
         -> TokenRegistrationResult
     {
-        try await register(PushToken.sample(token), in: slot, at: observedAt)
-    }
-
-    @discardableResult
-    func register(_ token: PushToken, in slot: TokenSlot, at observedAt: Date?) async throws
-        -> TokenRegistrationResult
-    {
-        let registration = TokenRegistration(token: token, observedAt: observedAt)
+        let registration = TokenRegistration(token: .sample(token), observedAt: observedAt)
         return try await registry.register(registration, in: slot, of: hash, in: scope, by: "test", claimant: claimant)
     }
 

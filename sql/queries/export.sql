@@ -18,7 +18,6 @@ LIMIT :limit;
 
 -- name: export.read-activities
 -- The activities in a range of keys, with their names. Indexes: activities_of_key, alias_identities_pkey.
--- Reads many rows: the range.
 SELECT r.*, n.alias AS name, coalesce(n.ended_at >= r.ended_at, false) AS is_end_noted
 FROM explained_activities r
 LEFT JOIN LATERAL (
