@@ -74,12 +74,7 @@ import Testing
         let open = try await HeldTransaction("SELECT pg_current_xact_id()", in: other)
         var position = try await database.registry.presentChangePosition()
         for number in 0..<5 {
-            _ = try await database.registry.register(
-                .sample(token: .sample(number), observedAt: .minutesAgo(1)),
-                as: .sample("a-\(number)"),
-                in: scope,
-                by: "test"
-            )
+            try await database.registry.registerSample("a-\(number)", token: number, in: scope)
             let page = try await database.registry.changes(after: position, limit: 10, in: scope)
             #expect(page.changes.map(\.activityID) == [UTF8Text("a-\(number)")])
             position = page.position

@@ -9,28 +9,15 @@ import Testing
     private let alias = Alias.sample("orderId", "o")
 
     private func dropAll(_ database: TestDatabase, byPartition: Bool) async throws {
-        try await database.pool.withSession { session in
-            if byPartition {
-                try session.simple(
-                    """
-                    DO $$ BEGIN EXECUTE format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%L) TO (%L)',
-                        to_char(current_date - 1, 'YYYYMMDD'), current_date - 1, current_date); END $$
-                    """
-                )
-            }
-            try session.simple("UPDATE events SET drop_on = current_date - 1")
-        }
+        if byPartition { try await database.makePartitionOfYesterday() }
+        try await database.script("UPDATE events SET drop_on = current_date - 1")
         #expect(try await database.registry.renewEventPartitions().dropped == (byPartition ? 1 : 0))
         #expect(try await database.rows(in: "events") == 0)
     }
 
     private func register(_ number: Int, _ database: TestDatabase, _ scope: Scope) async throws {
-        _ = try await database.registry.register(
-            .sample(token: .sample(number), observedAt: .minutesAgo(1), aliases: [alias]),
-            as: .sample("a-\(number)"),
-            in: scope,
-            by: "test"
-        )
+        let activity = TestActivity(database: database, scope: scope, id: .sample("a-\(number)"))
+        try await activity.register(number, at: .minutesAgo(1), aliases: [alias])
     }
 
     @Test(arguments: [true, false])

@@ -36,7 +36,7 @@ struct FollowingCache {
         }
     }
 
-    private var registry: Registry
+    private let registry: Registry
     let scope: Scope
     private(set) var entries: [Alias: Entry] = [:]
     private var position: ChangePosition
@@ -45,12 +45,6 @@ struct FollowingCache {
         (self.registry, self.scope) = (registry, scope)
         position = try await registry.presentChangePosition()
         for alias in aliases { entries[alias] = try await Self.resolve(alias, on: registry, in: scope) }
-    }
-
-    func moved(to registry: Registry) -> FollowingCache {
-        var moved = self
-        moved.registry = registry
-        return moved
     }
 
     func differences(from registry: Registry) async throws -> [String] {

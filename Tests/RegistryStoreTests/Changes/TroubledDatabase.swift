@@ -25,24 +25,22 @@ final class TroubledDatabase: Sendable {
     static func make() async throws -> TroubledDatabase {
         // Its own database, because any connection to it may break.
         let database = try await TestDatabase.make(isAlone: true)
-        try await database.pool.withSession { session in
-            // Fails at the commit, after the transaction has got its event numbers. The service retries this
-            // serialization failure.
-            try session.simple(
-                """
-                CREATE SEQUENCE undone;
-                CREATE FUNCTION undo() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                    IF random() < 0.02 THEN
-                        PERFORM nextval('undone');
-                        RAISE 'undone' USING ERRCODE = '40001';
-                    END IF;
-                    RETURN NULL;
-                END $$;
-                CREATE CONSTRAINT TRIGGER undo AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED
-                    FOR EACH ROW EXECUTE FUNCTION undo()
-                """
-            )
-        }
+        // Fails at the commit, after the transaction has got its event numbers. The service retries this serialization
+        // failure.
+        try await database.script(
+            """
+            CREATE SEQUENCE undone;
+            CREATE FUNCTION undo() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                IF random() < 0.02 THEN
+                    PERFORM nextval('undone');
+                    RAISE 'undone' USING ERRCODE = '40001';
+                END IF;
+                RETURN NULL;
+            END $$;
+            CREATE CONSTRAINT TRIGGER undo AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION undo()
+            """
+        )
         let service = try await CallService(database, instances: 3, isSilent: true)
         return TroubledDatabase(service, try await TestDatabase.make(maximumConnections: 2))
     }
