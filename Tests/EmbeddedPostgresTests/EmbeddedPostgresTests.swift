@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct EmbeddedPostgresTests {
     @Test func `Data survives a restart`() async throws {
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             let first = try await open(directory)
             try run("CREATE TABLE kept AS SELECT 42 AS answer", on: first)
             await first.close()
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `The last user stops the server`() async throws {
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             let first = try await open(directory)
             let second = try await open(directory)
             #expect(first.serverPID == second.serverPID)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `Concurrent opens start one server`() async throws {
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             async let a = open(directory)
             async let b = open(directory)
             async let c = open(directory)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func `A killed server is replaced`() async throws {
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             let first = try await open(directory)
             kill(first.serverPID, SIGKILL)
             while !isGone(first.serverPID) { await Task.yield() }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `A server left over by a crash is adopted`() async throws {
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             let place = try DatabaseDirectory(preparing: directory)
             // After a crash of this program, the kernel releases its locks, but Postgres keeps running.
             let server = Server(place: place, settings: ["fsync": "off"], search: .standard, logger: .silent)
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func `Opening waits for a server that is still starting`() async throws {
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             let first = try await open(directory)
             let place = try DatabaseDirectory(preparing: directory)
             try run("CREATE TABLE t AS SELECT n FROM generate_series(1, 300000) AS n", on: first)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `A server that cannot start is not started repeatedly`() async throws {
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             await (try open(directory)).close()
             let began = ContinuousClock.now
             let error = await #expect(throws: EmbeddedPostgresError.self) {
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func `With a long path the socket is outside the directory`() async throws {
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             let long = directory + "/" + String(repeating: "long", count: 40)
             let postgres = try await open(long)
             #expect(!postgres.connectionString.contains(long))
@@ -112,33 +112,26 @@ import Testing
         }
     }
 
-    @Test func `The server listens on no port and logs no parameters`() async throws {
-        try await TemporaryDirectory.use { directory in
-            let postgres = try await open(directory)
-            #expect(try run("SHOW listen_addresses", on: postgres) == "")
-            #expect(try run("SHOW log_parameter_max_length", on: postgres) == "0")
-            await postgres.close()
-        }
-    }
-
-    @Test func `The server is durable unless a test disables durability`() async throws {
-        try await TemporaryDirectory.use { directory in
+    @Test func `The server is durable, listens on no port and logs no parameters`() async throws {
+        try await withDirectory { directory in
             let postgres = try await EmbeddedPostgres.open(directory, logger: .silent)
-            #expect(try run("SHOW fsync", on: postgres) == "on")
-            #expect(try run("SHOW synchronous_commit", on: postgres) == "on")
+            let settings = [
+                "listen_addresses": "", "log_parameter_max_length": "0", "fsync": "on", "synchronous_commit": "on",
+            ]
+            for (name, value) in settings { #expect(try run("SHOW \(name)", on: postgres) == value, "\(name)") }
             await postgres.close()
         }
     }
 
     @Test func `Other directories and missing programs are refused with a clear message`() async throws {
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
-            let strange = await failure { try await open(directory) }
+            let strange = await #expect(throws: EmbeddedPostgresError.self) { try await open(directory) }
             #expect(strange?.description.contains("letter.txt") == true)
         }
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             let search = InstallationSearch(directories: ["/nowhere"])
-            let missing = await failure {
+            let missing = await #expect(throws: EmbeddedPostgresError.self) {
                 try await EmbeddedPostgres.open(directory, settings: [:], search: search, logger: .silent)
             }
             #expect(missing?.description.contains("apt-get install postgresql") == true)
@@ -146,10 +139,10 @@ import Testing
     }
 
     @Test func `A file at the directory's path is refused, and the error calls it a file`() async throws {
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
             for path in ["/letter.txt", "/letter.txt/data", "/letter.txt/deep/data"] {
-                let inTheWay = await failure { try await open(directory + path) }
+                let inTheWay = await #expect(throws: EmbeddedPostgresError.self) { try await open(directory + path) }
                 #expect(inTheWay?.description.contains("Not a directory") == true, "\(inTheWay?.description ?? "none")")
             }
             let deep = try await open(directory + "/made/on/the/way")
@@ -158,24 +151,17 @@ import Testing
     }
 
     @Test func `Data of another version is refused`() async throws {
-        try await TemporaryDirectory.use { directory in
+        try await withDirectory { directory in
             let postgres = try await open(directory)
             await postgres.close()
             try Data("12\n".utf8).write(to: URL(fileURLWithPath: directory + "/data/PG_VERSION"))
-            let refused = await failure { try await open(directory) }
-            #expect(refused?.description.contains("made by Postgres 12, which is not installed") == true)
+            let other = await #expect(throws: EmbeddedPostgresError.self) { try await open(directory) }
+            #expect(other?.description.contains("made by Postgres 12, which is not installed") == true)
         }
     }
 
     private func open(_ directory: String) async throws -> EmbeddedPostgres {
         try await EmbeddedPostgres.open(directory, settings: ["fsync": "off"], logger: .silent)
-    }
-
-    private func failure<Value>(_ call: () async throws -> Value) async -> EmbeddedPostgresError? {
-        do {
-            _ = try await call()
-            return nil
-        } catch { return error as? EmbeddedPostgresError }
     }
 
     @discardableResult
@@ -195,11 +181,9 @@ extension Logger {
     fileprivate static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }
 
-private enum TemporaryDirectory {
-    static func use(_ body: (String) async throws -> Void) async throws {
-        let directory = "/tmp/pushreg-embedded-\(UInt64.random(in: 0 ..< .max))"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        try await body(directory)
-    }
+private func withDirectory(_ body: (String) async throws -> Void) async throws {
+    let directory = "/tmp/pushreg-embedded-\(UInt64.random(in: 0 ..< .max))"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try await body(directory)
 }
