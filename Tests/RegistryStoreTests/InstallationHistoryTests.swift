@@ -46,7 +46,13 @@ import Testing
         // The requests are made after this time, at minutes 1 to 4.
         let (service, start) = (try await CallService(), Date.minutesAgo(60))
         for (number, calls) in Self.sets.enumerated() {
-            let states = try await service.states(afterEachOrderOf: calls, from: start, Self.state).states
+            var states: Set<[String]> = []
+            for order in permutations(of: calls) {
+                var player = try await CallPlayer(service, start: start)
+                // The first request is repeated at the end, like a retry.
+                try await player.play(order + order.prefix(1))
+                states.insert(try await service.database.column(Self.state(in: player.scope)))
+            }
             #expect(states.count == 1, "set \(number): \(states)")
             #expect(states.first?.isEmpty == false)
         }
