@@ -111,9 +111,9 @@ actor PhoneLife {
         return candidates.isEmpty ? nil : candidates[number % candidates.count]
     }
 
-    /// iOS ends an activity after eight hours.
+    /// iOS ends an activity eight hours after its start.
     private func endOldActivities() {
-        for activity in activities where activity.phase.runs { activity.change(to: .ended) }
+        for activity in activities where [.active, .stale].contains(activity.phase) { activity.change(to: .ended) }
     }
 
     @discardableResult

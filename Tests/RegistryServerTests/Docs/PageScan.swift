@@ -35,7 +35,8 @@ struct PageScan {
 
     private mutating func check(text: Substring) {
         if text.unicodeScalars.contains(">") { faults.append("a > stands alone: \(text.suffix(40))") }
-        for match in text.matches(of: /&(?!(?:amp|lt|gt|quot|#39);)/) {
+        let ampersand = /&(?!(?:amp|lt|gt|quot|#39);)/.matchingSemantics(.unicodeScalar)
+        for match in text.matches(of: ampersand) {
             faults.append("an & stands alone: \(text[match.range.lowerBound...].prefix(20))")
         }
     }
