@@ -106,7 +106,7 @@ enum CostTable {
             .call("of an installation", atMost: 400, events { $0.installation = phone }),
             .call("of a user", atMost: 400, events { $0.subject = "u-7" }),
             .call("of an alias", atMost: 450, events { $0.alias = alias }),
-            .call("until a time", atMost: 450, events { $0.until = .minutesAgo(-1) }),
+            .call("until a time", atMost: 800, events { $0.until = .minutesAgo(-1) }),
             .call("of all", atMost: 450, events { _ in })
         ),
         Row(
