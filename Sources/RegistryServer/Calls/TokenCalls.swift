@@ -47,7 +47,11 @@ extension ScopedCall {
 
     private func readSlot(of kind: TokenKind?, _ parameters: inout ParameterReader) -> TokenSlot? {
         guard let kind = kind ?? readKind(&parameters) else { return nil }
-        guard kind.holder == .attributesType else { return .only(kind) }
+        guard kind.holder == .attributesType else {
+            // Of no use here, but a fault is a fault.
+            _ = parameters.query("attributesType", AttributesType.init)
+            return .only(kind)
+        }
         let type =
             kind == .start
             ? parameters.path("attributesType", AttributesType.init)
@@ -69,7 +73,8 @@ extension ScopedCall {
         let limit = parameters.limit()
         let includesMetadata = readInclusion(&parameters)
         let isStart = named?.holder == .attributesType
-        let attributesType = isStart ? parameters.query("attributesType", AttributesType.init) : nil
+        let givenType = parameters.query("attributesType", AttributesType.init)
+        let attributesType = isStart ? givenType : nil
         let list = candidate.flatMap { alias in named.map { alias.list("tokens") + [$0.name] } }
         let position = try readCursor(&parameters, of: list, "this alias")
         let (kind, alias) = try parameters.checked(named, candidate)

@@ -102,6 +102,11 @@ extension Probe {
         Probe("putTokenOfKind", "a device's, later", token("w-15/tokens/widget", 590, 3))
             .after(token("w-15/device-token", 590, 2))
             .fails(.tokenKindConflict, ["reason": "kind-conflict", "kind": "widget"]),
+        Probe(
+            "deleteTokenOfKind",
+            "of the device, with a faulty type",
+            .delete("…/installations/device-16/tokens/device?attributesType=..")
+        ).fails(.invalidRequest).at("/attributesType"),
         Probe("putTokenOfKind", "the device token again", token("device-16/tokens/device", 536))
             .after(device.put("16", 16))
             .gives(200, ["outcome": "refreshed", "kind": "device"]),
