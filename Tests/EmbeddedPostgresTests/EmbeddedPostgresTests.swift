@@ -175,8 +175,8 @@ import Testing
     private func isGone(_ process: pid_t) -> Bool {
         poll(for: .seconds(10)) {
             let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
-            return status?.contains(") Z") ?? true ? true : nil
-        } ?? false
+            return status?.contains(") Z") == false ? nil : true
+        } != nil
     }
 }
 

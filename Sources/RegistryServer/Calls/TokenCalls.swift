@@ -48,7 +48,7 @@ extension ScopedCall {
     private func readSlot(of kind: TokenKind?, _ parameters: inout ParameterReader) -> TokenSlot? {
         guard let kind = kind ?? readKind(&parameters) else { return nil }
         guard kind.holder == .attributesType else {
-            // Of no use here, but a fault is a fault.
+            // It has no effect here, but an invalid value is refused.
             _ = parameters.query("attributesType", AttributesType.init)
             return .only(kind)
         }

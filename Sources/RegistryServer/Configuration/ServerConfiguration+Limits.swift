@@ -56,7 +56,6 @@ extension ServerConfiguration {
         /// close. Zero closes idle connections at once.
         package var lastRequestDeadline: Duration = .zero
         package var backlog = 1024
-        package var appLifetime: Duration = .seconds(5)
         /// The lifetime of the metrics that come from Postgres.
         package var totalsLifetime: Duration = .seconds(30)
 

@@ -31,7 +31,7 @@ final class ServiceParts: Sendable {
         self.metrics = metrics
         allowsInternalKeySets = configuration.allowsInternalJWKS
         shutdownNotice = configuration.shutdownNotice
-        apps = AppDirectory(registry: registry, lifetime: configuration.limits.appLifetime, clock: clock)
+        apps = AppDirectory(registry: registry, clock: clock)
         keys = KeyDirectory(registry: registry, clock: clock)
         readiness = TimedCache(lifetime: Self.readinessLifetime, clock: clock) { try await registry.checkReadiness() }
         feedback = FeedbackRecorder(clock: clock, logger: logger, metrics: metrics.recorded)
