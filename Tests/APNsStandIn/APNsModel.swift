@@ -19,8 +19,6 @@ package struct APNsModel: Sendable {
         package let event: String?
         package let timestamp: Int?
         package let answer: PushResponse
-        /// Whether the sender received the response: its connection neither broke nor was closing.
-        package internal(set) var isDelivered = false
     }
 
     struct Entry: Sendable {

@@ -77,9 +77,7 @@ package final class APNsStandIn: Sendable {
     }
 
     /// The response to a request, and its effect on the connection.
-    ///
-    /// - Returns: `number` is the argument of ``noteDelivery(_:)``.
-    func receive(_ request: PushRequest) -> (answer: PushResponse, delay: Duration, isReset: Bool, number: Int) {
+    func receive(_ request: PushRequest) -> (answer: PushResponse, delay: Duration, isReset: Bool) {
         let now = clock.now
         let (outcome, faults, number) = state.withLock { state in
             state.requests += 1
@@ -91,15 +89,7 @@ package final class APNsStandIn: Sendable {
         }
         if let started = outcome.started { onStart(started) }
         let isReset = faults.resets(number) && outcome.answer.status == 200
-        return (outcome.answer, faults.answerDelay, isReset, number)
-    }
-
-    /// Marks a response as delivered. Each request has one record.
-    func noteDelivery(_ number: Int) { state.withLock { $0.model.records[number - 1].isDelivered = true } }
-
-    /// Marks written responses as possibly not delivered.
-    func doubtDelivery(of numbers: [Int]) {
-        state.withLock { state in for number in numbers { state.model.records[number - 1].isDelivered = false } }
+        return (outcome.answer, faults.answerDelay, isReset)
     }
 
     var goAwayAfter: Int? { state.withLock { $0.faults.goAwayAfter } }

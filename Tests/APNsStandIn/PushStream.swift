@@ -10,11 +10,6 @@ final class APNsConnection {
     private var open = 0
     private var isLeaving = false
     private var last = HTTP2StreamID.rootStream
-    private var written: [(number: Int, at: NIODeadline)] = []
-
-    /// A sender reads a response from its socket within this time. If the connection breaks earlier, the response is
-    /// lost.
-    private static let unreadTime = TimeAmount.seconds(2)
 
     init(_ channel: any Channel) { self.channel = channel }
 
@@ -41,23 +36,8 @@ final class APNsConnection {
         channel.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload), promise: nil)
     }
 
-    /// Notes that a response is written.
-    ///
-    /// - Returns: whether the sender receives it. After GOAWAY it may not: Python's httpx drops requests in flight
-    ///   then.
-    func write(_ number: Int) -> Bool {
-        written.append((number, .now()))
-        return !isLeaving
-    }
-
     /// Resets the connection, with all requests in flight.
-    ///
-    /// - Returns: the responses that may be unread.
-    func reset() -> [Int] {
-        channel.close(promise: nil)
-        let now = NIODeadline.now()
-        return written.filter { now - $0.at < Self.unreadTime }.map(\.number)
-    }
+    func reset() { channel.close(promise: nil) }
 }
 
 final class PushStream: ChannelInboundHandler {
@@ -96,20 +76,19 @@ final class PushStream: ChannelInboundHandler {
     private func answer(_ request: PushRequest, _ context: ChannelHandlerContext) {
         // GOAWAY precedes the response, so a sender does not send its next request on this connection.
         connection.leave(after: standIn.goAwayAfter)
-        let (answer, delay, isReset, number) = standIn.receive(request)
-        if isReset { return standIn.doubtDelivery(of: connection.reset()) }
+        let (answer, delay, isReset) = standIn.receive(request)
+        if isReset { return connection.reset() }
         let id = request.fields["apns-id"] ?? UUID().uuidString
         let later = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        guard delay > .zero else { return write(answer, number, id, context) }
+        guard delay > .zero else { return write(answer, id, context) }
         context.eventLoop.scheduleTask(in: TimeAmount(delay)) {
             let (stream, context) = later.value
-            stream.write(answer, number, id, context)
+            stream.write(answer, id, context)
         }
     }
 
-    private func write(_ answer: PushResponse, _ number: Int, _ id: String, _ context: ChannelHandlerContext) {
+    private func write(_ answer: PushResponse, _ id: String, _ context: ChannelHandlerContext) {
         guard !isOver else { return }
-        if connection.write(number) { standIn.noteDelivery(number) }
         let fields: HTTPHeaders = ["apns-id": id, "content-length": String(answer.body.utf8.count)]
         let head = HTTPResponseHead(version: .http2, status: .init(statusCode: answer.status), headers: fields)
         context.write(wrapOutboundOut(.head(head)), promise: nil)

@@ -12,13 +12,16 @@ struct HourScale: Sendable {
     /// Real time for all phones to reach their final state.
     var deadline = Duration.seconds(120)
 
+    /// Whether every response arrives.
+    var isStable: Bool { resetEvery == nil && goAwayAfter == nil }
+
     /// A quarter of an hour, for the tests of senders that break a rule.
     static let short = HourScale(phones: 30, speed: 30, minutes: 15, resetEvery: 13, deadline: .seconds(10))
 
     /// Like `short`, with so many lost responses that some are of starts, which are a tenth of the pushes.
     static let shortAndUnsure = HourScale(phones: 30, speed: 30, minutes: 15, resetEvery: 4, deadline: .seconds(10))
 
-    /// Like `short`, with stable connections, so every response arrives.
+    /// Like `short`, with stable connections.
     static let shortAndSure = HourScale(
         phones: 30,
         speed: 30,

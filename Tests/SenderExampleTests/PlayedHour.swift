@@ -4,6 +4,7 @@ import TestSupport
 
 /// The results of an hour of one sender between the real service and ``APNsStandIn``.
 struct PlayedHour: Sendable {
+    let scale: HourScale
     let script: HourScript
     let model: APNsModel
     let phones: PlayedPhones
@@ -32,7 +33,7 @@ struct PlayedHour: Sendable {
                 let outcome: Result<PlayedHour, any Error>
                 do {
                     try await play(script, program, phones)
-                    outcome = .success(try await finish(script, program, phones, scale.deadline))
+                    outcome = .success(try await finish(script, program, phones, scale))
                 } catch { outcome = .failure(error) }
                 await program.kill()
                 return try outcome.get()
@@ -72,25 +73,25 @@ struct PlayedHour: Sendable {
         _ script: HourScript,
         _ program: RunningProgram,
         _ phones: PlayedPhones,
-        _ deadline: Duration
+        _ scale: HourScale
     ) async throws -> PlayedHour {
         for phone in phones.standIn.read({ Array($0.phones.keys) }) { phones.standIn.connect(phone) }
         try await phones.settle()
         let standIn = phones.standIn
         var isShown = true
         do {
-            try await until(deadline) { standIn.read { script.differences($0, phones).isEmpty } }
+            try await until(scale.deadline) { standIn.read { script.differences($0, phones).isEmpty } }
         } catch { isShown = false }
         var model = standIn.model
         var reported = 0
-        try? await until(deadline) {
+        try? await until(scale.deadline) {
             (model, reported) = (standIn.model, try await phones.service.reportsOfDeadTokens())
             let dead = Set(deadAnswers(model).map(\.token))
-            // Uncertain 410s may be reported too, so certain ones may still be on their way.
             let deliverable = try await phones.service.tokens(under: Array(script.last.keys))
-            return reported >= deadPushes(model) && deliverable.isDisjoint(with: dead)
+            return reported >= fewestReports(model, scale) && deliverable.isDisjoint(with: dead)
         }
         return PlayedHour(
+            scale: scale,
             script: script,
             model: model,
             phones: phones,
