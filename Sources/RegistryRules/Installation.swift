@@ -19,7 +19,7 @@ package struct Installation: Sendable, Hashable {
     package var subject: UTF8Text?
     /// Nil if only token requests named the user. Any user who registers the installation then replaces this user.
     package var subjectObservedAt: Timestamp?
-    /// The greatest `observedAt` of a registration by a user other than the owner. Older aliases are gone.
+    /// The greatest `observedAt` at which a user took over. Older aliases of former users are gone.
     package var takenOverAt: Timestamp?
     package var aliases: Stamped<AliasSet>?
     package var metadata: Stamped<Metadata>?
@@ -67,7 +67,8 @@ package struct Installation: Sendable, Hashable {
     }
 
     mutating func merge(_ profile: InstallationProfile, observedAt time: Timestamp, by subject: UTF8Text?) {
-        let isOfEarlierUser = takenOverAt.map { time < $0 } ?? false
+        // The owner's own aliases may be older than the takeover, because a full state may arrive before them.
+        let isOfEarlierUser = subject == nil && takenOverAt.map { time < $0 } ?? false
         guard !isLoggedOut(at: time), !isOfEarlierUser, !belongsToAnother(than: subject) else { return }
         aliases.replace(with: profile.aliases, observedAt: time)
         metadata.replace(with: profile.metadata, observedAt: time)

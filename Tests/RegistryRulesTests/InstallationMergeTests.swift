@@ -16,6 +16,15 @@ struct InstallationTimesTests {
         }
     }
 
+    @Test(arguments: [("bob", true), ("ana", false), (nil, false)] as [(UTF8Text?, Bool)])
+    func `A profile older than a takeover counts if it is the owner's`(_ user: UTF8Text?, _ counts: Bool) throws {
+        var story = Story()
+        try story.put("1", at: 10, by: "ana")
+        try story.fullState(at: 30, by: "bob")
+        try story.put("2", at: 20, by: user)
+        #expect((story.phone.aliases != nil) == counts)
+    }
+
     @Test func `New metadata writes an event`() throws {
         var story = Story()
         try story.put(metadata: 1, at: 20)

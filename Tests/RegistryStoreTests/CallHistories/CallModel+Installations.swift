@@ -26,7 +26,9 @@ extension CallModel {
         guard let known = installations[hash], time > known.loggedOutAt ?? .min, !isOfAnother(call) else {
             return .problem(.superseded)
         }
-        if time >= known.takenOverAt ?? .min { installations[hash]?.aliases.replace(call.aliases, at: time) }
+        if call.user != nil || time >= known.takenOverAt ?? .min {
+            installations[hash]?.aliases.replace(call.aliases, at: time)
+        }
         return .done
     }
 
