@@ -138,6 +138,18 @@ import Testing
         #expect(played.outbox.entries.first?.report.registration?.startedAt == .at(90_010))
     }
 
+    @Test(arguments: [10.0, 30]) func `C21: a start stays later than the log-out before it`(_ floor: Double) throws {
+        let played = PlayedOutbox()
+        played.add(.logOut, at: 20)
+        played.add(.token("aa"), at: 20.001)
+        _ = played.outbox.move(by: .seconds(-100), after: .at(100), until: .at(1000))
+        played.add(.token("bb"), at: 100)
+        _ = played.outbox.move(by: .seconds(-15), after: .at(floor), until: .at(1000))
+        let start = try #require(played.outbox.entries.last?.report.registration?.startedAt)
+        let logOut = try #require(played.outbox.entries.first { $0.report == .logOut })
+        #expect(logOut.observedAt == .at(floor == 10 ? 10.001 : 20) && logOut.observedAt < start)
+    }
+
     @Test func `Moving times keeps the order, skips possibly accepted reports and stops at the present`() {
         let played = PlayedOutbox()
         played.add(.token("aa", of: "a-1"), at: 10)

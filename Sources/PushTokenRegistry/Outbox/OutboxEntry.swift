@@ -84,11 +84,13 @@ extension OutboxEntry {
 
     /// One entry with the effect of two of one subject.
     func merged(with other: OutboxEntry) -> OutboxEntry {
-        let (earlier, later) = observedAt < other.observedAt ? (self, other) : (other, self)
-        // Both by one clock, because the time of the earlier one becomes the start of the activity.
-        let shift = earlier.correction - later.correction
+        var (earlier, later) = observedAt < other.observedAt ? (self, other) : (other, self)
+        // Both by one clock, because the time of the earlier one becomes the start of the activity. It moves only
+        // forward, so it stays later than a log-out before it, which would end the activity.
+        let shift = max(earlier.correction - later.correction, .zero)
         let times = (earlier.observedAt + shift, later.observedAt)
-        let report = later.report.merging(earlier: earlier.report.movingStart(by: shift), observedAt: times)
+        earlier.report.moveStart { $0 + shift }
+        let report = later.report.merging(earlier: earlier.report, observedAt: times)
         // Of two ends the first holds, with its time. Of two log-outs the second.
         let isEnd = if case .end = report { true } else { false }
         let timed = isEnd ? earlier : later
@@ -100,10 +102,4 @@ extension OutboxEntry {
 
     /// The time of its observation by the registry's clock.
     var correctedTime: Timestamp { observedAt + correction }
-
-    /// Sets another time, and another start of its activity, because both are by one clock.
-    mutating func correct(to time: Timestamp) {
-        report = report.movingStart(by: time - observedAt)
-        (observedAt, correction) = (time, .zero)
-    }
 }

@@ -35,11 +35,11 @@ extension Report {
         }
     }
 
-    /// This report with the start of its activity moved, because the clock was corrected.
-    func movingStart(by shift: Duration) -> Report {
-        guard case .registration(var registration) = self else { return self }
-        registration.startedAt = registration.startedAt.map { $0 + shift }
-        return .registration(registration)
+    /// Moves the start of its activity, because the clock was corrected.
+    mutating func moveStart(_ moved: (Timestamp) -> Timestamp) {
+        guard case .registration(var registration) = self else { return }
+        registration.startedAt = registration.startedAt.map(moved)
+        self = .registration(registration)
     }
 
     /// It reports an end, so any credential of this installation may send it, and it is dropped last.
