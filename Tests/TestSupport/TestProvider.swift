@@ -31,7 +31,7 @@ package final class TestProvider: Sendable {
     /// Contains characters that a form must encode.
     package static let clientSecret = "a+b/c=d:0123456789abcdef"
 
-    package let behaviour = Mutex(Behaviour())
+    private let behaviour = Mutex(Behaviour())
     package let port: Int
     private let grants = Mutex<[String: Grant]>([:])
     private let requests = Mutex<[String]>([])
