@@ -70,9 +70,9 @@ package struct Outbox: Sendable, Hashable, Codable {
         let movable = entries.indices.filter { entries[$0].observedAt > floor || entries[$0].id == notAccepted }
         for index in movable.sorted(by: { entries[$0].correctedTime < entries[$1].correctedTime }) {
             last = max(min(entries[index].correctedTime, now), last.next)
-            let shift = last - entries[index].observedAt
+            let distance = last - entries[index].observedAt
             // An activity's start stays later than a log-out before it, which would end the activity.
-            entries[index].report.moveStart { max($0 + shift, $0 > floor ? logOut.next : $0) }
+            entries[index].report.moveStart { max($0 + distance, $0 > floor ? logOut.next : $0) }
             (entries[index].observedAt, entries[index].correction) = (last, .zero)
             if entries[index].report == .logOut { logOut = last }
         }
