@@ -77,7 +77,7 @@ extension LockedRows {
     /// with one owner (R7).
     private mutating func retire(_ digest: TokenDigest, _ actor: UTF8Text) {
         if let id = values[digest]?.value.owner?.activityID {
-            if lockedIDs.contains(id) { retire(digest, id, actor) } else { missingIDs.insert(id) }
+            if lockedOwners.contains(id) { retire(digest, id, actor) } else { missingIDs.insert(id) }
         }
         for slot in installations.slots(with: digest) where !slot.hasOneOwner { takeOver(digest, slot, actor) }
     }

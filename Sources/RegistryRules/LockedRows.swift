@@ -24,8 +24,9 @@ package struct LockedRows: Sendable {
     package private(set) var values: [TokenDigest: Row<TokenValue>]
     private let times: [InstallationHash: InstallationTimes]
     package var installations: InstallationRows
-    /// The locked ids, with or without a row.
-    let lockedIDs: Set<ActivityID>
+    /// Owners of values that were known before the lock, with or without a row. Another activity without a row may have
+    /// been inserted between the lock and the lock of the values.
+    let lockedOwners: Set<ActivityID>
     package private(set) var events: [NewAuditEvent] = []
     /// Activities that lost a token but are not locked. The transaction must start again with them.
     package internal(set) var missingIDs: Set<ActivityID> = []
@@ -34,7 +35,7 @@ package struct LockedRows: Sendable {
         now: Timestamp,
         hasErasures: Bool,
         lifetime: Duration,
-        lockedIDs: Set<ActivityID>,
+        lockedOwners: Set<ActivityID>,
         activities: [Activity],
         values: [TokenValue],
         times: [InstallationHash: InstallationTimes],
@@ -43,7 +44,7 @@ package struct LockedRows: Sendable {
         self.now = now
         self.hasErasures = hasErasures
         self.lifetime = lifetime
-        self.lockedIDs = lockedIDs
+        self.lockedOwners = lockedOwners
         self.activities = Dictionary(uniqueKeysWithValues: activities.map { ($0.id, Row(original: $0, value: $0)) })
         self.values = Dictionary(uniqueKeysWithValues: values.map { ($0.digest, Row(original: $0, value: $0)) })
         self.times = times
@@ -115,7 +116,7 @@ package struct LockedRows: Sendable {
     package mutating func record(_ event: NewAuditEvent) { events.append(event) }
 
     private mutating func takeOver(_ id: ActivityID, _ registration: Registration) {
-        guard lockedIDs.contains(id) || activities[id] != nil else {
+        guard lockedOwners.contains(id) || activities[id] != nil else {
             missingIDs.insert(id)
             return
         }

@@ -20,7 +20,7 @@ struct Story {
             now: Self.minute(now),
             hasErasures: false,
             lifetime: .seconds(8 * 3600),
-            lockedIDs: locked,
+            lockedOwners: locked,
             activities: activities,
             values: values,
             times: times,

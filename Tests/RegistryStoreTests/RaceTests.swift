@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 import Synchronization
 import TestSupport
 import Testing
@@ -54,6 +55,50 @@ import Testing
         #expect(watch.doubles == 0)
         #expect(watch.looks > 0)
         #expect(try await activity.database.deliverableCount(in: activity.scope) <= 3)
+        #expect(try await activity.database.wronglyTrusted(in: activity.scope) == 0)
+    }
+
+    /// The batch locks before the row of the refused activity exists, and then waits for the token.
+    @Test func `A token is taken from an activity that another session inserts during a batch`() async throws {
+        let activity = try await TestActivity.make()
+        let (refused, winner) = (activity.another("refused"), activity.another("winner"))
+        try await activity.register(1, at: .minutesAgo(10))
+        let columns = """
+            scope_id, started_at, expires_at, last_observed_at, token, token_digest, token_observed_at, token_claimed_at, \
+            confirmed_at, revision, created_at, touched_at
+            """
+        let insertion = try await HeldTransaction(
+            """
+            WITH former AS (
+                UPDATE activities SET withheld = 'taken-over' RETURNING *
+            ), later AS (
+                INSERT INTO activities (activity_id, \(unescaped: columns)) SELECT \(refused.id), \(unescaped: columns) FROM former
+                RETURNING *
+            )
+            UPDATE token_values t
+            SET activity_id = later.activity_id, activity_key = later.activity_key,
+                observed_at = t.observed_at + interval '1 minute'
+            FROM later
+            """,
+            in: activity.database,
+            commits: true
+        )
+        let registrations = [(refused, -60.0), (winner, 5)].map { activity, minutes in
+            let body = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(minutes))
+            return Registration(body, of: activity.id, claimant: .any, actor: "test")
+        }
+        async let results = activity.database.pool.withSession { session in
+            let unit = RegistrationUnit(registrations: registrations, scope: activity.scope)
+            return try session.transaction { try unit.mergeRegistrations(in: $0, locking: $1) }
+        }
+        try await insertion.waitUntilSomebodyWaits()
+        try await insertion.release()
+        let codes = try await results.map { result in
+            if case .failure(let problem) = result { problem.code } else { nil as Problem.Code? }
+        }
+        #expect(codes == [.clockSkew, nil])
+        #expect(try await refused.currentToken() == nil)
+        #expect(try await winner.currentToken() == .sample(1))
         #expect(try await activity.database.wronglyTrusted(in: activity.scope) == 0)
     }
 

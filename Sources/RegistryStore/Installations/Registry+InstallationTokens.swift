@@ -63,7 +63,7 @@ private struct TokenUnit {
     ) throws -> TokenRegistrationResult {
         let digest = TokenDigest(token)
         let locks = InstallationLocks(of: request, includesSlots: true)
-        var rows = try RowLocks(ids: additionalIDs, digests: [digest]).lockRows(locks, in: scope, transaction)
+        var rows = try RowLocks(owners: additionalIDs, digests: [digest]).lockRows(locks, in: scope, transaction)
         let effect = try rows.decide { rows throws(Rejection) in
             try rows.register(token, digest, in: id, hasOneOwner: slot.kind.hasOneOwner, request)
         }

@@ -55,7 +55,8 @@ private struct NameOnlyUnit {
         var identity = try lockIdentity(transaction)
         let digest = registration.token.map(TokenDigest.init)
         let locks = RowLocks(
-            ids: additionalIDs.union([identity.value.activityID].compactMap(\.self)),
+            ids: Set([identity.value.activityID].compactMap(\.self)),
+            owners: additionalIDs,
             digests: Set([digest].compactMap(\.self)),
             installations: Set([registration.installation].compactMap(\.self))
         )

@@ -20,7 +20,8 @@ struct RegistrationUnit {
 
     func locks(adding ids: Set<ActivityID>) -> RowLocks {
         RowLocks(
-            ids: Set(registrations.map(\.id)).union(ids),
+            ids: Set(registrations.map(\.id)),
+            owners: ids,
             digests: Set(registrations.compactMap(\.digest)),
             installations: Set(registrations.compactMap(\.body.installation))
         )

@@ -6,6 +6,8 @@ import RegistryRules
 /// token slots.
 struct RowLocks {
     var ids: Set<ActivityID> = []
+    /// Activities to lock because an earlier attempt found them as owners of values.
+    var owners: Set<ActivityID> = []
     var digests: Set<TokenDigest> = []
     /// The installations named by requests; nil if activities are not compared with their installations.
     var installations: Set<InstallationHash>?
@@ -56,7 +58,7 @@ struct RowLocks {
 
     private func locks(in scope: Scope) -> [SQL] {
         let lockActivities: Query = areForDeliveries ? "feedback.read-owners" : .lockActivities
-        let lock = lockActivities(["scope": scope.id, "ids": Array(ids)])
+        let lock = lockActivities(["scope": scope.id, "ids": Array(ids.union(owners))])
         guard !digests.isEmpty else { return [lock] }
         return [lock, Query.lockValues(["scope": scope.id, "digests": Array(digests)])]
     }
@@ -83,7 +85,7 @@ struct RowLocks {
             now: clock.now,
             hasErasures: clock.hasErasures,
             lifetime: scope.app.settings.activityLifetime,
-            lockedIDs: ids,
+            lockedOwners: owners,
             activities: activities,
             values: digests.isEmpty ? [] : try results[results.startIndex + 1].decode(TokenValue.self),
             times: times
