@@ -105,7 +105,7 @@ struct Listener: Service {
 
     private func addHTTP2(to channel: any Channel, _ slot: ConnectionSlot) throws {
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandlers([FlushOncePerTurn(), NIOHTTP2Handler(mode: .server)])
+        try pipeline.addHandler(NIOHTTP2Handler(mode: .server))
         // Closes idle connections, and on shutdown each connection after its last stream.
         let management = NIOHTTP2ServerConnectionManagementHandler(
             eventLoop: channel.eventLoop,
@@ -128,35 +128,6 @@ struct Listener: Service {
             }
         }
         try pipeline.addHandler(multiplexer)
-    }
-}
-
-/// Joins the flushes of one turn of the event loop, because each HTTP/2 stream flushes its own response.
-private final class FlushOncePerTurn: ChannelOutboundHandler {
-    typealias OutboundIn = Never
-
-    private var context: ChannelHandlerContext?
-    private var isDue = false
-
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
-
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
-
-    func flush(context: ChannelHandlerContext) {
-        guard !isDue else { return }
-        isDue = true
-        context.eventLoop.assumeIsolated().execute { self.flushNow() }
-    }
-
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        flushNow()
-        context.close(mode: mode, promise: promise)
-    }
-
-    private func flushNow() {
-        guard isDue else { return }
-        isDue = false
-        context?.flush()
     }
 }
 
