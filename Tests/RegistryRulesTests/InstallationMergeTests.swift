@@ -16,12 +16,19 @@ struct InstallationTimesTests {
         }
     }
 
-    @Test(arguments: [("bob", true), ("ana", false), (nil, false)] as [(UTF8Text?, Bool)])
-    func `A profile older than a takeover counts if it is the owner's`(_ user: UTF8Text?, _ counts: Bool) throws {
+    @Test(
+        arguments: [("bob", 20, true), ("ana", 20, false), (nil, 20, false), (nil, 30, true)]
+            as [(UTF8Text?, Int, Bool)]
+    )
+    func `A profile older than a takeover counts if it is the owner's`(
+        _ user: UTF8Text?,
+        _ minute: Int,
+        _ counts: Bool
+    ) throws {
         var story = Story()
         try story.put("1", at: 10, by: "ana")
         try story.fullState(at: 30, by: "bob")
-        try story.put("2", at: 20, by: user)
+        try story.put("2", at: minute, by: user)
         #expect((story.phone.aliases != nil) == counts)
     }
 
