@@ -26,7 +26,10 @@ import Testing
         _ test: (HTTPClient, Int) async throws -> Value
     ) async throws -> Value {
         let files = try await TestCertificate()
-        return try await run(files) { port in
+        var limits = ServerConfiguration.Limits()
+        // A client on a slow machine may send a body long after its head.
+        limits.requestDeadline = .seconds(60)
+        return try await run(files, limits: limits) { port in
             try await call(version, trusting: files) { try await test($0, port) }
         }
     }
