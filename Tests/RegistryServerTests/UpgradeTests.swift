@@ -24,8 +24,9 @@ import Testing
         "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n\r\n"
     }
 
-    private static func put(_ fields: String) -> String {
-        let body = #"{"token":"aa01"}"#
+    /// Concurrent registrations of one token would be ordered by their activities' ids.
+    private static func put(_ token: String, _ fields: String) -> String {
+        let body = #"{"token":"\#(token)"}"#
         let type = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)"
         return "PUT \(path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n\(type)\r\n\(fields)\r\n\r\n\(body)"
     }
@@ -40,9 +41,13 @@ import Testing
         Request(name: "call, no token in Connection", text: get(list, "Upgrade: h2c"), status: "200"),
         Request(name: "call, other case", text: get(list, "CONNECTION: uPGRADE\r\nUPGRADE: H2C"), status: "200"),
         Request(name: "lines, h2c", text: get(list, "Accept: application/x-ndjson\r\n" + upgrade), status: "200"),
-        Request(name: "registration, h2c", text: put(upgrade), status: "201"),
-        Request(name: "registration, websocket", text: put(webSocket), status: "201"),
-        Request(name: "registration, to continue", text: put(upgrade + "\r\nExpect: 100-continue"), status: "201"),
+        Request(name: "registration, h2c", text: put("aa01", upgrade), status: "201"),
+        Request(name: "registration, websocket", text: put("aa02", webSocket), status: "201"),
+        Request(
+            name: "registration, to continue",
+            text: put("aa03", upgrade + "\r\nExpect: 100-continue"),
+            status: "201"
+        ),
         Request(name: "behind another", text: plain + get(list, upgrade), status: "200", before: 1),
         Request(name: "tunnel", text: "CONNECT localhost:443 HTTP/1.1\r\nHost: localhost\r\n\r\n", status: "400"),
         Request(name: "unknown", text: get("/nowhere", upgrade), status: "404"),
