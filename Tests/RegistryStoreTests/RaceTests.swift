@@ -76,8 +76,7 @@ import Testing
                 RETURNING *
             )
             UPDATE token_values t
-            SET activity_id = later.activity_id, activity_key = later.activity_key,
-                observed_at = t.observed_at + interval '1 minute'
+            SET activity_id = later.activity_id, activity_key = later.activity_key
             FROM later
             """,
             in: activity.database,
