@@ -81,8 +81,9 @@ package actor CitusCluster: TestServers {
     ]
 
     private static func makeDatabase(_ name: String, on nodes: Nodes) async throws {
+        // The pool refuses a worker's database with the extension.
         for server in [nodes.coordinator] + nodes.workers {
-            try await TestDatabase.run("CREATE DATABASE \(name)", on: server)
+            try await TestDatabase.run("CREATE DATABASE \(name)", on: server + " dbname=postgres")
         }
         try await connect(nodes, database: name)
     }
