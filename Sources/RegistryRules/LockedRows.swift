@@ -24,8 +24,8 @@ package struct LockedRows: Sendable {
     package private(set) var values: [TokenDigest: Row<TokenValue>]
     private let times: [InstallationHash: InstallationTimes]
     package var installations: InstallationRows
-    /// Owners of values that were known before the lock, with or without a row. Another activity without a row may have
-    /// been inserted between the lock and the lock of the values.
+    /// Activities that were found before the lock. One without a row has been deleted; another activity without a row may
+    /// have been inserted after the lock of activities and before the lock of values.
     let lockedOwners: Set<ActivityID>
     package private(set) var events: [NewAuditEvent] = []
     /// Activities that lost a token but are not locked. The transaction must start again with them.

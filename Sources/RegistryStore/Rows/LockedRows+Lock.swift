@@ -6,7 +6,7 @@ import RegistryRules
 /// token slots.
 struct RowLocks {
     var ids: Set<ActivityID> = []
-    /// Activities to lock because an earlier attempt found them as owners of values.
+    /// Activities to lock that were found before, as owners of values or as running on an installation.
     var owners: Set<ActivityID> = []
     var digests: Set<TokenDigest> = []
     /// The installations named by requests; nil if activities are not compared with their installations.
