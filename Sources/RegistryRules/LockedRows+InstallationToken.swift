@@ -70,7 +70,9 @@ extension LockedRows {
 
     private func withhold(_ slot: inout InstallationToken, _ digest: TokenDigest) {
         guard let token = slot.token, token.digest == digest else { return }
-        slot.withheld = token.token == nil ? nil : values[digest]?.value.withholdingReason(for: token, in: slot)
+        // An erased value has no owner.
+        let value = values[digest]?.value ?? TokenValue(digest: digest)
+        slot.withheld = token.token == nil ? nil : value.withholdingReason(for: token, in: slot)
     }
 
     /// Withholds a value from its activity and from start tokens, because an installation has claimed it as a token

@@ -37,6 +37,12 @@ extension CallHistory {
             device(ago: -3), phone(.logOut, by: nil, ago: nil), device(ago: nil),
             Call(rule: .register, activity: 1, token: 1, isClient: true, installation: 0),
         ],
+        // A token came back after the data of its later owner was erased.
+        [
+            device(ago: nil),
+            Call(rule: .putOwned, token: 7, slot: .device, isClient: true, user: 1, installation: 1),
+            Call(rule: .erase, user: 1), device(ago: nil),
+        ],
         // A burst of reports about good tokens trips the guard, which turns off after a quiet time.
         (0..<4).map { Call(rule: .register, activity: $0, token: $0) } + [
             Call(rule: .feedback, parts: (0..<4).map { Call(rule: .report, token: $0, status: .suspect) }),
