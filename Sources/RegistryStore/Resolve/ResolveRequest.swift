@@ -10,7 +10,7 @@ struct ResolveRequest: Sendable {
     static func batcher(_ units: UnitsOfWork) -> Batcher<ResolveRequest, AliasRows> {
         Batcher(
             // At most half the connections, so that slow reads leave the rest to writes.
-            workers: 2...max(2, min(8, units.pool.maximumConnections / 2)),
+            workers: 1...max(1, min(8, units.pool.maximumConnections / 2)),
             largestBatch: 64,
             timeout: units.pool.requestTimeout,
             metrics: units.metrics.batches[.resolutions],

@@ -6,8 +6,9 @@ import Synchronization
 /// No request waits for a timer. A request that finds a free worker runs at once and alone; a worker that becomes free
 /// takes all queued requests as one batch. As load grows, batches become larger and each request cheaper.
 ///
-/// While Postgres reads from disk, every request of a large batch would wait for all reads. More workers then open, each
-/// with a share of the queue, because a disk serves concurrent reads faster.
+/// One worker makes the largest batches, which cost the least. While Postgres waits for a disk, a commit or a network,
+/// more workers open, each with a share of the queue, because such waits overlap. Another worker also takes what a batch
+/// leaves in the queue.
 ///
 /// If one request of a batch fails, the requests are retried one by one, so that the others succeed.
 final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
@@ -32,7 +33,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     private struct State {
         var queue: [Waiting] = []
         var busyWorkers = 0
-        /// The last batch waited for a disk or another slow cause.
+        /// During the last batch, Postgres mostly waited.
         var isSlow = false
     }
 
@@ -46,7 +47,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - workers: maximum concurrent batches: normally, and while Postgres is slow.
+    ///   - workers: concurrent batches: normally, and at most.
     ///   - largestBatch: maximum requests per batch.
     ///   - capacity: maximum waiting requests. Further requests fail at once with 503, so that the others stay fast.
     ///   - timeout: limits a request's wait for its batch and answer together.
@@ -101,12 +102,10 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
 
     private func openWorkers(_ state: borrowing State) -> Int { state.isSlow ? workers.upperBound : workers.lowerBound }
 
-    /// Detects whether Postgres is slow: a row in memory takes about ten microseconds, a disk read a hundred or more.
-    /// One request answered from memory is inconclusive.
+    /// Without waits, a batch takes less than a millisecond and 100 microseconds per request.
     fileprivate func took(_ time: Duration, for count: Int) {
         guard workers.count > 1 else { return }
-        let isSlow = time > .microseconds(300) * count
-        state.withLock { $0.isSlow = isSlow && ($0.isSlow || time > .milliseconds(5)) }
+        state.withLock { $0.isSlow = time > .milliseconds(1) + .microseconds(100) * count }
     }
 
     /// How many waiting requests a worker takes. While Postgres is slow, it leaves a share for the free workers.
@@ -148,10 +147,10 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         return batch
     }
 
-    /// Whether the batch took only a share of the queue and another worker is free for the rest.
+    /// Whether the batch left requests in the queue and another worker is free for them.
     private func opensAnother() -> Bool {
         state.withLock { state in
-            guard state.isSlow, !state.queue.isEmpty, state.busyWorkers < workers.upperBound else { return false }
+            guard !state.queue.isEmpty, state.busyWorkers < workers.upperBound else { return false }
             state.busyWorkers += 1
             return true
         }
