@@ -76,7 +76,8 @@ def registry(database, name="pushreg", *arguments, url=None):
         PUSHREG, "serve", "--database-url", url or database.url_of("bench"), "--port", "{port}", "--key-rate", "0",
         "--address-rate", "0", "--sweep-interval", "PT1H", "--log-level", "warning", *arguments,
     ]
-    return Service(name, command)
+    # As in the image and the package.
+    return Service(name, command, {"LD_PRELOAD": "libjemalloc.so.2"})
 
 
 def pgx(database, name="pgx", *arguments, url=None):
