@@ -182,6 +182,24 @@ import Testing
         #expect(none.contains("may not use any schema in search_path"), "\(none)")
     }
 
+    @Test func `A database of another encoding is refused before its first table`() async throws {
+        let database = try await TestDatabase.make()
+        let name = "latin_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
+        try await Self.run(
+            "CREATE DATABASE \(name) ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'",
+            in: database
+        )
+        let flags = ["--unsafe-durability", "--database-url", database.connectionString + " dbname=\(name)"]
+        for command in ["migrate", "serve"] {
+            let outcome = try await Program.run([command] + flags)
+            #expect(outcome.status == 69)
+            #expect(outcome.words.contains("has the encoding LATIN1"), "\(outcome.words)")
+        }
+        let found = try await Self.findings(database.connectionString + " dbname=\(name)").all
+        #expect(found["database-encoding"]?.contains("LATIN1") == true, "\(found)")
+        #expect(found["schema-behind"] == nil)
+    }
+
     /// These functions hide Postgres's own and imitate another server.
     @Test(arguments: [
         (

@@ -6,6 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct FieldInputTests {
     private static let address = "postgres://u:hunter2@127.0.0.1:1/d"
+    private static let key = "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----"
 
     @Test(arguments: [
         ("DATABASE_URL", #""\(address)""#, "DATABASE_URL is not valid. Its value is in quotation marks."),
@@ -20,6 +21,11 @@ import Testing
         ("PUSHREG_HOST", "'::1'", "PUSHREG_HOST is not valid. Its value is in quotation marks."),
         ("PUSHREG_PORT", "5434  # host port", "PUSHREG_PORT is not valid. Its value contains a comment."),
         ("PUSHREG_HOST", "# the address", "PUSHREG_HOST is not valid. Its value contains a comment."),
+        ("DATABASE_URL", address + "&sslmode=prefer", "has parameters in the database's name"),
+        ("PUSHREG_TLS_KEY", key, "PUSHREG_TLS_KEY is not valid. It is the content of a file."),
+        ("PUSHREG_HOST", "[::1]", "PUSHREG_HOST must be an address or host name without"),
+        ("PUSHREG_HOST", "localhost:8080", "PUSHREG_HOST must be an address or host name without"),
+        ("PUSHREG_HOST", "http://0.0.0.0", "PUSHREG_HOST must be an address or host name without"),
         ("PORT", "http", "PORT must be an integer from 0 to 65535."),
     ])
     func `A value for another program is refused with its cause`(_ name: String, _ value: String, _ words: String)
@@ -41,6 +47,26 @@ import Testing
     func `PORT is read, and white space is ignored`(_ environment: [String: String], _ row: String) async throws {
         let outcome = try await Program.run(["config", "print", "--json"], environment: environment)
         #expect(outcome.status == 0 && outcome.results.contains(row), "\(outcome.results)")
+    }
+
+    @Test func `A key in place of its path is not shown`() async throws {
+        let environment = ["DATABASE_URL": Self.address, "PUSHREG_TLS_CERT": "c.pem", "PUSHREG_TLS_KEY": Self.key]
+        for command in [["serve"], ["doctor"], ["config", "print"]] {
+            let outcome = try await Program.run(command, environment: environment)
+            #expect(outcome.status == 64)
+            #expect(!(outcome.words + outcome.results).contains("hunter2"), "\(outcome.words) \(outcome.results)")
+        }
+    }
+
+    @Test(arguments: [
+        ("203.0.113.9", "this machine has no such address"), ("no-such-host.invalid", "is unknown. Give --host"),
+    ])
+    func `The doctor finds an address at which the service cannot listen`(_ host: String, _ words: String) async throws
+    {
+        let flags = ["--database-url", Self.address, "--host", host]
+        let doctor = try await Program.run(["doctor", "--json"] + flags)
+        let finding = doctor.results.split(separator: "\n").first { $0.contains("listen-address") } ?? ""
+        #expect(finding.contains(words), "\(doctor.results)")
     }
 
     @Test(.transfer, .enabled(if: geteuid() == 0, "only root can give files to another user"))
@@ -107,6 +133,22 @@ import Testing
         #expect(
             lines.contains("803 more lines: It is not JSON") && lines.contains { $0.hasPrefix("line 815: \"token\"") }
         )
+    }
+
+    @Test(.transfer) func `A fault names its member`() async throws {
+        let old = #"{"activityId":"a2","token":"3230","observedAt":"1970-01-01T00:00:00Z"}"#
+        try file.write([Self.line(1, more: #","aliases":{"userId":77}"#), old].joined(separator: "\n"))
+        let outcome = try await file.load(into: database)
+        #expect(outcome.words.contains(#"line 1: A member of "aliases" must be a string."#), "\(outcome.words)")
+        #expect(outcome.words.contains("line 2: clock-skew: observedAt "), "\(outcome.words)")
+    }
+
+    @Test(.transfer) func `An indented export of another environment is refused`() async throws {
+        let header = #"  {"export":{"version":1,"app":"com.example.food","environment":"production"}}"#
+        try file.write([header, Self.line(1)].joined(separator: "\n"))
+        let outcome = try await file.load(into: database)
+        #expect(outcome.status == 64, "\(outcome.words)")
+        #expect(try await database.registry.activity(.sample("a1"), in: database.scope()) == nil)
     }
 
     /// Local times marked as UTC.

@@ -38,6 +38,9 @@ extension ConnectionString {
         guard ports.allSatisfy({ Int($0).map { (1...65_535).contains($0) } ?? false }) else {
             return "has a port that is not a number from 1 to 65535. \(encoding)"
         }
+        if isURI(text), options["dbname"]?.contains(#/[&;][a-z_]+=/#) == true {
+            return "has parameters in the database's name. Put ? before the first parameter, and & between parameters."
+        }
         // A leading @ denotes an abstract Unix socket.
         let host = options["host"]?.dropFirst() ?? ""
         return isURI(text) && host.contains("@") ? "has an @ in its host. \(encoding)" : nil

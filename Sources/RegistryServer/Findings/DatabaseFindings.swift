@@ -106,6 +106,7 @@ extension Finding {
             case .behind: .schemaBehind
             case .ahead: .schemaAhead
             case .changed: .schemaChanged
+            case .encoding: .databaseEncoding
             }
         self.init(code, error.detail, remedy: error.remedy)
     }

@@ -26,13 +26,15 @@ package struct Finding: Sendable, Hashable {
         case tlsFiles = "tls-files"
         case transactionPooler = "transaction-pooler"
         case schemaNotPermitted = "schema-not-permitted"
+        case databaseEncoding = "database-encoding"
+        case listenAddress = "listen-address"
         case issuerKeys = "issuer-keys"
         case consoleSignIn = "console-sign-in"
 
         package var stopsService: Bool {
             switch self {
             case .postgresUnavailable, .unsafeDurability, .schemaBehind, .schemaAhead, .schemaChanged,
-                .schemaNotPermitted, .tlsFiles, .transactionPooler:
+                .schemaNotPermitted, .databaseEncoding, .listenAddress, .tlsFiles, .transactionPooler:
                 true
             default: false
             }

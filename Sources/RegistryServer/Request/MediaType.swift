@@ -28,8 +28,8 @@ struct MediaType: Sendable, Hashable {
 
     var isJSON: Bool { name == Self.json && isUTF8 }
 
-    /// NDJSON is always UTF-8.
-    var isLines: Bool { name == Self.lines && isUTF8 }
+    /// NDJSON, which has no registered name and is always UTF-8.
+    var isLines: Bool { [Self.lines, "application/ndjson", "application/jsonl"].contains(name) && isUTF8 }
 
     /// Many libraries send `utf8`, which is not a registered name.
     private var isUTF8: Bool { ["utf-8", "utf8"].contains((parameters["charset"] ?? "utf-8").lowercased()) }

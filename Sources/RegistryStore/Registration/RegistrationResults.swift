@@ -76,7 +76,7 @@ extension Problem {
         case .stale:
             self.init(
                 .activityExpired,
-                "The registration is older than an activity's lifetime. Send it with the current time as observedAt."
+                "The times are older than an activity's lifetime. Correct the clock by serverTime, and send the request again."
             )
         case .erased:
             self.init(.activityEnded, "The record was erased. Data observed before the erasure is not accepted.")

@@ -71,6 +71,7 @@ package enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
     case behind(Int, Int)
     case ahead(Int, Int)
     case changed(String)
+    case encoding(String)
 
     package var detail: String {
         switch self {
@@ -80,6 +81,8 @@ package enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
             "The database's schema is at version \(version), newer than this program's \(current)."
         case .changed(let name):
             "The applied migration \(name) differs from this program's."
+        case .encoding(let encoding):
+            "The database has the encoding \(encoding), which does not have all characters of names."
         }
     }
 
@@ -88,6 +91,7 @@ package enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
         case .behind: "Run: pushreg migrate"
         case .ahead: "Use a newer pushreg."
         case .changed: "Use the pushreg that applied it."
+        case .encoding: "Create another: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
         }
     }
 

@@ -38,8 +38,8 @@ package struct SchemaMigrator: Sendable {
             }
             // A session lock, because it spans the transactions of all files.
             _ = try session.execute("SELECT pg_advisory_lock(\(Self.lockKey))")
-            try session.simple(Self.table)
             let pending = try SchemaStatus(applied: Self.applied(session)).pending
+            try session.simple(Self.table)
             for migration in pending {
                 try Self.apply(migration, session)
                 onApplied(migration)
@@ -93,8 +93,12 @@ package struct SchemaMigrator: Sendable {
         """
 
     private static func applied(_ session: borrowing PostgresSession) throws -> [AppliedMigration] {
-        let exists = try session.execute("SELECT to_regclass('schema_migrations') IS NOT NULL")[0]
-        guard try exists.decode(Bool.self) else { return [] }
+        let (exists, encoding) = try session.execute(
+            "SELECT to_regclass('schema_migrations') IS NOT NULL, current_setting('server_encoding')"
+        )[0].decode(Bool.self, String.self)
+        // SQL_ASCII stores all bytes unchanged.
+        guard ["UTF8", "SQL_ASCII"].contains(encoding) else { throw SchemaError.encoding(encoding) }
+        guard exists else { return [] }
         return try session.execute(Query("health.list-migrations")()).decode()
     }
 }

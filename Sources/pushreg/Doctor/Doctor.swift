@@ -30,6 +30,9 @@ struct Doctor: AsyncParsableCommand {
         } catch {
             findings.append(Finding(.tlsFiles, error.sentence, remedy: "Give a readable certificate and its key."))
         }
+        if let failure = await settings.listeningFailure() {
+            findings.append(Finding(.listenAddress, failure.sentence, remedy: "See --host, --port and --admin-port."))
+        }
         if let signIn = settings.server.signIn { findings += [await .aboutSignIn(signIn)].compactMap(\.self) }
         do {
             findings += try await database.withDatabase(.look) { try await Self.examine($0, settings) }
@@ -61,8 +64,8 @@ extension Doctor {
         // With one of these findings, queries about apps would fail.
         let codes = Set(findings.map(\.code))
         let hindrances: Set = [
-            Finding.Code.schemaBehind, .schemaAhead, .schemaChanged, .transactionPooler, .workerUnreachable,
-            .planCacheMode,
+            Finding.Code.schemaBehind, .schemaAhead, .schemaChanged, .databaseEncoding, .transactionPooler,
+            .workerUnreachable, .planCacheMode,
         ]
         guard codes.isDisjoint(with: hindrances) else { return findings }
         let interval = settings.server.sweepInterval

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import NIOCore
+import NIOPosix
 import RegistryServer
 import RegistryStore
 import ServiceLifecycle
@@ -90,15 +91,10 @@ struct RegistryService: Service {
             } onGracefulShutdown: { [notice = settings.server.shutdownNotice] in
                 notice.give()
             }
-        } catch let error as IOError {
-            throw settings.listeningFailure(error, on: settings.server.port, "--port")
         } catch let error as AdminPortFailure {
             throw settings.listeningFailure(error.cause, on: settings.server.adminPort ?? 0, "--admin-port")
-        } catch is SocketAddressError.UnknownHost {
-            throw CommandFailure(
-                .unavailable,
-                "The host \(settings.server.host) is unknown. Give --host an address or name of this machine."
-            )
+        } catch {
+            throw settings.listeningFailure(error, on: settings.server.port, "--port")
         }
     }
 }
@@ -135,7 +131,29 @@ extension ServiceSettings {
         server.host.contains(":") ? "[\(server.host)]:\(port)" : "\(server.host):\(port)"
     }
 
-    fileprivate func listeningFailure(_ error: IOError, on port: Int, _ flag: String) -> CommandFailure {
+    /// Why the service cannot listen; nil if it can, or if a program, such as the service, already listens there.
+    func listeningFailure() async -> CommandFailure? {
+        for (port, flag) in [(server.port, "--port"), (server.adminPort ?? server.port, "--admin-port")] {
+            do {
+                let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                try await bootstrap.bind(host: server.host, port: port).get().close()
+            } catch let error as IOError where error.errnoCode == EADDRINUSE {
+                continue
+            } catch {
+                return listeningFailure(error, on: port, flag) as? CommandFailure
+            }
+        }
+        return nil
+    }
+
+    fileprivate func listeningFailure(_ error: any Error, on port: Int, _ flag: String) -> any Error {
+        if error is SocketAddressError.UnknownHost {
+            return CommandFailure(
+                .unavailable,
+                "The host \(server.host) is unknown. Give --host an address or name of this machine."
+            )
+        }
+        guard let error = error as? IOError else { return error }
         let fault = "Cannot listen on \(place(port: port)):"
         return switch error.errnoCode {
         case EADDRINUSE: CommandFailure(.unavailable, "\(fault) another program uses it. Choose another \(flag).")

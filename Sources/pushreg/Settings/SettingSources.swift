@@ -41,9 +41,13 @@ struct FoundSetting: Sendable {
     /// The value with passwords masked.
     var shown: JSONValue {
         if setting == .oidcClientSecret { return "***" }
+        if Self.isPEM(text ?? "") { return "***" }
         guard setting == .databaseUrl else { return value }
         return .string(text.map(ConnectionString.masked) ?? "***")
     }
+
+    /// The content of a file of keys or certificates instead of its path.
+    static func isPEM(_ text: String) -> Bool { text.contains("-----BEGIN") }
 
     var shownText: String { shown.string ?? shown.description }
 }
@@ -85,6 +89,7 @@ struct SettingSources: Sendable {
     }
 
     private static func cause(of text: String, in variable: String) -> String? {
+        if FoundSetting.isPEM(text) { return "It is the content of a file. Give the file's path." }
         if let first = text.first, text.count > 1, first == text.last, "\"'".contains(first) {
             return "Its value is in quotation marks. Remove them; docker --env-file keeps them as part of a value."
         }

@@ -28,11 +28,7 @@ extension CommandFailure {
     }
 
     init(_ problem: Problem) {
-        let faults = problem.errors.map { fault in
-            let subject = fault.pointer.isEmpty ? "It" : String(fault.pointer.dropFirst())
-            return " \(subject) \(fault.detail)."
-        }.joined()
-        self.init(Self.status(of: problem.code), problem.detail + faults)
+        self.init(Self.status(of: problem.code), problem.detail + problem.errorSentences)
     }
 
     private static func status(of code: Problem.Code) -> Status {
@@ -42,5 +38,15 @@ extension CommandFailure {
         case 429, 503: .unavailable
         default: .failed
         }
+    }
+}
+
+extension Problem {
+    /// A sentence per error, each after a space.
+    var errorSentences: String {
+        errors.map { fault in
+            let subject = fault.pointer.isEmpty ? "It" : String(fault.pointer.dropFirst())
+            return " \(subject) \(fault.detail)."
+        }.joined()
     }
 }

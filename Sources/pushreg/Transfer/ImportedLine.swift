@@ -22,8 +22,9 @@ struct ImportedLine: Sendable {
         }
         guard let record else {
             let fault = json.faults.first
+            let names = fault?.pointer.split(separator: "/") ?? []
             // Only the first member of the pointer, because later keys come from the input.
-            let member = fault?.pointer.split(separator: "/").first.map { "\"\($0)\"" } ?? "It"
+            let member = names.first.map { "\(names.count > 1 ? "A member of " : "")\"\($0)\"" } ?? "It"
             throw JSONFaultReason("\(member) \(fault?.detail ?? "is not a record").")
         }
         return record

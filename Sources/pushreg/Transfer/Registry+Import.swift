@@ -18,7 +18,7 @@ extension Registry {
         } catch let problem as Problem {
             switch problem.code.status {
             case 403, 409, 410: return .refused(problem)
-            case 400, 422: return .faulty("\(problem.code.rawValue): \(problem.detail)")
+            case 400, 422: return .faulty("\(problem.code.rawValue):\(problem.errorSentences)")
             default: throw problem
             }
         }

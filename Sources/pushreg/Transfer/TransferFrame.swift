@@ -19,7 +19,8 @@ enum TransferFrame: Sendable, Hashable {
 
     /// Nil for records, which are most lines and not parsed, and for unknown lines.
     init?(_ line: [UInt8]) {
-        guard Self.beginnings.contains(where: { line.starts(with: $0) }), let json = try? JSONParser.parse(line) else {
+        let text = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        guard Self.beginnings.contains(where: { text.starts(with: $0) }), let json = try? JSONParser.parse(line) else {
             return nil
         }
         if let header = json["export"], let app = header["app"]?.string,

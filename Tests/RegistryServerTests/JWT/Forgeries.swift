@@ -130,7 +130,7 @@ extension Forgery {
 
     private static let times: [Forgery] =
         [time("exp", in: -60), time("exp", in: -3600), time("nbf", in: 61), time("nbf", in: 86_400)]
-        + claims("exp", .null, "4102444800", true, -1, 0) + claims("nbf", "0", [:])
+        + claims("exp", .null, "4102444800", 4_102_444_800_000, true, -1, 0) + claims("nbf", "0", [:])
 
     private static let (issuer, upperIssuer) = (JSONValue.string(TestIssuer.name), TestIssuer.name.uppercased())
     private static let names: [Forgery] =

@@ -52,6 +52,8 @@ struct JWTRequirements: Sendable {
 
     private func validity(of claims: JSONObject, at now: TimeInterval) throws(Problem) -> Range<TimeInterval> {
         guard let expiry = Self.seconds(claims["exp"]) else { throw CompactJWT.refusal("Its exp must be a number.") }
+        // The year 5138 in seconds, or 1973 in milliseconds.
+        guard expiry < 100_000_000_000 else { throw CompactJWT.refusal("Its exp must be in seconds.") }
         guard now < expiry + Self.leeway else { throw CompactJWT.refusal("Its exp is in the past.") }
         let end = expiry + Self.leeway
         guard let start = claims["nbf"] else { return -.infinity..<end }
