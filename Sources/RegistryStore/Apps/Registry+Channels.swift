@@ -7,7 +7,6 @@ extension Registry {
 
     /// - Parameter quota: less than APNs's limit in tests.
     /// - Returns: whether the alias had no channel before.
-    /// - Throws: `channelQuota`.
     package func put(
         _ channel: BroadcastChannel,
         for alias: Alias,
