@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 import RegistryRules
@@ -6,7 +5,6 @@ import RegistryRules
 /// Deleted or redacted rows. Each call counts only its own work; a repetition counts the rest.
 package struct ErasureCounts: Sendable, Hashable {
     package var activities = 0
-    /// Rows of installations, their tokens, channels and identities.
     package var records = 0
     /// Redacted audit events, which stay without personal data.
     package var events = 0
@@ -17,8 +15,6 @@ extension Registry {
     ///
     /// Runs in small transactions; repeat it after a failure. The first transaction about an activity or installation
     /// withholds all its tokens.
-    ///
-    /// - Throws: `unavailable`, for example while an earlier request does not end.
     package func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
         let erasure = Erasure(subject: subject, scope: scope)
         try await write { session in
@@ -66,15 +62,13 @@ extension Registry {
 
     static let identityPageSize = 50
 
-    /// Runs pages, each in its own transaction, until none is left.
+    /// Runs pages, each in its own transaction, until none is left, and returns their number. The event is part of the
+    /// first page's transaction.
     ///
-    /// - Parameters:
-    ///   - event: part of the first page's transaction.
-    ///   - delete: deletes and counts a page; nil if it finds none.
-    /// - Returns: the number of pages.
+    /// - Parameter delete: deletes and counts a page; nil if it finds none.
     private func inPages(
         _ counts: inout ErasureCounts,
-        _ event: [SQL] = [],
+        _ event: [SQL],
         _ delete: @escaping @Sendable (_ event: [SQL], borrowing PostgresSession) throws -> ErasureCounts?
     ) async throws -> Int {
         var pages = 0
@@ -117,8 +111,6 @@ struct Erasure: Sendable {
         Query("erasure.remember")(["scope": scope.id, "names": names, "app": scope.app.id])
     }
 
-    // MARK: Activities
-
     /// Leaves tombstones without names. If one transaction cannot finish, it withholds the activities' tokens, and
     /// requests about them are rejected. The rows stay because the next page finds the rest by them.
     func deleteActivities(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
@@ -130,7 +122,7 @@ struct Erasure: Sendable {
             let results = try transaction.pipeline([
                 Query.lockActivities(activities),
                 Query("erasure.find-events-of-activities")(activities + ["limit": Self.eventPageSize]),
-                Registry.deleteValues(of: ids, in: scope),
+                scope.deleteValues(of: ids),
             ])
             let events = try Self.eventNumbers(results[1])
             let values = try results[2].readCount()
@@ -138,15 +130,13 @@ struct Erasure: Sendable {
             let end =
                 isLast
                 ? [Query("erasure.delete-identities-of-activities")(activities + ["kind": Alias.liveActivityKind])]
-                    + Registry.delete(try results[0].decode(Activity.self), in: scope)
+                    + scope.delete(try results[0].decode(Activity.self))
                 : [Query("erasure.withhold")(activities)]
             let tombstones = remember(ids.map(Erasures.name(of:)))
             _ = try transaction.pipeline(event + redact(events) + [tombstones] + end, finishing: true)
             return ErasureCounts(activities: isLast ? results[0].count : 0, events: events.count)
         }
     }
-
-    // MARK: Installations
 
     /// Leaves tombstones for installations, and deletes a page of their data. The first page withholds their tokens.
     /// The installations stay until no data is left, because the next page finds the rest by them.
@@ -167,14 +157,12 @@ struct Erasure: Sendable {
             let (tokenCount, leases) = (results[3].affectedRows, results[4].affectedRows)
             let numbers = try Self.eventNumbers(results[6])
             let isLast = numbers.count < Self.eventPageSize && page < Registry.tokenPageSize
-            let end = isLast ? Registry.deleteInstallations(hashes, in: scope) : []
+            let end = isLast ? scope.deleteInstallations(hashes) : []
             let deleted = try transaction.pipeline(event + redact(numbers) + end, finishing: true).suffix(end.count)
             let records = values + tokenCount + leases + deleted.map(\.affectedRows).reduce(0, +)
             return ErasureCounts(records: records, events: numbers.count)
         }
     }
-
-    // MARK: Events
 
     private static func eventNumbers(_ result: PostgresResult) throws -> [Int64] {
         try result.decode { try $0["event_number"] }
@@ -207,6 +195,66 @@ struct Erasure: Sendable {
                 .decode { try ($0["last"], $0["numbers"]) }[0]
             _ = try transaction.pipeline(redact(numbers ?? []), finishing: true)
             return (last, numbers?.count ?? 0)
+        }
+    }
+}
+
+package enum ErasureSubject: Sendable, Hashable {
+    /// All activities and installations that have the alias, and its channel.
+    case alias(Alias)
+    case installation(InstallationHash)
+    case subject(UTF8Text)
+
+    var name: UTF8Text {
+        switch self {
+        case .alias(let alias): "alias:\(alias.kind):\(alias.value)"
+        case .installation(let hash): "installation:\(hash)"
+        case .subject(let subject): "subject:\(subject)"
+        }
+    }
+
+    /// A page of the activities to erase. It contains no erased activities.
+    func findActivities(limit: Int, in scope: Scope) -> SQL {
+        let page: QueryValues = ["scope": scope.id, "limit": limit]
+        return switch self {
+        case .alias(let alias):
+            Query("erasure.find-activities-of-alias")(alias.values(in: scope) + ["limit": limit])
+        case .installation(let hash): Query("erasure.find-activities-of-installation")(page + ["installation": hash])
+        case .subject(let subject): Query("erasure.find-activities-of-subject")(page + ["subject": subject])
+        }
+    }
+
+    func findInstallations(limit: Int, in scope: Scope) -> SQL {
+        let page: QueryValues = ["scope": scope.id, "limit": limit]
+        return switch self {
+        case .alias(let alias): Query("audit.find-installations-of-alias")(alias.values(in: scope) + ["limit": limit])
+        case .installation(let hash): Query("installations.read")(["scope": scope.id, "installation": hash])
+        case .subject(let subject): Query("erasure.find-installations-of-subject")(page + ["subject": subject])
+        }
+    }
+
+    /// Deletes a page of identities; nil if the subject has only identities of activities.
+    func deleteIdentities(limit: Int, in scope: Scope) -> SQL? {
+        let page: QueryValues = ["scope": scope.id, "limit": limit]
+        let delete = { Query("erasure.delete-identities-of-owner")(page + ["owner": ($0 as ActivityOwner).stored]) }
+        return switch self {
+        case .alias(let alias) where alias.kind == Alias.liveActivityKind:
+            Query("erasure.delete-identities-of-alias")(page + ["alias": alias.value])
+        case .alias: nil
+        case .installation(let hash): delete(.installation(hash))
+        case .subject(let subject): delete(.subject(subject))
+        }
+    }
+
+    /// A page of events that name the subject and no erased activity or installation. It contains no redacted events.
+    /// Nil for an alias, which has no index.
+    func findEvents(limit: Int, in scope: Scope) -> SQL? {
+        let page: QueryValues = ["scope": scope.id, "limit": limit]
+        return switch self {
+        case .alias: nil
+        case .installation(let hash): Query("erasure.find-events-of-installations")(page + ["hashes": [hash]])
+        case .subject(let subject):
+            Query("erasure.find-events-of-subject")(page + ["subject": subject, "who": AuditName.user(subject)])
         }
     }
 }

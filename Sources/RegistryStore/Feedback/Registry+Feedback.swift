@@ -1,3 +1,4 @@
+import Foundation
 import PostgresDriver
 import RegistryCore
 import RegistryRules
@@ -8,12 +9,7 @@ package struct FeedbackOutcome: Sendable, Hashable {
 }
 
 extension Registry {
-    /// Applies reports in order (R8).
-    package func apply(
-        _ reports: [FeedbackReport],
-        in scope: Scope,
-        by who: UTF8Text
-    ) async throws -> FeedbackOutcome {
+    package func apply(_ reports: [FeedbackReport], in scope: Scope, by who: UTF8Text) async throws -> FeedbackOutcome {
         let failures = reports.failedLeases
         if !failures.isEmpty {
             let unit = LeaseUnit(scope: scope, who: who)
@@ -42,5 +38,135 @@ extension [FeedbackReport] {
             failures[lease] = "\(report.status)\(report.reason.map { " \($0)" } ?? "")"
         }
         return failures
+    }
+}
+
+struct FeedbackUnit {
+    let reports: [TokenReport]
+    let scope: Scope
+    let who: UTF8Text
+
+    func applyReports(
+        in transaction: borrowing PostgresTransaction,
+        locking additionalIDs: Set<ActivityID>
+    ) throws -> (decisions: [FeedbackDecision], trippedKinds: [String]) {
+        var locks = RowLocks(scope: scope, ids: additionalIDs, digests: Set(reports.map(\.digest)))
+        locks.areForDeliveries = reports.allSatisfy { $0.meaning == .delivered || $0.meaning == .none }
+        var guards = try findValues(&locks, transaction)
+        let known = guards
+        var rows = try locks.lockValues(transaction)
+        let (decisions, trippedKinds) = rows.apply(reports, guards: &guards, by: who)
+        try rows.write(in: scope, transaction, and: update(guards.filter { !known.contains($0) }))
+        return (decisions, trippedKinds)
+    }
+
+    /// Finds the values and, if any report is suspect, locks the burst guards. If a guard may trip, also finds the
+    /// values that it would release.
+    private func findValues(
+        _ locks: inout RowLocks,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> [BurstGuard] {
+        let find = Query("feedback.find-values")(["scope": scope.id, "digests": Array(locks.digests)])
+        let suspects = Set(reports.filter { $0.meaning == .suspect }.map(\.digest)).count
+        guard suspects > 0 else {
+            locks.add(try transaction.execute(find).decode(TokenValue.self))
+            return []
+        }
+        let read = Query("feedback.read-guards")([
+            "scope": scope.id, "suspects": suspects, "most_current": BurstGuard.mostCurrent,
+            "window": BurstGuard.window,
+        ])
+        let found = try transaction.pipeline([Query("feedback.lock-guards")(scope.kinds), read, find])
+        locks.add(try found[2].decode(TokenValue.self))
+        let guards = try found[1].decode(BurstGuard.self)
+        let kinds = guards.filter { $0.isExceeded(by: suspects) }.map(\.kind)
+        if !kinds.isEmpty {
+            let recent: QueryValues = ["scope": scope.id, "kinds": kinds, "window": BurstGuard.window]
+            locks.add(try transaction.run("feedback.find-recent", recent).decode(TokenValue.self))
+        }
+        return guards
+    }
+
+    private func update(_ guards: [BurstGuard]) -> [SQL] {
+        guard !guards.isEmpty else { return [] }
+        return [
+            Query("feedback.update-guards")([
+                "kinds": guards.map(\.kind),
+                "tripped_at": guards.map(\.trippedAt),
+                "reported_at": guards.map(\.reportedAt),
+                "scope": scope.id,
+            ])
+        ]
+    }
+
+    /// The reported values that are known in the other environment, for responses that mention it. Runs outside the
+    /// transaction, because on Citus these values may be on another node.
+    func findKnownElsewhere(
+        _ decisions: [FeedbackDecision],
+        _ session: borrowing PostgresSession
+    ) throws -> Set<TokenDigest> {
+        let digests = Set(zip(reports, decisions).filter { $1.mentionsElsewhere }.map(\.0.digest))
+        guard !digests.isEmpty else { return [] }
+        let found = try session.run("feedback.find-values", ["scope": scope.other.id, "digests": Array(digests)])
+        return Set(try found.decode(TokenValue.self).filter(\.isKnown).map(\.digest))
+    }
+}
+
+extension BurstGuard: DecodableRow {
+    package init(row: NamedRow) throws {
+        self.init(
+            kind: try row["kind"],
+            trippedAt: try row["tripped_at"],
+            reportedAt: try row["reported_at"],
+            recent: try row["recent"],
+            current: try row["current"]
+        )
+    }
+}
+
+/// Locks for work on token values: also the activities that own the values, and the slots that have them.
+extension RowLocks {
+    mutating func add(_ found: [TokenValue]) {
+        for value in found {
+            digests.insert(value.digest)
+            if let owner = value.owner { ids.insert(owner.activityID) }
+            if value.isOfInstallations { sharedDigests.insert(value.digest) }
+        }
+    }
+
+    /// - Throws: ``MissingLocks`` if a value's owner changed between search and lock; `unknownApp`.
+    func lockValues(_ transaction: borrowing PostgresTransaction) throws -> LockedRows {
+        let rows = try lockRows(transaction)
+        let values = rows.values.values.map(\.value)
+        let missing = Set(values.compactMap(\.owner?.activityID)).subtracting(ids)
+        let isComplete = values.allSatisfy { !$0.isOfInstallations || sharedDigests.contains($0.digest) }
+        guard missing.isEmpty, isComplete else { throw MissingLocks(ids: missing) }
+        return rows
+    }
+}
+
+/// A burst guard that is on: it blocks further quarantines for now.
+package struct QuarantineGuard: Sendable, Hashable {
+    package let environment: APNSEnvironment
+    package let kind: String
+    package let trippedAt: Date
+}
+
+extension Scope {
+    /// The scope and the names of its kinds of tokens, each of which has a guard.
+    var kinds: QueryValues { ["scope": id, "kinds": app.settings.allTokenKinds.map(\.name)] }
+}
+
+extension Registry {
+    package func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
+        try await read { session in
+            try session.run("feedback.list-guards", ["app": app.id, "window": BurstGuard.window]).decode { row in
+                QuarantineGuard(
+                    environment: try row["environment"],
+                    kind: try row["kind"],
+                    trippedAt: try row["tripped_at"]
+                )
+            }
+        }
     }
 }

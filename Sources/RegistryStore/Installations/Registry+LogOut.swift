@@ -9,8 +9,6 @@ extension Registry {
     ///
     /// The log-out's transaction ends the first thousand activities; further transactions end a thousand each. Once the
     /// log-out is committed, none is deliverable.
-    ///
-    /// - Throws: `clockSkew`, `notYours`.
     package func logOut(
         _ installation: InstallationHash,
         observedAt: Date?,
@@ -44,8 +42,8 @@ private struct LogOutUnit {
         let locks = InstallationLocks(of: request, includesSlots: true)
         // A log-out without a time is later than every start.
         let first = search(after: 0, startedBy: request.observedAt ?? .distantFuture)
-        let page = try EndUnit.Page(transaction.pipeline([locks.lockInstallation(in: scope), first])[1])
-        var rows = try RowLocks(ids: Set(page.ids)).lockRows(locks, in: scope, transaction)
+        let page = try EndUnit.page(transaction.pipeline([locks.lockInstallation(in: scope), first])[1])
+        var rows = try RowLocks(scope: scope, ids: Set(page.ids)).lockRows(locks, transaction)
         let time: Timestamp
         do throws(Problem) {
             time = try rows.decide { rows throws(Rejection) in try rows.logOut(request) }
@@ -56,7 +54,7 @@ private struct LogOutUnit {
         // A log-out without a time may get the future time of a fast clock.
         let endedAt = min(time, rows.now)
         _ = try end(at: endedAt).apply(to: page.ids, &rows, transaction)
-        try rows.write(in: scope, transaction, isLast: true)
+        try rows.write(in: scope, transaction)
         return (time, endedAt, page.next)
     }
 
