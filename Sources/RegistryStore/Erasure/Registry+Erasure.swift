@@ -33,9 +33,7 @@ extension Registry {
         // after the redaction of events that they may have to read.
         if pages > 1 { _ = try await write { try $0.execute(event).affectedRows } }
         // The subject's identities without an erased activity.
-        if let identities = subject.deleteIdentities(limit: Self.identityPageSize, in: scope) {
-            counts.records += try await writePages(identities)
-        }
+        if let identities = erasure.deleteIdentities { counts.records += try await writePages(identities) }
         if case .alias(let alias) = subject {
             let key = alias.values(in: scope)
             // Leases on installations without the alias. Other leases were deleted with their installations.
@@ -115,8 +113,7 @@ struct Erasure: Sendable {
     /// requests about them are rejected. The rows stay because the next page finds the rest by them.
     func deleteActivities(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
         try session.transaction { transaction in
-            let find = subject.findActivities(limit: Self.pageSize, in: scope)
-            let ids = try transaction.execute(find).decode(ActivityID.self)
+            let ids = try transaction.execute(findActivities).decode(ActivityID.self)
             guard !ids.isEmpty else { return nil }
             let activities: QueryValues = ["scope": scope.id, "ids": ids]
             let results = try transaction.pipeline([
@@ -142,8 +139,8 @@ struct Erasure: Sendable {
     /// The installations stay until no data is left, because the next page finds the rest by them.
     func deleteInstallations(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
         try session.transaction { transaction in
-            let find = subject.findInstallations(limit: Self.installationPageSize, in: scope)
-            let hashes = try transaction.execute(find).decode { try $0["installation_hash"] as InstallationHash }
+            let found = try transaction.execute(findInstallations)
+            let hashes = try found.decode { try $0["installation_hash"] as InstallationHash }
             guard !hashes.isEmpty else { return nil }
             let installations: QueryValues = ["scope": scope.id, "hashes": hashes]
             let results = try transaction.pipeline([
@@ -173,9 +170,9 @@ struct Erasure: Sendable {
     }
 
     func redactEvents(_ session: borrowing PostgresSession) throws -> Int {
-        guard let find = subject.findEvents(limit: Self.eventPageSize, in: scope) else { return 0 }
+        guard let findEvents else { return 0 }
         return try session.transaction { transaction in
-            let found = try transaction.pipeline([Query("events.prefer-indexes")(), find])[1]
+            let found = try transaction.pipeline([Query("events.prefer-indexes")(), findEvents])[1]
             let numbers = try Self.eventNumbers(found)
             _ = try transaction.pipeline(redact(numbers), finishing: true)
             return numbers.count
@@ -197,6 +194,51 @@ struct Erasure: Sendable {
             return (last, numbers?.count ?? 0)
         }
     }
+
+    /// A page of the activities to erase. It contains no erased activities.
+    private var findActivities: SQL {
+        let page: QueryValues = ["scope": scope.id, "limit": Self.pageSize]
+        return switch subject {
+        case .alias(let alias):
+            Query("erasure.find-activities-of-alias")(alias.values(in: scope) + ["limit": Self.pageSize])
+        case .installation(let hash): Query("erasure.find-activities-of-installation")(page + ["installation": hash])
+        case .subject(let subject): Query("erasure.find-activities-of-subject")(page + ["subject": subject])
+        }
+    }
+
+    private var findInstallations: SQL {
+        let limit: QueryValues = ["limit": Self.installationPageSize]
+        return switch subject {
+        case .alias(let alias): Query("audit.find-installations-of-alias")(alias.values(in: scope) + limit)
+        case .installation(let hash): Query("installations.read")(["scope": scope.id, "installation": hash])
+        case .subject(let subject):
+            Query("erasure.find-installations-of-subject")(["scope": scope.id, "subject": subject] + limit)
+        }
+    }
+
+    var deleteIdentities: SQL? {
+        let page: QueryValues = ["scope": scope.id, "limit": Registry.identityPageSize]
+        let delete = { Query("erasure.delete-identities-of-owner")(page + ["owner": ($0 as ActivityOwner).stored]) }
+        return switch subject {
+        case .alias(let alias) where alias.kind == Alias.liveActivityKind:
+            Query("erasure.delete-identities-of-alias")(page + ["alias": alias.value])
+        case .alias: nil
+        case .installation(let hash): delete(.installation(hash))
+        case .subject(let subject): delete(.subject(subject))
+        }
+    }
+
+    /// A page of events that name the subject and no erased activity or installation. It contains no redacted events.
+    /// Nil for an alias, which has no index.
+    private var findEvents: SQL? {
+        let page: QueryValues = ["scope": scope.id, "limit": Self.eventPageSize]
+        return switch subject {
+        case .alias: nil
+        case .installation(let hash): Query("erasure.find-events-of-installations")(page + ["hashes": [hash]])
+        case .subject(let subject):
+            Query("erasure.find-events-of-subject")(page + ["subject": subject, "who": AuditName.user(subject)])
+        }
+    }
 }
 
 package enum ErasureSubject: Sendable, Hashable {
@@ -210,51 +252,6 @@ package enum ErasureSubject: Sendable, Hashable {
         case .alias(let alias): "alias:\(alias.kind):\(alias.value)"
         case .installation(let hash): "installation:\(hash)"
         case .subject(let subject): "subject:\(subject)"
-        }
-    }
-
-    /// A page of the activities to erase. It contains no erased activities.
-    func findActivities(limit: Int, in scope: Scope) -> SQL {
-        let page: QueryValues = ["scope": scope.id, "limit": limit]
-        return switch self {
-        case .alias(let alias):
-            Query("erasure.find-activities-of-alias")(alias.values(in: scope) + ["limit": limit])
-        case .installation(let hash): Query("erasure.find-activities-of-installation")(page + ["installation": hash])
-        case .subject(let subject): Query("erasure.find-activities-of-subject")(page + ["subject": subject])
-        }
-    }
-
-    func findInstallations(limit: Int, in scope: Scope) -> SQL {
-        let page: QueryValues = ["scope": scope.id, "limit": limit]
-        return switch self {
-        case .alias(let alias): Query("audit.find-installations-of-alias")(alias.values(in: scope) + ["limit": limit])
-        case .installation(let hash): Query("installations.read")(["scope": scope.id, "installation": hash])
-        case .subject(let subject): Query("erasure.find-installations-of-subject")(page + ["subject": subject])
-        }
-    }
-
-    /// Deletes a page of identities; nil if the subject has only identities of activities.
-    func deleteIdentities(limit: Int, in scope: Scope) -> SQL? {
-        let page: QueryValues = ["scope": scope.id, "limit": limit]
-        let delete = { Query("erasure.delete-identities-of-owner")(page + ["owner": ($0 as ActivityOwner).stored]) }
-        return switch self {
-        case .alias(let alias) where alias.kind == Alias.liveActivityKind:
-            Query("erasure.delete-identities-of-alias")(page + ["alias": alias.value])
-        case .alias: nil
-        case .installation(let hash): delete(.installation(hash))
-        case .subject(let subject): delete(.subject(subject))
-        }
-    }
-
-    /// A page of events that name the subject and no erased activity or installation. It contains no redacted events.
-    /// Nil for an alias, which has no index.
-    func findEvents(limit: Int, in scope: Scope) -> SQL? {
-        let page: QueryValues = ["scope": scope.id, "limit": limit]
-        return switch self {
-        case .alias: nil
-        case .installation(let hash): Query("erasure.find-events-of-installations")(page + ["hashes": [hash]])
-        case .subject(let subject):
-            Query("erasure.find-events-of-subject")(page + ["subject": subject, "who": AuditName.user(subject)])
         }
     }
 }

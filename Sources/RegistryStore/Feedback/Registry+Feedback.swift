@@ -16,11 +16,19 @@ extension Registry {
             try await transact { transaction, _ in try unit.fail(failures, in: transaction) }
         }
         let tokenReports = reports.map { TokenReport($0, digest: TokenDigest($0.token)) }
-        let unit = FeedbackUnit(reports: tokenReports, scope: scope, who: who)
         return try await write { session in
-            let (decisions, trippedKinds) = try session.transaction { try unit.applyReports(in: $0, locking: $1) }
-            let elsewhere = try unit.findKnownElsewhere(decisions, session)
-            let results = zip(unit.reports, decisions).map { report, decision in
+            let (decisions, trippedKinds) = try session.transaction { transaction, additionalIDs in
+                var locks = RowLocks(scope: scope, ids: additionalIDs, digests: Set(tokenReports.map(\.digest)))
+                locks.areForDeliveries = tokenReports.allSatisfy { $0.meaning == .delivered || $0.meaning == .none }
+                let known = try locks.findValues(of: tokenReports, transaction)
+                var (guards, rows) = (known, try locks.lockValues(transaction))
+                let outcome = rows.apply(tokenReports, guards: &guards, by: who)
+                try rows.write(in: scope, transaction, and: scope.update(guards.filter { !known.contains($0) }))
+                return outcome
+            }
+            let others = zip(tokenReports, decisions).filter { $1.mentionsElsewhere }.map(\.0.digest)
+            let elsewhere = try scope.other.findKnown(others, session)
+            let results = zip(tokenReports, decisions).map { report, decision in
                 decision.result(isKnownIn: elsewhere.contains(report.digest) ? scope.environment.other : nil)
             }
             return FeedbackOutcome(results: results, trippedKinds: trippedKinds)
@@ -41,77 +49,6 @@ extension [FeedbackReport] {
     }
 }
 
-struct FeedbackUnit {
-    let reports: [TokenReport]
-    let scope: Scope
-    let who: UTF8Text
-
-    func applyReports(
-        in transaction: borrowing PostgresTransaction,
-        locking additionalIDs: Set<ActivityID>
-    ) throws -> (decisions: [FeedbackDecision], trippedKinds: [String]) {
-        var locks = RowLocks(scope: scope, ids: additionalIDs, digests: Set(reports.map(\.digest)))
-        locks.areForDeliveries = reports.allSatisfy { $0.meaning == .delivered || $0.meaning == .none }
-        var guards = try findValues(&locks, transaction)
-        let known = guards
-        var rows = try locks.lockValues(transaction)
-        let (decisions, trippedKinds) = rows.apply(reports, guards: &guards, by: who)
-        try rows.write(in: scope, transaction, and: update(guards.filter { !known.contains($0) }))
-        return (decisions, trippedKinds)
-    }
-
-    /// Finds the values and, if any report is suspect, locks the burst guards. If a guard may trip, also finds the
-    /// values that it would release.
-    private func findValues(
-        _ locks: inout RowLocks,
-        _ transaction: borrowing PostgresTransaction
-    ) throws -> [BurstGuard] {
-        let find = Query("feedback.find-values")(["scope": scope.id, "digests": Array(locks.digests)])
-        let suspects = Set(reports.filter { $0.meaning == .suspect }.map(\.digest)).count
-        guard suspects > 0 else {
-            locks.add(try transaction.execute(find).decode(TokenValue.self))
-            return []
-        }
-        let read = Query("feedback.read-guards")([
-            "scope": scope.id, "suspects": suspects, "most_current": BurstGuard.mostCurrent,
-            "window": BurstGuard.window,
-        ])
-        let found = try transaction.pipeline([Query("feedback.lock-guards")(scope.kinds), read, find])
-        locks.add(try found[2].decode(TokenValue.self))
-        let guards = try found[1].decode(BurstGuard.self)
-        let kinds = guards.filter { $0.isExceeded(by: suspects) }.map(\.kind)
-        if !kinds.isEmpty {
-            let recent: QueryValues = ["scope": scope.id, "kinds": kinds, "window": BurstGuard.window]
-            locks.add(try transaction.run("feedback.find-recent", recent).decode(TokenValue.self))
-        }
-        return guards
-    }
-
-    private func update(_ guards: [BurstGuard]) -> [SQL] {
-        guard !guards.isEmpty else { return [] }
-        return [
-            Query("feedback.update-guards")([
-                "kinds": guards.map(\.kind),
-                "tripped_at": guards.map(\.trippedAt),
-                "reported_at": guards.map(\.reportedAt),
-                "scope": scope.id,
-            ])
-        ]
-    }
-
-    /// The reported values that are known in the other environment, for responses that mention it. Runs outside the
-    /// transaction, because on Citus these values may be on another node.
-    func findKnownElsewhere(
-        _ decisions: [FeedbackDecision],
-        _ session: borrowing PostgresSession
-    ) throws -> Set<TokenDigest> {
-        let digests = Set(zip(reports, decisions).filter { $1.mentionsElsewhere }.map(\.0.digest))
-        guard !digests.isEmpty else { return [] }
-        let found = try session.run("feedback.find-values", ["scope": scope.other.id, "digests": Array(digests)])
-        return Set(try found.decode(TokenValue.self).filter(\.isKnown).map(\.digest))
-    }
-}
-
 extension BurstGuard: DecodableRow {
     package init(row: NamedRow) throws {
         self.init(
@@ -124,8 +61,59 @@ extension BurstGuard: DecodableRow {
     }
 }
 
+extension Scope {
+    fileprivate func update(_ guards: [BurstGuard]) -> [SQL] {
+        guard !guards.isEmpty else { return [] }
+        return [
+            Query("feedback.update-guards")([
+                "kinds": guards.map(\.kind),
+                "tripped_at": guards.map(\.trippedAt),
+                "reported_at": guards.map(\.reportedAt),
+                "scope": id,
+            ])
+        ]
+    }
+
+    /// Runs outside the transaction, because on Citus values of another scope may be on another node.
+    fileprivate func findKnown(
+        _ digests: [TokenDigest],
+        _ session: borrowing PostgresSession
+    ) throws -> Set<TokenDigest> {
+        guard !digests.isEmpty else { return [] }
+        let found = try session.run("feedback.find-values", ["scope": id, "digests": Array(Set(digests))])
+        return Set(try found.decode(TokenValue.self).filter(\.isKnown).map(\.digest))
+    }
+}
+
 /// Locks for work on token values: also the activities that own the values, and the slots that have them.
 extension RowLocks {
+    /// Finds the values and, if any report is suspect, locks the burst guards. If a guard may trip, also finds the
+    /// values that it would release.
+    fileprivate mutating func findValues(
+        of reports: [TokenReport],
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> [BurstGuard] {
+        let find = Query("feedback.find-values")(["scope": scope.id, "digests": Array(digests)])
+        let suspects = Set(reports.filter { $0.meaning == .suspect }.map(\.digest)).count
+        guard suspects > 0 else {
+            add(try transaction.execute(find).decode(TokenValue.self))
+            return []
+        }
+        let read = Query("feedback.read-guards")([
+            "scope": scope.id, "suspects": suspects, "most_current": BurstGuard.mostCurrent,
+            "window": BurstGuard.window,
+        ])
+        let found = try transaction.pipeline([Query("feedback.lock-guards")(scope.kinds), read, find])
+        add(try found[2].decode(TokenValue.self))
+        let guards = try found[1].decode(BurstGuard.self)
+        let kinds = guards.filter { $0.isExceeded(by: suspects) }.map(\.kind)
+        if !kinds.isEmpty {
+            let recent: QueryValues = ["scope": scope.id, "kinds": kinds, "window": BurstGuard.window]
+            add(try transaction.run("feedback.find-recent", recent).decode(TokenValue.self))
+        }
+        return guards
+    }
+
     mutating func add(_ found: [TokenValue]) {
         for value in found {
             digests.insert(value.digest)
@@ -145,7 +133,6 @@ extension RowLocks {
     }
 }
 
-/// A burst guard that is on: it blocks further quarantines for now.
 package struct QuarantineGuard: Sendable, Hashable {
     package let environment: APNSEnvironment
     package let kind: String
