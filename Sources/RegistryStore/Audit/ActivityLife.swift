@@ -51,7 +51,6 @@ extension Registry {
     /// The search ends after the first number of former tokens, so the tokens shown may not be the latest.
     private static let (mostSearched, mostRetired) = (10_000, 100)
 
-    /// Nil if the activity is unknown.
     package func life(of id: ActivityID, events limit: Int, in scope: Scope) async throws -> ActivityLife? {
         let key: QueryValues = ["scope": scope.id, "id": id]
         let found = try await read { session in

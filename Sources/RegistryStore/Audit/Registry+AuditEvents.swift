@@ -101,7 +101,6 @@ package struct AuditEvent: Sendable, Hashable, DecodableRow, JSONObjectEncodable
     /// Increases with time, except between overlapping transactions. Orders pages.
     package let number: Int64
     package let recordedAt: Date
-    /// Such as `registered`. The set is open.
     package let type: String
     /// A key id, `user:` and a subject, `sweep`, `command-line`, or `insecure` without authentication.
     package let who: UTF8Text

@@ -211,7 +211,6 @@ extension JSONWriter {
 }
 
 package struct TokenFacts: Sendable, Hashable {
-    /// The first reason, if it is not deliverable.
     package var availability: TokenAvailability
     package var since: Date?
     package var endReason: String?
@@ -229,8 +228,7 @@ package struct TokenFacts: Sendable, Hashable {
         case .noToken: "It has no token yet; senders get it when the app registers one."
         case .channel: "It has no token; the broadcast channel reaches it."
         case .noPush: "It gets no token; its app alone updates it."
-        case .takenOver:
-            "Another activity or installation registered the token later\(at); register the current token."
+        case .takenOver: "Another activity or installation registered the token later\(at); register the current token."
         case .kindConflict: "The value was registered as a token of another kind\(at), so it is withheld here."
         case .unregistered: "APNs reported the token as dead\(at), and no client has registered it since."
         case .quarantined:

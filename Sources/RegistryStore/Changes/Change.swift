@@ -7,7 +7,6 @@ package struct Change: Sendable, Hashable, JSONObjectEncodable {
     /// Increases with each change of the same activity, installation or alias.
     package let number: Int64
     package let at: Date
-    /// Such as `available`. The set is open.
     package let type: String
     package let activityID: UTF8Text?
     package let installation: InstallationHash?

@@ -48,14 +48,11 @@ package struct RegistryStatistics: Sendable, Hashable, JSONObjectEncodable {
     package var isEstimated = false
     package var activities: [String: Int] = [:]
     package var activityAges: [AgeGroup] = []
-    /// One entry per kind, in the order of ``TokenKind/all``.
     package var tokens: [Tokens] = []
-    /// The time before ``computedAt`` in which events are counted.
     package let window: Duration
     package let step: Duration
     /// Events by type, the earliest step first. Steps without events are omitted.
     package var steps: [Step] = []
-    /// Tokens by kind at times within the window, in order.
     package var tokenCounts: [Step] = []
 
     /// Hours for activities, days and weeks for longer-lived tokens.

@@ -130,7 +130,6 @@ struct ExportedActivity: DecodableRow {
     private let endReason: EndReason?
     private let endedAt: Date?
     private let lastObservedAt: Date?
-    /// Only while it is deliverable.
     private let token: PushToken?
     private let tokenObservedAt: Date?
     private let startedAt: Date

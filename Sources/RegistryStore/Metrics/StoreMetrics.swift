@@ -11,7 +11,6 @@ package struct StoreMetrics: Sendable {
 
     package struct Batches: Sendable {
         package let sizes = Histogram(bounds: Histogram.sizes)
-        /// The wait of a batch's first request, in seconds.
         package let waits = Histogram(bounds: Histogram.seconds)
 
         func record(size: Int, wait: Duration) {

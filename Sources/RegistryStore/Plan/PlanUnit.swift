@@ -169,8 +169,7 @@ struct PlanUnit {
 
 extension LeaseID {
     fileprivate static func random() -> LeaseID {
-        let (high, low) = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
-        return LeaseID(stored: [high, low].flatMap { withUnsafeBytes(of: $0, Array.init) })
+        LeaseID(stored: (0..<16).map { _ in UInt8.random(in: 0...255) })
     }
 }
 

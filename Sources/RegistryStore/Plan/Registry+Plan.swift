@@ -46,7 +46,6 @@ package struct PlanPage: Sendable, Hashable {
     package let next: ListPosition?
 }
 
-/// A page before leases are taken.
 struct FoundPlan: Sendable {
     private(set) var lastActivity: Int64
     let channels: [BroadcastChannel]

@@ -56,7 +56,6 @@ package struct DatabaseCondition: Sendable, Hashable {
     package var user = ""
     /// The schema of new tables; nil if the user may use none in `search_path`.
     package var schema: String?
-    /// Whether the user may create tables in `schema`, as migrations do.
     package var mayCreateTables = true
     package var unsafeSettings: [UnsafeDurability] = []
     /// Postgres's clock minus this machine's. The uncertainty is half the round trip.
@@ -117,7 +116,6 @@ extension Registry {
         try await read { try DatabaseCondition($0) }
     }
 
-    /// Nil without the extension citus.
     package func distributionCondition() async throws -> DistributionCondition? {
         try await read { try DistributionCondition.read($0) }
     }

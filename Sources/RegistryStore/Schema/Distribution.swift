@@ -53,10 +53,8 @@ package enum DistributionError: Error, Sendable, Hashable, CustomStringConvertib
     package var detail: String {
         switch self {
         case .notInstalled: "The database does not have the extension citus, so nothing can be distributed."
-        case .noWorker:
-            "The coordinator has no worker for shards, so the tables cannot be distributed."
-        case .notTheCoordinator:
-            "This Postgres is a Citus worker, but the registry needs the coordinator."
+        case .noWorker: "The coordinator has no worker for shards, so the tables cannot be distributed."
+        case .notTheCoordinator: "This Postgres is a Citus worker, but the registry needs the coordinator."
         case .notPermitted(let reason): "The role may not distribute the tables: \(reason)."
         }
     }

@@ -6,14 +6,11 @@ package struct PostgresHealth: Sendable {
     package struct Table: Sendable, Hashable, DecodableRow {
         /// `events` includes all its partitions.
         package let name: String
-        /// Postgres's estimates.
         package let rows: Int
         package let deadRows: Int
         /// In bytes, with indexes.
         package let size: Int
-        /// The last run by autovacuum or by hand; nil if none.
         package let vacuumedAt: Date?
-        /// The last run by autovacuum or by hand; nil if none.
         package let analyzedAt: Date?
 
         package init(row: NamedRow) throws {

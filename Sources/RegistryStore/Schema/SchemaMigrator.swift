@@ -77,8 +77,7 @@ package enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
             "The database's schema is at version \(version), but this program needs \(current)."
         case .ahead(let version, let current):
             "The database's schema is at version \(version), newer than this program's \(current)."
-        case .changed(let name):
-            "The applied migration \(name) differs from this program's."
+        case .changed(let name): "The applied migration \(name) differs from this program's."
         }
     }
 
