@@ -1,17 +1,6 @@
 import RegistryCore
 
 extension Activity {
-    package enum Effect: Sendable, Hashable {
-        case registered
-        case rotated
-        case refreshed
-        /// The activity was dismissed, expired or withheld before.
-        case reactivated
-        case superseded
-        case expired
-        case ended
-    }
-
     init(_ registration: Registration, _ times: Registration.Times, lifetime: Duration) {
         self.init(id: registration.id, startedAt: times.startedAt, expiresAt: times.startedAt + lifetime)
         move(startedAt: times.startedAt, startsAt: times.startsAt)
@@ -21,9 +10,11 @@ extension Activity {
     }
 
     /// Merges a registration. If its token is late or rejected, its aliases and start still count (R0).
-    mutating func merge(_ registration: Registration, _ times: Registration.Times, in installation: InstallationTimes?)
-        -> Effect
-    {
+    mutating func merge(
+        _ registration: Registration,
+        _ times: Registration.Times,
+        in installation: InstallationTimes?
+    ) -> RegistrationEffect {
         let (now, before) = (times.receivedAt, self)
         move(startedAt: times.startedAt, startsAt: times.startsAt)
         keep(registration, times)
@@ -36,7 +27,7 @@ extension Activity {
     }
 
     /// Merges the claim on a token. The greatest (`observedAt`, digest) wins (R2).
-    private mutating func claim(_ claim: TokenClaim?, receivedAt now: Timestamp) -> Effect {
+    private mutating func claim(_ claim: TokenClaim?, receivedAt now: Timestamp) -> RegistrationEffect {
         guard var claim else { return .refreshed }
         defer { if isOver { token?.token = nil } }
         if end == nil, token.map({ $0.digest == claim.digest || $0.precedes(claim) }) ?? true {

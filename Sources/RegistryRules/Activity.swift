@@ -23,16 +23,15 @@ package struct Activity: Sendable, Hashable {
     package var confirmedAt: Timestamp?
     /// Counts changes that senders can see.
     package var revision = 1
-    package var handle: RowHandle?
+    package var position: RowPosition?
+    /// Nil for a new row.
+    package var key: Int64?
 
     package struct End: Sendable, Hashable {
         package let at: Timestamp
         package let reason: EndReason
 
-        package init(at: Timestamp, reason: EndReason) {
-            self.at = at
-            self.reason = reason
-        }
+        package init(at: Timestamp, reason: EndReason) { (self.at, self.reason) = (at, reason) }
     }
 
     package init(id: ActivityID, startedAt: Timestamp, expiresAt: Timestamp) {
@@ -59,8 +58,6 @@ package struct Activity: Sendable, Hashable {
     }
 
     /// The smallest (time, reason) of all ends is kept (R4).
-    ///
-    /// - Returns: whether this is the first end.
     package mutating func end(at time: Timestamp, reason: EndReason) -> Bool {
         let isFirst = end == nil
         if let end, (end.at, end.reason.order) <= (time, reason.order) { return false }

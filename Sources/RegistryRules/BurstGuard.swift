@@ -35,7 +35,7 @@ package struct BurstGuard: Sendable, Hashable {
         recent + more > max(3, min(current, Self.mostCurrent) / 5)
     }
 
-    /// - Returns: whether the guard trips.
+    /// Returns whether the guard trips.
     mutating func count(_ quarantines: Int, at now: Timestamp) -> Bool {
         guard quarantines > 0 else { return false }
         let wasOn = isOn(at: now)

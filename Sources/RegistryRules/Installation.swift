@@ -7,8 +7,7 @@ package struct InstallationTimes: Sendable, Hashable {
     package var loggedOutAt: Timestamp?
 
     package init(fullStateAt: Timestamp? = nil, loggedOutAt: Timestamp? = nil) {
-        self.fullStateAt = fullStateAt
-        self.loggedOutAt = loggedOutAt
+        (self.fullStateAt, self.loggedOutAt) = (fullStateAt, loggedOutAt)
     }
 }
 
@@ -35,8 +34,6 @@ package struct Installation: Sendable, Hashable {
     }
 
     /// Lets a request change records of the installation. An installation without a user gets the request's user.
-    ///
-    /// - Throws: `notYours`.
     mutating func adopt(by subject: UTF8Text?, observedAt: Timestamp?) throws(Rejection) {
         if belongsToAnother(than: subject) { throw .notYours }
         if let observedAt, isLoggedOut(at: observedAt) { return }
@@ -50,9 +47,7 @@ package struct Installation: Sendable, Hashable {
     }
 
     /// The greatest (`observedAt`, subject) owns it. A late registration does not change the owner, but removes older
-    /// aliases.
-    ///
-    /// - Returns: nil if no data of another user changed.
+    /// aliases. Returns nil if no data of another user changed.
     mutating func register(by subject: UTF8Text, observedAt time: Timestamp) -> Takeover? {
         guard !isLoggedOut(at: time) else { return nil }
         let former = self.subject

@@ -46,8 +46,6 @@ package struct InstallationRows: Sendable {
     }
 
     /// The stored row, or the row that the first request creates.
-    ///
-    /// - Throws: `noRoom`.
     func slot(_ id: InstallationToken.ID, hasOneOwner: Bool) throws(Rejection) -> InstallationToken {
         if let known = slots[id]?.value { return known }
         if id.attributesType != "" {

@@ -9,24 +9,12 @@ package struct InstallationToken: Sendable, Hashable {
         package let attributesType: UTF8Text
 
         package init(installation: InstallationHash, kind: String, attributesType: UTF8Text) {
-            self.installation = installation
-            self.kind = kind
-            self.attributesType = attributesType
+            (self.installation, self.kind, self.attributesType) = (installation, kind, attributesType)
         }
 
         package static func < (left: Self, right: Self) -> Bool {
             (left.installation, left.kind, left.attributesType) < (right.installation, right.kind, right.attributesType)
         }
-    }
-
-    package enum Effect: Sendable, Hashable {
-        case registered
-        case rotated
-        case refreshed
-        /// The slot was empty, or its token was withheld.
-        case reactivated
-        case superseded
-        case removed
     }
 
     package let id: ID
@@ -38,7 +26,7 @@ package struct InstallationToken: Sendable, Hashable {
     /// The greatest time of its deletions. Everything observed at or before it is gone.
     package var deletedAt: Timestamp?
     package var withheld: WithholdingReason?
-    package var handle: RowHandle?
+    package var position: RowPosition?
 
     /// Maximum slots for start tokens per installation, including tombstones. The number is limited because log-outs,
     /// audits and pages for senders read all slots. Real apps have a few attributes types.
@@ -68,7 +56,7 @@ package struct InstallationToken: Sendable, Hashable {
 
     /// Merges a claim. The greatest (`observedAt`, digest) wins (R3). A claim covered by a later deletion or log-out
     /// still counts, but stores no token.
-    mutating func merge(_ claim: TokenClaim, loggedOutAt: Timestamp?, receivedAt now: Timestamp) -> Effect {
+    mutating func merge(_ claim: TokenClaim, loggedOutAt: Timestamp?, receivedAt now: Timestamp) -> RegistrationEffect {
         let removedAt = [deletedAt, loggedOutAt].compactMap(\.self).max() ?? .distantPast
         let isRemoved = claim.observedAt <= removedAt
         var claim = claim

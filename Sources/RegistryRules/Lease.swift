@@ -16,9 +16,8 @@ package struct Lease: Sendable, Hashable {
     package var attempts: [Timestamp]
     package var failure: Failure?
     package var releasedAt: Timestamp?
-    package var handle: RowHandle?
+    package var position: RowPosition?
 
-    /// The raw values are part of the API.
     package enum State: String, Sendable, Hashable, CaseIterable {
         case live
         case registered
@@ -35,9 +34,7 @@ package struct Lease: Sendable, Hashable {
         package let retryAt: Timestamp
 
         package init(at: Timestamp, reason: UTF8Text, retryAt: Timestamp) {
-            self.at = at
-            self.reason = reason
-            self.retryAt = retryAt
+            (self.at, self.reason, self.retryAt) = (at, reason, retryAt)
         }
     }
 
@@ -90,7 +87,7 @@ package struct Lease: Sendable, Hashable {
             attempts: (earlier + [now]).suffix(Self.mostAttempts)
         )
         replaces = replaced
-        handle = former?.handle
+        position = former?.position
     }
 
     /// Whether an activity was registered after the lease was taken. The start worked, so earlier attempts no longer count.
@@ -132,11 +129,6 @@ package struct Lease: Sendable, Hashable {
         return true
     }
 
-    /// The present state of the lease, for the audit.
-    ///
-    /// - Parameters:
-    ///   - registeredAt: the last registration of an activity with the alias on the installation.
-    ///   - newestAt: when the newest of these activities became known.
     package func state(registeredAt: Timestamp?, newestAt: Timestamp?, at now: Timestamp) -> State {
         if isAnswered(by: registeredAt, newestAt: newestAt) { return .registered }
         if releasedAt != nil { return .released }

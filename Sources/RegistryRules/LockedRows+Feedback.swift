@@ -5,7 +5,6 @@ extension LockedRows {
     ///
     /// - Parameter guards: the guards of all kinds if a report is suspect. If a guard may trip, the values quarantined
     ///   in its window must be locked too.
-    /// - Returns: a decision for each report, and the kinds with a guard that tripped.
     package mutating func apply(
         _ reports: [TokenReport],
         guards: inout [BurstGuard],
@@ -127,6 +126,45 @@ extension NewAuditEvent.Kind {
         case (nil, .unregistered), (.quarantined, .unregistered): self = .dropped
         case (.quarantined, nil): self = .released
         default: return nil
+        }
+    }
+}
+
+package struct TokenReport: Sendable {
+    package let digest: TokenDigest
+    package let feedback: FeedbackReport
+    package var meaning: FeedbackMeaning { feedback.meaning }
+
+    package init(_ report: FeedbackReport, digest: TokenDigest) { (feedback, self.digest) = (report, digest) }
+}
+
+package struct FeedbackDecision: Sendable, Hashable {
+    package let action: FeedbackAction
+    package let meaning: FeedbackMeaning
+    package let kind: String?
+
+    /// Whether the response mentions the other environment if the value is known there.
+    package var mentionsElsewhere: Bool { kind == nil || meaning == .suspect }
+
+    package func result(isKnownIn elsewhere: APNSEnvironment?) -> FeedbackResult {
+        guard mentionsElsewhere, let place = elsewhere?.rawValue else {
+            return FeedbackResult(action: action, detail: detail)
+        }
+        let hint = kind == nil ? " It is known in \(place)." : " The value is registered in \(place), too."
+        return FeedbackResult(action: action, detail: detail + hint)
+    }
+
+    private var detail: String {
+        let token = kind.map { "The \($0) token" } ?? "The value"
+        return switch action {
+        case .dropped: "\(token) is dead and is no longer returned to senders."
+        case .keptNewer: "\(token) is kept because a client claimed it later."
+        case .quarantined: "\(token) is quarantined until a client confirms it or an admin releases it."
+        case .guarded: "\(token) is kept. Too many were reported at once: check the sender's topic and key."
+        case .kept: "\(token) is kept. The status and reason are not about the token."
+        case .delivered: "\(token) works."
+        case .retired: "The token is no longer current. Resolve the alias again."
+        case .unknown: "The value was never registered here."
         }
     }
 }

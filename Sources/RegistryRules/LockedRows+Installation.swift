@@ -46,8 +46,6 @@ extension LockedRows {
     }
 
     /// Registers the installation with a full state (R9).
-    ///
-    /// - Returns: the previous full state.
     package mutating func registerFullState(
         _ request: InstallationRequest,
         at fullStateAt: Timestamp
@@ -60,10 +58,8 @@ extension LockedRows {
         return previous
     }
 
-    /// Removes tokens, names and user observed at or before the log-out.
-    ///
-    /// - Returns: the time of the log-out. Without `observedAt` it is at or after all records, including records of a
-    ///   fast clock.
+    /// Removes tokens, names and user observed at or before the log-out. Returns the time of the log-out. Without
+    /// `observedAt` it is at or after all records, including records of a fast clock.
     package mutating func logOut(_ request: InstallationRequest) throws(Rejection) -> Timestamp {
         var installation = try enter(request)
         let slots = installations.slots(of: request.installation)
@@ -83,7 +79,7 @@ extension LockedRows {
         return time
     }
 
-    /// - Returns: whether anything of another user changed.
+    /// Returns whether anything of another user changed.
     private mutating func register(_ request: InstallationRequest) throws(Rejection) -> Bool {
         try checkTime(request)
         try checkErasure(request)
@@ -116,5 +112,37 @@ extension LockedRows {
     /// Installations' aliases and tokens have no lifetime, so erasures of any age count.
     private func checkErasure(_ request: InstallationRequest) throws(Rejection) {
         if let erasedAt = installations.erasedAt, erasedAt >= request.observedAt ?? now { throw .erased }
+    }
+}
+
+extension LockedRows {
+    /// The times alone decide an activity's state (R9); this method only counts and reports the change.
+    ///
+    /// - Parameter previous: the preceding full state; must be earlier than `fullStateAt`.
+    package mutating func dismissUnlisted(
+        of installation: InstallationHash,
+        at fullStateAt: Timestamp,
+        previous: Timestamp?,
+        listed: Set<ActivityID>,
+        actor: UTF8Text
+    ) -> [ActivityID] {
+        let dismissed = activities.values.map(\.value).filter { activity in
+            activity.installation == installation && !listed.contains(activity.id)
+                && activity.state(of: self.installation(of: activity), at: now) == .active
+                && activity.wasSeen(before: fullStateAt, since: previous)
+        }
+        for var activity in dismissed {
+            activity.revision += 1
+            store(activity)
+            record(NewAuditEvent(.dismissed, of: activity, by: actor))
+        }
+        return dismissed.map(\.id).sorted()
+    }
+}
+
+extension Activity {
+    fileprivate func wasSeen(before fullStateAt: Timestamp, since previous: Timestamp?) -> Bool {
+        guard let lastObservedAt, lastObservedAt < fullStateAt else { return false }
+        return previous.map { lastObservedAt >= $0 } ?? true
     }
 }

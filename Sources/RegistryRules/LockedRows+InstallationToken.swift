@@ -8,7 +8,7 @@ extension LockedRows {
         in id: InstallationToken.ID,
         hasOneOwner: Bool,
         _ request: InstallationRequest
-    ) throws(Rejection) -> InstallationToken.Effect {
+    ) throws(Rejection) -> RegistrationEffect {
         let installation = try enter(request)
         var slot = try installations.slot(id, hasOneOwner: hasOneOwner)
         withhold(&slot, digest)
@@ -26,7 +26,7 @@ extension LockedRows {
                 takeOver(digest, slot, request.actor)
             }
         }
-        if slot.isTakenOver, effect.isChange {
+        if slot.isTakenOver, effect.event != nil {
             record(NewAuditEvent(.takenOver, of: slot, of: installation, by: request.actor))
         }
         if losers.isNewKind { retire(digest, request.actor) }
@@ -49,8 +49,7 @@ extension LockedRows {
     }
 
     /// Applies the claim to the value. Without `observedAt`, a token that did not become current makes no claim.
-    ///
-    /// - Returns: the owner that lost the value, and whether installations claim the value for the first time.
+    /// Returns the owner that lost the value, and whether installations claim the value for the first time.
     private mutating func claim(
         _ digest: TokenDigest,
         for slot: InstallationToken,
@@ -100,18 +99,12 @@ extension LockedRows {
     }
 
     private mutating func record(
-        _ effect: InstallationToken.Effect,
+        _ effect: RegistrationEffect,
         of slot: InstallationToken,
         _ installation: Installation,
         _ actor: UTF8Text
     ) {
-        let kind: NewAuditEvent.Kind
-        switch effect {
-        case .registered: kind = .registered
-        case .rotated: kind = .rotated
-        case .reactivated: kind = .reactivated
-        case .refreshed, .superseded, .removed: return
-        }
+        guard let kind = effect.event else { return }
         record(NewAuditEvent(kind, of: slot, of: installation, by: actor))
         if slot.withheld == .unregistered || slot.withheld == .purged {
             record(NewAuditEvent(.dropped, of: slot, of: installation, by: actor))
@@ -121,8 +114,4 @@ extension LockedRows {
 
 extension InstallationToken {
     fileprivate var isTakenOver: Bool { hasOneOwner && (withheld == .takenOver || withheld == .kindConflict) }
-}
-
-extension InstallationToken.Effect {
-    fileprivate var isChange: Bool { self == .registered || self == .rotated || self == .reactivated }
 }

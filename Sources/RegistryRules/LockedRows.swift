@@ -87,6 +87,30 @@ package struct LockedRows: Sendable {
         return try outcome(effect, of: activity, registration)
     }
 
+    /// For an unknown activity, creates a tombstone that belongs to the claimant (R4).
+    ///
+    /// - Returns: whether the activity was active or dismissed.
+    package mutating func end(
+        _ id: ActivityID,
+        reason: EndReason,
+        observedAt: Timestamp?,
+        claimant: Claimant,
+        actor: UTF8Text
+    ) throws(Rejection) -> Bool {
+        try Plausibility.check([("/observedAt", observedAt)], receivedAt: now)
+        let known = activities[id]?.value
+        if let known, !claimant.mayChange(known) { throw .notYours }
+        var activity = known ?? Activity(id: id, startedAt: now, expiresAt: now + lifetime)
+        let wasRunning = known.map { $0.end == nil && $0.expiresAt > now } ?? false
+        let isFirst = activity.end(at: observedAt ?? now, reason: reason)
+        if known == nil { activity.revision = 1 }
+        activity.installation.keepFirst(claimant.installation)
+        activity.subject.keepFirst(claimant.subject)
+        store(activity)
+        if isFirst { record(NewAuditEvent(.ended, of: activity, by: actor)) }
+        return wasRunning
+    }
+
     /// Applies the claim to the value. Without `observedAt`, a token that is not current makes no claim.
     private mutating func claim(
         _ registration: Registration,
@@ -116,20 +140,18 @@ package struct LockedRows: Sendable {
     package mutating func record(_ event: NewAuditEvent) { events.append(event) }
 
     private mutating func takeOver(_ id: ActivityID, _ registration: Registration) {
-        guard lockedOwners.contains(id) || activities[id] != nil else {
-            missingIDs.insert(id)
+        guard var loser = activities[id]?.value else {
+            if !lockedOwners.contains(id) { missingIDs.insert(id) }
             return
         }
-        guard var loser = activities[id]?.value, loser.token?.digest == registration.digest, loser.end == nil else {
-            return
-        }
+        guard loser.token?.digest == registration.digest, loser.end == nil else { return }
         loser.withheld = .takenOver
         store(loser)
         events.append(NewAuditEvent(.takenOver, of: loser, by: registration.actor))
     }
 
     private mutating func record(
-        _ effect: Activity.Effect,
+        _ effect: RegistrationEffect,
         of activity: Activity,
         since known: Activity?,
         _ registration: Registration
@@ -137,13 +159,7 @@ package struct LockedRows: Sendable {
         func event(_ kind: NewAuditEvent.Kind, removed aliases: AliasSet? = nil) -> NewAuditEvent {
             NewAuditEvent(kind, of: activity, by: registration.actor, removed: aliases)
         }
-        let kind: NewAuditEvent.Kind? =
-            switch effect {
-            case .registered: .registered
-            case .rotated: .rotated
-            case .reactivated: .reactivated
-            default: nil
-            }
+        let kind = effect.event
         if let kind { events.append(event(kind)) }
         if activity.withheld == .takenOver, kind != nil, registration.digest != nil { events.append(event(.takenOver)) }
         let isDead = activity.withheld == .unregistered || activity.withheld == .purged
@@ -160,7 +176,7 @@ package struct LockedRows: Sendable {
     }
 
     private func outcome(
-        _ effect: Activity.Effect,
+        _ effect: RegistrationEffect,
         of activity: Activity,
         _ registration: Registration
     ) throws(Rejection) -> RegistrationOutcome {
@@ -171,18 +187,21 @@ package struct LockedRows: Sendable {
         if registration.digest != nil, let reason = activity.withheld, reason != .quarantined {
             throw .withheld(reason)
         }
-        return switch effect {
-        case .registered: .registered
-        case .rotated: .rotated
-        case .reactivated: .reactivated
-        default: .refreshed
-        }
+        return effect.outcome
     }
+}
+
+/// The ctid of a locked row, for the store's later write. Rules do not read it. New rows have none.
+package struct RowPosition: Sendable, Hashable {
+    package let page: UInt32
+    package let item: UInt16
+
+    package init(page: UInt32, item: UInt16) { (self.page, self.item) = (page, item) }
 }
 
 extension Activity {
     /// Whether senders see a change: the token, its times, a fact, or that it is deliverable again.
-    fileprivate func isChangedForSenders(since before: Activity, _ effect: Effect) -> Bool {
+    fileprivate func isChangedForSenders(since before: Activity, _ effect: RegistrationEffect) -> Bool {
         token?.digest != before.token?.digest || startedAt != before.startedAt || startsAt != before.startsAt
             || facts != before.facts || effect == .reactivated
     }

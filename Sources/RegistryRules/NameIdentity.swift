@@ -8,8 +8,7 @@ package struct NameIdentity: Sendable, Hashable {
     package var endedAt: Timestamp?
 
     package init(activityID: ActivityID?, endedAt: Timestamp?) {
-        self.activityID = activityID
-        self.endedAt = endedAt
+        (self.activityID, self.endedAt) = (activityID, endedAt)
     }
 
     /// Chooses the current activity, or a new one after an end or expiry.
@@ -44,11 +43,8 @@ package struct NameIdentity: Sendable, Hashable {
         }
     }
 
-    /// Records an end. The end of an unknown activity creates a tombstone.
-    ///
-    /// - Returns: the activity to end; nil if the current activity was observed later, because the end then belongs to
-    ///   an earlier activity.
-    /// - Throws: `clockSkew`.
+    /// Records an end. The end of an unknown activity creates a tombstone. Returns the activity to end; nil if the
+    /// current activity was observed later, because the end then belongs to an earlier activity.
     package mutating func end(
         observedAt: Timestamp?,
         in rows: LockedRows,

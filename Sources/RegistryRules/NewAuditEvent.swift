@@ -25,65 +25,43 @@ package struct NewAuditEvent: Sendable, Hashable {
     }
 
     package let kind: Kind
-    /// Key id or subject.
     package let actor: UTF8Text
-    package let activityID: ActivityID?
-    package let installation: InstallationHash?
-    package let subject: UTF8Text?
+    package private(set) var activityID: ActivityID?
+    package private(set) var installation: InstallationHash?
+    package private(set) var subject: UTF8Text?
     /// The current aliases and the aliases that the change removed, so that followers of both see the event.
-    package let aliases: AliasSet?
-    package let tokenDigest: TokenDigest?
-    package let slot: InstallationToken.ID?
-    package let leaseID: LeaseID?
+    package private(set) var aliases: AliasSet?
+    package private(set) var tokenDigest: TokenDigest?
+    package private(set) var slot: InstallationToken.ID?
+    package private(set) var leaseID: LeaseID?
 
-    package init(_ kind: Kind, of activity: Activity, by actor: UTF8Text, removed aliases: AliasSet? = nil) {
-        self.kind = kind
-        self.actor = actor
+    package init(_ kind: Kind, of activity: Activity, by actor: UTF8Text, removed: AliasSet? = nil) {
+        (self.kind, self.actor) = (kind, actor)
         activityID = activity.id
         installation = activity.installation
         subject = activity.subject
+        aliases = Self.union(activity.aliases?.value, removed)
         tokenDigest = activity.token?.digest
-        slot = nil
-        leaseID = nil
-        self.aliases = Self.union(activity.aliases?.value, aliases)
     }
 
-    package init(_ kind: Kind, of installation: Installation, by actor: UTF8Text, removed aliases: AliasSet? = nil) {
-        self.init(kind, of: installation, by: actor, removed: aliases, slot: nil, tokenDigest: nil)
+    package init(_ kind: Kind, of installation: Installation, by actor: UTF8Text, removed: AliasSet? = nil) {
+        (self.kind, self.actor) = (kind, actor)
+        self.installation = installation.hash
+        subject = installation.subject
+        aliases = Self.union(installation.aliases?.value, removed)
     }
 
     package init(_ kind: Kind, of token: InstallationToken, of installation: Installation, by actor: UTF8Text) {
-        self.init(kind, of: installation, by: actor, removed: nil, slot: token.id, tokenDigest: token.token?.digest)
-    }
-
-    private init(
-        _ kind: Kind,
-        of installation: Installation,
-        by actor: UTF8Text,
-        removed aliases: AliasSet?,
-        slot: InstallationToken.ID?,
-        tokenDigest: TokenDigest?
-    ) {
-        self.kind = kind
-        self.actor = actor
-        activityID = nil
-        self.installation = installation.hash
-        subject = installation.subject
-        self.aliases = Self.union(installation.aliases?.value, aliases)
-        self.tokenDigest = tokenDigest
-        self.slot = slot
-        leaseID = nil
+        self.init(kind, of: installation, by: actor)
+        tokenDigest = token.token?.digest
+        slot = token.id
     }
 
     package init(_ kind: Kind, of lease: Lease, subject: UTF8Text?, by actor: UTF8Text) {
-        self.kind = kind
-        self.actor = actor
-        activityID = nil
+        (self.kind, self.actor) = (kind, actor)
         installation = lease.installation
         self.subject = subject
         aliases = AliasSet(stored: [lease.alias])
-        tokenDigest = nil
-        slot = nil
         leaseID = lease.id
     }
 

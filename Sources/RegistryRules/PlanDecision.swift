@@ -13,18 +13,9 @@ package struct PlanFacts: Sendable, Hashable {
     package var newestAt: Timestamp?
     /// The user dismissed the newest activity with the alias.
     package var wasDismissed = false
-    package var startToken: StartToken?
+    package var startToken: PushToken?
+    package var startConfirmedAt: Timestamp?
     package var deviceToken: PushToken?
-
-    package struct StartToken: Sendable, Hashable {
-        package let token: PushToken
-        package let confirmedAt: Timestamp?
-
-        package init(token: PushToken, confirmedAt: Timestamp?) {
-            self.token = token
-            self.confirmedAt = confirmedAt
-        }
-    }
 
     package struct RunningActivity: Sendable, Hashable {
         package let deliverable: ResolvedActivity?
@@ -42,6 +33,9 @@ package struct PlanFacts: Sendable, Hashable {
         }
     }
 
+    /// How long to wait for the first token of an activity.
+    fileprivate static let tokenPatience = Duration.seconds(60)
+
     package init(installation: InstallationHash) { self.installation = installation }
 
     /// The facts for an older activity of the phone; nil if it has ended.
@@ -57,18 +51,15 @@ package enum PlanDecision: Sendable, Hashable {
     /// A later plan may renew the activity.
     case update(ResolvedActivity, retryAt: Timestamp? = nil)
     case wait(PlanReason, until: Timestamp)
-    /// The lease contains the values to write.
     case start(PushToken, Lease, replaces: ResolvedActivity? = nil)
     case end(ResolvedActivity)
     case alert(PlanReason, PushToken?)
     case none(PlanReason)
 
-    /// The lease to take.
     package var lease: Lease? {
         if case .start(_, let lease, _) = self { lease } else { nil }
     }
 
-    /// Whether the activity is due for renewal.
     package func isDue(at now: Timestamp) -> Bool {
         if case .update(_, let renewal?) = self { renewal <= now } else { false }
     }
@@ -106,7 +97,7 @@ extension PlanRequest {
         case .noToken where hasChannel: return .none(.channel)
         default: break
         }
-        let end = activity.createdAt + PlanFacts.RunningActivity.patience
+        let end = activity.createdAt + PlanFacts.tokenPatience
         return end > now ? .wait(.tokenPending, until: end) : .alert(.noUpdateToken, deviceToken)
     }
 
@@ -137,7 +128,6 @@ extension PlanRequest {
         }
     }
 
-    /// The rules for a new activity.
     private func start(
         on phone: PlanFacts,
         _ lease: Lease?,
@@ -158,10 +148,10 @@ extension PlanRequest {
             if let retryAt = open.failure?.retryAt, retryAt > now { return .wait(.backOff, until: retryAt) }
         }
         // 5. The start token is usable.
-        if let token = phone.startToken, let confirmedAt = token.confirmedAt, confirmedAt > now - maxStartTokenAge {
+        if let token = phone.startToken, let time = phone.startConfirmedAt, time > now - maxStartTokenAge {
             if var active {
                 active.replaces = old?.activityID ?? active.replaces
-                return .start(token.token, active)
+                return .start(token, active)
             }
             let taken = Lease(
                 for: self,
@@ -172,7 +162,7 @@ extension PlanRequest {
                 id: newID(),
                 at: now
             )
-            return .start(token.token, taken)
+            return .start(token, taken)
         }
         // 6. Use the device token if one is known.
         let reason: PlanReason = phone.startToken == nil ? .noStartToken : .startUnconfirmed
@@ -180,7 +170,11 @@ extension PlanRequest {
     }
 }
 
-extension PlanFacts.RunningActivity {
-    /// How long to wait for the first token.
-    fileprivate static let patience = Duration.seconds(60)
+extension Metadata {
+    /// Whether the phone of an installation can follow broadcast channels, because its client reports an `osVersion` of
+    /// 18 or later.
+    package var supportsChannels: Bool {
+        guard case .string(let version)? = (try? JSONParser.parse(canonicalJSON))?["osVersion"] else { return false }
+        return Int(version.prefix { $0 != "." }).map { $0 >= 18 } ?? false
+    }
 }

@@ -74,7 +74,7 @@ package struct Registration: Sendable {
         return times
     }
 
-    package func checkTimes(receivedAt now: Timestamp) throws(Rejection) {
+    func checkTimes(receivedAt now: Timestamp) throws(Rejection) {
         try Plausibility.check(
             [("/observedAt", observedAt), ("/startedAt", startedAt)],
             startsAt: startsAt,
@@ -95,6 +95,90 @@ package struct Registration: Sendable {
     func claim(_ times: Times) -> TokenClaim? {
         digest.map {
             TokenClaim(digest: $0, token: body.token, observedAt: times.observedAt, claimedAt: times.claimedAt)
+        }
+    }
+}
+
+/// The permitted times of requests (R5). A request with an implausible time changes nothing.
+package enum Plausibility {
+    /// 2022-09-01T00:00:00Z, the month of iOS 16.1's first Live Activities.
+    package static let earliest = Timestamp(microseconds: 715_305_600_000_000)
+    package static let tolerance = Duration.seconds(300)
+    package static let longestSchedule = Duration.seconds(30 * 86_400)
+
+    package static func check(
+        _ times: [(pointer: String, time: Timestamp?)],
+        startsAt: Timestamp? = nil,
+        receivedAt now: Timestamp
+    ) throws(Rejection) {
+        var faults = times.compactMap { fault($0.pointer, $0.time, now + tolerance, "5 minutes") }
+        faults += [fault("/startsAt", startsAt, now + longestSchedule, "30 days")].compactMap(\.self)
+        guard faults.isEmpty else { throw .clockSkew(faults) }
+    }
+
+    private static func fault(
+        _ pointer: String,
+        _ time: Timestamp?,
+        _ latest: Timestamp,
+        _ tolerance: String
+    ) -> JSONFault? {
+        guard let time else { return nil }
+        if time < earliest {
+            return JSONFault(pointer: pointer, detail: "is before 2022-09-01, when no Live Activity existed")
+        }
+        return time > latest ? JSONFault(pointer: pointer, detail: "is more than \(tolerance) in the future") : nil
+    }
+}
+
+/// Why a request is rejected, or why its token is not deliverable although the request was merged (R0).
+package enum Rejection: Error, Sendable, Hashable {
+    /// A time is implausible (R5); nothing was merged.
+    case clockSkew([JSONFault])
+    /// The record belongs to another user or installation; nothing was merged.
+    case notYours
+    /// The registration has expired by its own times (R5); nothing was merged.
+    case stale
+    /// The request names erased data; nothing was merged.
+    case erased
+    /// The installation has the maximum number of start-token slots; nothing was merged.
+    case noRoom
+    case ended
+    /// The activity's lifetime is over (R5).
+    case expired
+    case superseded
+    /// The token is withheld (R2, R7, R8).
+    case withheld(WithholdingReason)
+}
+
+/// The effect of a registration on an activity's or slot's token.
+package enum RegistrationEffect: Sendable, Hashable {
+    case registered
+    case rotated
+    case refreshed
+    /// The activity was dismissed, expired or withheld before; the slot was empty, or its token was withheld.
+    case reactivated
+    case superseded
+    case expired
+    case ended
+    /// A later deletion or log-out covers the token.
+    case removed
+
+    package var outcome: RegistrationOutcome {
+        switch self {
+        case .registered: .registered
+        case .rotated: .rotated
+        case .reactivated: .reactivated
+        case .refreshed, .superseded, .expired, .ended, .removed: .refreshed
+        }
+    }
+
+    /// The event of a token that became current again or for the first time.
+    var event: NewAuditEvent.Kind? {
+        switch outcome {
+        case .registered: .registered
+        case .rotated: .rotated
+        case .reactivated: .reactivated
+        case .refreshed: nil
         }
     }
 }

@@ -5,10 +5,7 @@ package struct Stamped<Value: CanonicalValue>: Sendable, Hashable {
     package let value: Value
     package let observedAt: Timestamp
 
-    package init(_ value: Value, observedAt: Timestamp) {
-        self.value = value
-        self.observedAt = observedAt
-    }
+    package init(_ value: Value, observedAt: Timestamp) { (self.value, self.observedAt) = (value, observedAt) }
 
     /// Compares canonical bytes if the times are equal, so that the order of arrival does not matter.
     fileprivate func precedes(_ other: Stamped) -> Bool {

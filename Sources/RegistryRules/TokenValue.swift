@@ -1,6 +1,5 @@
 import RegistryCore
 
-/// Everything known about one token value.
 package struct TokenValue: Sendable, Hashable {
     package let digest: TokenDigest
     /// The activity with the greatest (`observedAt`, id) that ever claimed the value. A rotation or end does not remove
@@ -18,7 +17,7 @@ package struct TokenValue: Sendable, Hashable {
     package var quarantine: Quarantine?
     /// The last push that APNs accepted; set only if a report of this request is about the value.
     package var deliveredAt: Timestamp?
-    package var handle: RowHandle?
+    package var position: RowPosition?
 
     /// Withholds a token until a client claims it later or an admin releases it (R8).
     package struct Quarantine: Sendable, Hashable {
@@ -27,9 +26,7 @@ package struct TokenValue: Sendable, Hashable {
         package let reason: UTF8Text
 
         package init(at: Timestamp, kind: String, reason: UTF8Text) {
-            self.at = at
-            self.kind = kind
-            self.reason = reason
+            (self.at, self.kind, self.reason) = (at, kind, reason)
         }
     }
 
@@ -43,8 +40,7 @@ package struct TokenValue: Sendable, Hashable {
         package var observedAt: Timestamp
 
         package init(activityID: ActivityID, observedAt: Timestamp) {
-            self.activityID = activityID
-            self.observedAt = observedAt
+            (self.activityID, self.observedAt) = (activityID, observedAt)
         }
     }
 
@@ -54,9 +50,7 @@ package struct TokenValue: Sendable, Hashable {
         package var observedAt: Timestamp
 
         package init(hash: InstallationHash, kind: String, observedAt: Timestamp) {
-            self.hash = hash
-            self.kind = kind
-            self.observedAt = observedAt
+            (self.hash, self.kind, self.observedAt) = (hash, kind, observedAt)
         }
 
         func owns(_ slot: InstallationToken.ID) -> Bool { hash == slot.installation && kind == slot.kind }
@@ -67,31 +61,20 @@ package struct TokenValue: Sendable, Hashable {
     package var isOfInstallations: Bool { installation != nil || startObservedAt != nil }
     package var isKnown: Bool { owner != nil || isOfInstallations }
 
-    /// The greatest (`observedAt`, id) owns the value (R2, R7).
-    ///
-    /// - Returns: the activity that lost the value.
+    /// The greatest (`observedAt`, id) owns the value (R2, R7). Returns the activity that lost the value.
     mutating func claim(for activity: ActivityID, observedAt: Timestamp) -> ActivityID? {
-        guard let current = owner else {
-            owner = Owner(activityID: activity, observedAt: observedAt)
-            return nil
-        }
-        guard (current.observedAt, current.activityID) < (observedAt, activity) else { return nil }
+        let former = owner
+        if let former, (observedAt, activity) <= (former.observedAt, former.activityID) { return nil }
         owner = Owner(activityID: activity, observedAt: observedAt)
-        return current.activityID == activity ? nil : current.activityID
+        return former?.activityID == activity ? nil : former?.activityID
     }
 
     /// For kinds with one owner: the greatest (`observedAt`, hash, kind) owns the value (R7).
-    ///
-    /// - Returns: the owner that lost the value.
     mutating func claim(for slot: InstallationToken.ID, observedAt: Timestamp) -> InstallationOwner? {
-        let new = InstallationOwner(hash: slot.installation, kind: slot.kind, observedAt: observedAt)
-        guard let current = installation else {
-            installation = new
-            return nil
-        }
-        guard (current.observedAt, current.hash, current.kind) < (observedAt, new.hash, new.kind) else { return nil }
-        installation = new
-        return current.owns(slot) ? nil : current
+        let (hash, kind, former) = (slot.installation, slot.kind, installation)
+        if let former, (observedAt, hash, kind) <= (former.observedAt, former.hash, former.kind) { return nil }
+        installation = InstallationOwner(hash: hash, kind: kind, observedAt: observedAt)
+        return former?.owns(slot) == true ? nil : former
     }
 
     /// Why the value is not deliverable for an activity. The only definition (R2, R7, R8).
@@ -122,7 +105,7 @@ package struct TokenValue: Sendable, Hashable {
         isGuarded: Bool,
         receivedAt now: Timestamp
     ) -> FeedbackAction {
-        let time = min(report.timestamp ?? now, now)
+        let time = min(report.feedback.timestamp.map(Timestamp.init) ?? now, now)
         let lastDeath = max(deadAt ?? time, time)
         if report.meaning == .dead { deadAt = lastDeath }
         guard let holder else { return isKnown ? .retired : .unknown }
@@ -136,7 +119,7 @@ package struct TokenValue: Sendable, Hashable {
             if let quarantine, holder.claimedAt <= quarantine.at { return .quarantined }
             if isGuarded { return .guarded }
             if holder.claimedAt > time { return .keptNewer }
-            quarantine = Quarantine(at: time, kind: holder.kind, reason: report.reason ?? "")
+            quarantine = Quarantine(at: time, kind: holder.kind, reason: report.feedback.reason ?? "")
             return .quarantined
         }
     }
@@ -149,4 +132,31 @@ package enum WithholdingReason: String, Sendable, Hashable, CaseIterable {
     case unregistered
     case purged
     case quarantined
+}
+
+package struct TokenDigest: Sendable, Hashable, Comparable {
+    package let bytes: [UInt8]
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+    package static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
+}
+
+/// An activity's or slot's claim on its token. The greatest (`observedAt`, `digest`) wins (R2, R3).
+package struct TokenClaim: Sendable, Hashable {
+    package let digest: TokenDigest
+    /// Nil if the token was deleted; the digest stays.
+    package var token: PushToken?
+    package var observedAt: Timestamp
+    /// Compared with the time of feedback: the lesser of `observedAt` and receipt (R8).
+    package var claimedAt: Timestamp
+
+    package init(digest: TokenDigest, token: PushToken?, observedAt: Timestamp, claimedAt: Timestamp) {
+        self.digest = digest
+        self.token = token
+        self.observedAt = observedAt
+        self.claimedAt = claimedAt
+    }
+
+    func precedes(_ other: TokenClaim) -> Bool {
+        (observedAt, digest) < (other.observedAt, other.digest)
+    }
 }

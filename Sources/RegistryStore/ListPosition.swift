@@ -1,3 +1,5 @@
+import RegistryCore
+
 /// The position in a list after a page.
 package struct ListPosition: Sendable, Hashable {
     /// The part of the list, such as a kind of token: at most 255.
@@ -12,4 +14,11 @@ package struct ListPosition: Sendable, Hashable {
     }
 
     package static let start = ListPosition()
+}
+
+package struct AuditPage<Item: Sendable>: Sendable {
+    package var items: [Item]
+    /// Nil at the end of the list. A short or empty page can have a next page, because a call searches for at most half
+    /// a second.
+    package var next: ListPosition?
 }

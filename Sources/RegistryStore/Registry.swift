@@ -4,8 +4,8 @@ import RegistryCore
 
 /// The registry in Postgres. Each method is one unit of work, committed when it returns.
 ///
-/// Every method throws ``Problem``: its documented codes, or `unavailable` if Postgres is down or too slow; the call
-/// may then be repeated.
+/// Every method throws ``Problem``: the codes that `openapi.json` lists for its operation, or `unavailable` if Postgres
+/// is down or too slow; the call may then be repeated.
 package final class Registry: Sendable {
     let units: UnitsOfWork
     let registrations: Batcher<RegistrationRequest, RegistrationResult>
@@ -35,8 +35,6 @@ package final class Registry: Sendable {
     }
 
     /// Runs a statement about a page of rows, in a transaction each time, until no row is left.
-    ///
-    /// - Returns: the number of rows.
     @discardableResult func writePages(_ statement: SQL) async throws -> Int {
         var total = 0
         while case let count = try await write({ try $0.execute(statement).affectedRows }), count > 0 { total += count }
@@ -59,4 +57,19 @@ package final class Registry: Sendable {
             try watch.timed { try body(session) }.value
         }
     }
+}
+
+/// One app in one APNs environment: the subject of every call except calls about apps.
+package struct Scope: Sendable, Hashable {
+    package let app: App
+    package let environment: APNSEnvironment
+
+    package init(app: App, environment: APNSEnvironment) {
+        (self.app, self.environment) = (app, environment)
+    }
+
+    /// The `scope_id` of its rows. Compare ids, because an app's settings may change between two requests.
+    package var id: Int64 { app.scopeIDs[environment] }
+
+    var other: Scope { Scope(app: app, environment: environment.other) }
 }

@@ -39,7 +39,7 @@ extension Story {
         type: UTF8Text = "",
         of installation: InstallationHash = .phone,
         by subject: UTF8Text? = nil
-    ) throws(Rejection) -> InstallationToken.Effect {
+    ) throws(Rejection) -> RegistrationEffect {
         try rows.register(
             PushToken(bytes: [token]),
             TokenDigest(token),

@@ -37,7 +37,7 @@ struct PlanDecisionTests {
     /// A phone with both tokens, with the start token confirmed an hour ago.
     static func phone(_ change: (inout PlanFacts) -> Void = { _ in }) -> PlanFacts {
         var phone = PlanFacts(installation: .phone)
-        phone.startToken = .init(token: start, confirmedAt: Story.minute(0))
+        (phone.startToken, phone.startConfirmedAt) = (start, Story.minute(0))
         phone.deviceToken = device
         change(&phone)
         return phone
@@ -136,10 +136,10 @@ struct PlanDecisionTests {
         Case("4: three attempts", .alert(.startFailed, device), failedLease(attempts: [0, 1, 50], at: 59)),
         Case("4: failed just now", .wait(.backOff, until: Story.minute(61)), failedLease(attempts: [50], at: 60)),
         Case("6: an old start token", .alert(.startUnconfirmed, device)) {
-            $0.startToken = .init(token: start, confirmedAt: Story.minute(60) - .seconds(14 * 86_400))
+            $0.startConfirmedAt = Story.minute(60) - .seconds(14 * 86_400)
         },
         Case("6: an old start token alone", .none(.startUnconfirmed)) {
-            ($0.startToken, $0.deviceToken) = (.init(token: start, confirmedAt: nil), nil)
+            ($0.startConfirmedAt, $0.deviceToken) = (nil, nil)
         },
         Case("6: a device token alone", .alert(.noStartToken, device)) { $0.startToken = nil },
         Case("6: no token", .none(.noStartToken)) { ($0.startToken, $0.deviceToken) = (nil, nil) },
@@ -153,7 +153,7 @@ struct PlanDecisionTests {
         let lease = try #require(Self.decide(Self.phone()).lease)
         #expect(lease.id == Self.newID)
         #expect(lease.planID == "plan-2")
-        #expect(lease.handle == nil)
+        #expect(lease.position == nil)
         #expect(lease.leasedAt == Story.minute(60))
         #expect(lease.leasedUntil == Story.minute(120))
         #expect(lease.attempts == [Story.minute(60)])
@@ -181,14 +181,14 @@ struct PlanDecisionTests {
     @Test func `A registration after the lease frees it, and the attempts no longer count`() throws {
         for known in [Self.lease(attempts: [0, 1, 50]), Self.failedLease(attempts: [0, 1, 50], at: 60)] {
             var known = known
-            known.handle = RowHandle(position: RowPosition(page: 0, item: 1))
+            known.position = RowPosition(page: 0, item: 1)
             #expect(Self.decide(Self.phone { $0.registeredAt = Story.minute(50) }, known).lease == nil)
             let phone = Self.phone { $0.registeredAt = Story.minute(51) }
             for planID: UTF8Text in ["plan-1", "plan-2"] {
                 let lease = try #require(Self.decide(phone, known, planID: planID).lease)
                 #expect(lease.id == Self.newID)
                 #expect(lease.attempt == 1)
-                #expect(lease.handle == known.handle)
+                #expect(lease.position == known.position)
             }
         }
     }

@@ -1,4 +1,3 @@
-import Foundation
 import Logging
 import PostgresDriver
 import RegistryCore
@@ -7,11 +6,8 @@ extension Registry {
     /// Concurrent callers share a statement.
     package func app(_ bundleID: BundleID) async throws -> App? { try await appLookups.submit(bundleID) }
 
-    package func apps() async throws -> [App] {
-        try await read { session in try session.run("apps.list").decode(App.self) }
-    }
+    package func apps() async throws -> [App] { try await read { try $0.run("apps.list").decode() } }
 
-    /// - Throws: `invalidRequest` if tombstones would not outlive activities by an hour.
     package func put(
         _ changes: AppChanges,
         for bundleID: BundleID,
@@ -23,8 +19,6 @@ extension Registry {
         return stored
     }
 
-    /// - Returns: nil if the app is unknown.
-    /// - Throws: `invalidRequest` if tombstones would not outlive activities by an hour.
     package func change(_ changes: AppChanges, of bundleID: BundleID, by who: UTF8Text) async throws -> App? {
         try await write(changes, of: bundleID, creates: false, by: who)?.app
     }
@@ -46,7 +40,9 @@ extension Registry {
                 let change =
                     inserted.map { Query("apps.insert-scopes")(["app": $0]) }
                     ?? Query("apps.update")(changes.values(for: bundleID))
-                let event = App.event(inserted == nil ? "app-changed" : "app-created", bundleID, by: who)
+                let event = Query("apps.insert-events")([
+                    "type": inserted == nil ? "app-changed" : "app-created", "who": who, "bundle_id": bundleID.rawValue,
+                ])
                 let find = Query("apps.find")(["bundle_ids": [bundleID.rawValue]])
                 return try transaction.pipeline([change, find, event], finishing: true)[1].decode(App.self).first
                     .map { ($0, inserted != nil) }
@@ -54,7 +50,6 @@ extension Registry {
         }
     }
 
-    /// - Throws: `invalidRequest` for a kind that has tokens and is removed or gets another holder.
     private static func checkKinds(
         _ changes: AppChanges,
         of bundleID: BundleID,
@@ -100,19 +95,13 @@ extension AppChanges {
     }
 }
 
-extension App {
+extension App: DecodableRow {
     static func find(_ session: borrowing PostgresSession, _ names: [BundleID]) throws -> [App?] {
         let apps = try session.run("apps.find", ["bundle_ids": names.map(\.rawValue)]).decode(App.self)
         let byName = Dictionary(apps.map { ($0.bundleID, $0) }) { first, _ in first }
         return names.map { byName[$0] }
     }
 
-    fileprivate static func event(_ type: String, _ bundleID: BundleID, by who: UTF8Text) -> SQL {
-        Query("apps.insert-events")(["type": type, "who": who, "bundle_id": bundleID.rawValue])
-    }
-}
-
-extension App: DecodableRow {
     package init(row: NamedRow) throws {
         var settings = AppSettings()
         settings.name = try row["name"]
@@ -150,5 +139,78 @@ extension AliasRule {
                 return (UTF8Text(member.key), rule)
             }
         )
+    }
+}
+
+extension Registry {
+    /// The app becomes unknown at once. Small transactions delete its rows. After an interruption, a sweep continues:
+    /// see ``finishDeletions()``. Returns false if the app is unknown.
+    package func deleteApp(_ bundleID: BundleID, by who: UTF8Text) async throws -> Bool {
+        let id = try await write { session in
+            try session.run("apps.delete", ["bundle_id": bundleID.rawValue]).decode { try $0["app_id"] as Int64 }.first
+        }
+        guard let id else { return false }
+        logger.notice("app \(bundleID) was deleted by \(who)")
+        try await deleteRows(ofApp: id)
+        return true
+    }
+
+    package func finishDeletions() async throws -> Int {
+        let unfinished = try await read { try $0.run("apps.list-deleted").decode { try $0["app_id"] as Int64 } }
+        for app in unfinished { try await deleteRows(ofApp: app) }
+        return unfinished.count
+    }
+
+    private func deleteRows(ofApp app: Int64) async throws {
+        // A writer that read the app before its deletion may still write rows.
+        try await waitForWriters()
+        let scopes = try await read {
+            try $0.run("apps.list-scopes", ["app": app]).decode { try $0["scope_id"] as Int64 }
+        }
+        for scope in scopes { try await deleteRows(of: scope) }
+        try await write { session in
+            let app: QueryValues = ["app": app]
+            _ = try session.pipeline([Query("apps.delete-keys")(app), Query("apps.finish-deletion")(app)])
+        }
+    }
+
+    private func deleteRows(of scope: Int64) async throws {
+        for table in AppTables.scanned {
+            let end = try await read { try TableSizes.pages(of: table, holding: scope, $0) }
+            for page in stride(from: 0, to: end, by: AppTables.pagesPerStatement) {
+                let deletion = AppTables.delete(scope, from: table, firstPage: page)
+                _ = try await write { try $0.execute(deletion).affectedRows }
+            }
+        }
+        for table in AppTables.indexed { try await writePages(AppTables.delete(scope, from: table)) }
+    }
+}
+
+enum AppTables {
+    static let indexed = [
+        "alias_identities", "installation_tokens", "installation_aliases", "installations",
+        "channels", "channel_quotas", "quarantine_guards", "events", "counts",
+    ]
+
+    /// Tables without an index on all rows of a scope. They are read once, in ranges of pages.
+    static let scanned = ["activity_aliases", "token_values", "activities", "erasures", "start_leases"]
+
+    /// Pages of 8 KiB per statement: 16 MiB.
+    static let pagesPerStatement = 2048
+
+    static func delete(_ scope: Int64, from table: String) -> SQL {
+        """
+        DELETE FROM \(unescaped: table) WHERE scope_id = \(scope) AND (tableoid, ctid) IN (
+            SELECT tableoid, ctid FROM \(unescaped: table) WHERE scope_id = \(scope) LIMIT 10000
+        )
+        """
+    }
+
+    static func delete(_ scope: Int64, from table: String, firstPage page: Int) -> SQL {
+        """
+        DELETE FROM \(unescaped: table) d
+        WHERE d.scope_id = \(scope) AND d.ctid >= \("(\(page),0)")::text::tid
+            AND d.ctid < \("(\(page + pagesPerStatement),0)")::text::tid
+        """
     }
 }

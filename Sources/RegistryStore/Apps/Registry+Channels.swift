@@ -7,7 +7,6 @@ extension Registry {
 
     /// - Parameter quota: less than APNs's limit in tests.
     /// - Returns: whether the alias had no channel before.
-    /// - Throws: `channelQuota`.
     package func put(
         _ channel: BroadcastChannel,
         for alias: Alias,
@@ -59,16 +58,14 @@ extension Registry {
     }
 }
 
-extension Query {
-    fileprivate static let findChannels: Query = "resolve.read-channels"
-}
-
 extension BroadcastChannel: DecodableRow {
+    private static let find: Query = "resolve.read-channels"
+
     package init(row: NamedRow) throws {
         self.init(stored: try row["channel_id"], storagePolicy: try row["message_storage_policy"])
     }
 
     static func find(_ aliases: [Alias], in scope: Scope) -> SQL {
-        Query.findChannels(["kinds": aliases.map(\.kind), "values": aliases.map(\.value), "scope": scope.id])
+        find(["kinds": aliases.map(\.kind), "values": aliases.map(\.value), "scope": scope.id])
     }
 }

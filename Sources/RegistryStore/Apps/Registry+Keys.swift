@@ -3,10 +3,6 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// - Parameters:
-    ///   - digest: the SHA-256 of the key's secret.
-    ///   - app: nil for root keys.
-    /// - Throws: `unknownApp` if the app was deleted meanwhile.
     package func createKey(
         _ id: APIKeyID,
         digest: [UInt8],
@@ -38,15 +34,12 @@ extension Registry {
     package func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] { try await keyLookups.submit(id) }
 
     /// Includes revoked and expired keys, oldest first.
-    ///
-    /// - Parameter app: nil for the keys of all apps and the root keys.
     package func keys(of app: App?) async throws -> [APIKeyRecord] {
         try await read { try $0.run("keys.list", ["app": app?.id]).decode(StoredKey.self).map(\.record) }
     }
 
     /// Writes an audit event the first time.
     ///
-    /// - Parameter app: 0 for root keys.
     /// - Returns: false if the key is unknown.
     package func revokeKey(_ id: APIKeyID, ofApp app: Int64, by who: UTF8Text) async throws -> Bool {
         let key: QueryValues = ["app": app, "id": id.rawValue]
@@ -64,7 +57,67 @@ extension Registry {
     }
 }
 
-extension StoredKey {
+/// An API key without its secret, of which only the SHA-256 is stored.
+package struct APIKeyRecord: Sendable, Hashable, DecodableRow, JSONObjectEncodable {
+    package let id: APIKeyID
+    package let appID: Int64
+    package let app: BundleID?
+    package let name: String?
+    package let createdAt: Date
+    package let expiresAt: Date?
+    /// Accurate to about a minute.
+    package let lastUsedAt: Date?
+    package let revokedAt: Date?
+
+    package init(row: NamedRow) throws {
+        guard let id = try? APIKeyID(try row["key_id"] as String) else {
+            throw UnreadableRow(detail: "an API key's id is not valid")
+        }
+        self.id = id
+        appID = try row["app_id"]
+        app = try (row["bundle_id"] as String?).map(BundleID.init(stored:))
+        name = try row["name"]
+        createdAt = try row["created_at"]
+        expiresAt = try row["expires_at"]
+        lastUsedAt = try row["last_used_at"]
+        revokedAt = try row["revoked_at"]
+    }
+
+    /// Skips reading the clock for keys that never expire, which are most.
+    package func isValid(at time: @autoclosure () -> Date) -> Bool {
+        revokedAt == nil && expiresAt.map { time() < $0 } ?? true
+    }
+
+    package func encode(to json: inout JSONWriter, revealing key: APIKey) {
+        json.object { json in
+            writeMembers(to: &json)
+            json.member("key", key.text.revealed)
+        }
+    }
+
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("id", id.rawValue)
+        json.member("role", id.role.rawValue)
+        json.member("app", ifPresent: app?.rawValue)
+        json.member("name", ifPresent: name)
+        json.member("createdAt", createdAt)
+        json.member("expiresAt", ifPresent: expiresAt)
+        json.member("lastUsedAt", ifPresent: lastUsedAt)
+        json.member("revokedAt", ifPresent: revokedAt)
+    }
+}
+
+package struct StoredKey: Sendable, Hashable {
+    package let record: APIKeyRecord
+    package let digest: [UInt8]
+}
+
+extension StoredKey: DecodableRow {
+    package init(row: NamedRow) throws {
+        record = try APIKeyRecord(row: row)
+        digest = try row["secret_digest"]
+    }
+
     static func find(_ session: borrowing PostgresSession, _ ids: [APIKeyID]) throws -> [[StoredKey]] {
         let keys = try session.run("keys.find", ["ids": ids.map(\.rawValue)]).decode(StoredKey.self)
         let byID = Dictionary(grouping: keys, by: \.record.id)

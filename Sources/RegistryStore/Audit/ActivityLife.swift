@@ -11,7 +11,6 @@ package struct ActivityLife: Sendable {
     }
 
     package let explanation: AliasExplanation.Activity
-    /// The `sub` of the first signed-in user who registered it.
     package let subject: UTF8Text?
     /// The stored JSON: `{"kind": ["value", …]}`.
     package let aliases: [UInt8]?
@@ -26,23 +25,32 @@ package struct ActivityLife: Sendable {
     package let endedAt: Date?
     /// The time from which APNs reported its token dead, or at which an admin purged it.
     package let deadAt: Date?
-    /// The later of its installation's last full state and last log-out.
     package let fullStateAt: Date?
     package let loggedOutAt: Date?
-    /// Latest first.
     package internal(set) var retired: [RetiredToken] = []
-    /// Newest first.
     package internal(set) var events: [AuditEvent] = []
     package internal(set) var hasMoreEvents = false
+
+    fileprivate init(_ explanation: AliasExplanation.Activity, row: NamedRow) throws {
+        self.explanation = explanation
+        subject = try row["subject"]
+        aliases = (try row["aliases"] as JSONB?)?.bytes
+        metadata = (try row["metadata"] as JSONB?)?.bytes
+        facts = try ActivityFacts(row: row)
+        revision = try row["revision"]
+        createdAt = try row["created_at"]
+        lastObservedAt = try row["last_observed_at"]
+        endedAt = try row["ended_at"]
+        deadAt = try row["dead_at"]
+        fullStateAt = try row["full_state_at"]
+        loggedOutAt = try row["removed_at"]
+    }
 }
 
 extension Registry {
     /// The search ends after the first number of former tokens, so the tokens shown may not be the latest.
     private static let (mostSearched, mostRetired) = (10_000, 100)
 
-    /// Nil if the activity is unknown.
-    ///
-    /// - Parameter limit: the maximum number of events.
     package func life(of id: ActivityID, events limit: Int, in scope: Scope) async throws -> ActivityLife? {
         let key: QueryValues = ["scope": scope.id, "id": id]
         let found = try await read { session in
@@ -68,22 +76,5 @@ extension Registry {
         life.events = page.items
         life.hasMoreEvents = page.next != nil
         return life
-    }
-}
-
-extension ActivityLife {
-    fileprivate init(_ explanation: AliasExplanation.Activity, row: NamedRow) throws {
-        self.explanation = explanation
-        subject = try row["subject"]
-        aliases = (try row["aliases"] as JSONB?)?.bytes
-        metadata = (try row["metadata"] as JSONB?)?.bytes
-        facts = try ActivityFacts(row: row)
-        revision = try row["revision"]
-        createdAt = try row["created_at"]
-        lastObservedAt = try row["last_observed_at"]
-        endedAt = try row["ended_at"]
-        deadAt = try row["dead_at"]
-        fullStateAt = try row["full_state_at"]
-        loggedOutAt = try row["removed_at"]
     }
 }

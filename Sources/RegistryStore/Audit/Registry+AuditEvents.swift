@@ -97,7 +97,21 @@ private struct AuditEventSearch {
     }
 }
 
-extension AuditEvent: DecodableRow {
+package struct AuditEvent: Sendable, Hashable, DecodableRow, JSONObjectEncodable {
+    /// Increases with time, except between overlapping transactions. Orders pages.
+    package let number: Int64
+    package let recordedAt: Date
+    package let type: String
+    /// A key id, `user:` and a subject, `sweep`, `command-line`, or `insecure` without authentication.
+    package let who: UTF8Text
+    package let activityID: UTF8Text?
+    package let installation: InstallationHash?
+    package let subject: UTF8Text?
+    /// Stored JSON, `{"kind": ["value", …]}`.
+    package let aliases: [UInt8]?
+    package let fingerprint: [UInt8]?
+    package let leaseID: LeaseID?
+
     package init(row: NamedRow) throws {
         number = try row["event_number"]
         recordedAt = try row["recorded_at"]
@@ -109,5 +123,40 @@ extension AuditEvent: DecodableRow {
         aliases = (try row["aliases"] as JSONB?)?.bytes
         fingerprint = try row["token_fingerprint"]
         leaseID = try row["lease_id"]
+    }
+
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("at", recordedAt)
+        json.member("type", type)
+        json.member("who", who)
+        json.member("activityId", ifPresent: activityID)
+        json.hex("installation", ifPresent: installation?.bytes)
+        json.member("subject", ifPresent: subject)
+        json.raw("aliases", ifPresent: aliases)
+        json.hex("fingerprint", ifPresent: fingerprint)
+        json.member("leaseId", ifPresent: leaseID?.description)
+    }
+}
+
+/// A nil member filters nothing. `subject` and `alias` are those at the time of the event.
+package struct EventFilter: Sendable, Hashable {
+    package var activityID: ActivityID?
+    package var installation: InstallationHash?
+    package var subject: UTF8Text?
+    package var alias: Alias?
+    package var type: UTF8Text?
+    package var since: Date?
+    package var until: Date?
+    package init() {}
+}
+
+/// The actors in the audit trail: an API key's id, a word such as `sweep` for a part of the service, or a user's
+/// subject with a prefix, so that a subject cannot imitate the others.
+package enum AuditName {
+    package static let userPrefix: UTF8Text = "user:"
+    package static func user(_ subject: UTF8Text) -> UTF8Text { "\(userPrefix)\(subject)" }
+
+    package static func subject(of name: UTF8Text) -> UTF8Text? {
+        name.hasPrefix(userPrefix) ? name.dropping(prefix: userPrefix) : nil
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 
@@ -6,9 +5,6 @@ extension Registry {
     private static let sampleSize = 10
     private static let purgePageSize = 1000
 
-    /// - Parameters:
-    ///   - position: its part is the index of a kind in the app's ``AppSettings/allTokenKinds``.
-    ///   - searchTime: the time limit.
     package func staleTokens(
         _ filter: StaleFilter = StaleFilter(),
         after position: ListPosition = .start,
@@ -31,8 +27,6 @@ extension Registry {
     }
 
     /// The number of tokens that a purge would drop, and a sample.
-    ///
-    /// - Parameter searchTime: the time limit for the count, and again for the sample.
     package func countStaleTokens(
         _ filter: StaleFilter = StaleFilter(),
         searchTime: Duration = Registry.searchTime,
@@ -75,8 +69,7 @@ extension Registry {
 
 extension StaleFilter {
     /// Calls `visit` with the bounds of each range, until it returns false, the time is up or the last range is done.
-    ///
-    /// - Returns: the position of the next range; nil after the last one.
+    /// Returns the position of the next range; nil after the last one.
     fileprivate func readRanges(
         in scope: Scope,
         from start: ListPosition = .start,
@@ -99,5 +92,99 @@ extension StaleFilter {
             if ContinuousClock.now >= deadline { break }
         }
         return position.part < kinds.count ? position : nil
+    }
+}
+
+/// The queries for stale tokens of one kind. An index finds quarantined tokens; all others are found by reading the
+/// tokens in ranges of their numbers.
+struct StaleStatements {
+    let kind: TokenKind
+    let filter: StaleFilter
+    let scope: Scope
+
+    private static let rangeSize = 50_000
+    private var isIndexed: Bool { reasons == [.quarantined] }
+
+    private var reasons: [StaleReason] { StaleReason.allCases.filter(filter.reasons(of: kind).contains) }
+
+    private var values: QueryValues { ["scope": scope.id, "kind": kind.name, "type": filter.attributesType] }
+
+    private var conditions: QueryValues {
+        ["reasons": reasons.map(\.rawValue), "unconfirmed_for": filter.staleAge(with: kind)]
+    }
+
+    /// The last number of a range; nil for the last range.
+    func rangeEnd(after number: Int64, _ session: borrowing PostgresSession) throws -> Int64? {
+        guard !isIndexed else { return nil }
+        let find = NumberRange.find(of: kind, after: number, size: Self.rangeSize, in: scope)
+        let range = try session.execute(find).decode(NumberRange.self)[0]
+        return range.count < Self.rangeSize ? nil : range.last
+    }
+
+    func page(after position: Int64, through last: Int64, limit: Int) -> SQL {
+        if isIndexed {
+            return Query("stale.read-quarantined-page")(
+                values + ["after": position, "most": SlotHolders.most, "limit": limit]
+            )
+        }
+        return Query("stale.read-page")(values + conditions + ["after": position, "through": last, "limit": limit])
+    }
+
+    /// The page of quarantined tokens contains their total.
+    func counts(after position: Int64, through last: Int64) -> SQL {
+        isIndexed
+            ? page(after: position, through: last, limit: 1)
+            : Query("stale.count")(values + conditions + ["after": position, "through": last])
+    }
+
+    /// The tokens that are still stale; they may have changed before they were locked.
+    func remaining(_ numbers: [Int64]) -> SQL { Query("stale.find-among")(values + conditions + ["numbers": numbers]) }
+
+    func token(_ row: NamedRow) throws -> StaleToken {
+        StaleToken(
+            kind: kind,
+            number: try row["number"],
+            reasons: try reasons(row),
+            fingerprint: try row["fingerprint"],
+            observedAt: try row["observed_at"],
+            confirmedAt: try row["confirmed_at"],
+            unconfirmedFor: try row["unconfirmed_for"],
+            activityID: try row["activity_id"],
+            installation: try row["installation_hash"],
+            attributesType: try row["attributes_type"],
+            expiresAt: try row["expires_at"],
+            quarantinedAt: try row["quarantined_at"],
+            quarantineReason: try row["quarantine_reason"]
+        )
+    }
+
+    func reasons(_ row: NamedRow) throws -> [StaleReason] {
+        let holds: [StaleReason: Bool] = [
+            .unconfirmed: try row["is_unconfirmed"], .expired: try row["is_expired"],
+            .quarantined: try row["is_quarantined"],
+        ]
+        return reasons.filter { holds[$0] == true }
+    }
+}
+
+/// A range of a kind's token rows, in the order of their immutable numbers.
+struct NumberRange: DecodableRow {
+    /// Nil after the last row.
+    let last: Int64?
+    let count: Int
+    let firstOfAll: Int64?
+    let lastOfAll: Int64?
+
+    init(row: NamedRow) throws {
+        last = try row["last"]
+        count = try row["count"]
+        firstOfAll = try row["first_of_all"]
+        lastOfAll = try row["last_of_all"]
+    }
+
+    static func find(of kind: TokenKind, after number: Int64, size: Int, in scope: Scope) -> SQL {
+        let values: QueryValues = ["scope": scope.id, "after": number, "size": size]
+        return kind.holder == .activity
+            ? Query("audit.find-activity-range")(values) : Query("audit.find-token-range")(values + ["kind": kind.name])
     }
 }

@@ -46,9 +46,7 @@ package struct StaleFilter: Sendable, Hashable {
         if attributesType != nil, other.holder == .installation { return false }
         return !reasons(of: other).isEmpty
     }
-}
 
-extension StaleFilter {
     /// Reads the members of a purge's body; faults stay in the reader.
     package init(from json: inout JSONReader, in app: App) {
         kind = json.optionalString("kind", Self.kind(of: app))
@@ -58,9 +56,8 @@ extension StaleFilter {
     }
 }
 
-package struct StaleToken: Sendable, Hashable {
+package struct StaleToken: Sendable, Hashable, JSONObjectEncodable {
     package let kind: TokenKind
-    /// The internal number of the activity or token.
     package let number: Int64
     /// Not empty, in the order of ``StaleReason``.
     package let reasons: [StaleReason]
@@ -71,13 +68,10 @@ package struct StaleToken: Sendable, Hashable {
     package let unconfirmedFor: Duration
     package var activityID: UTF8Text?
     package var installation: InstallationHash?
-    /// The attributes type of a start token or activity. Nil for other kinds, and if the activity has none.
     package var attributesType: UTF8Text?
-    /// The end of the activity's lifetime. Nil for tokens of installations.
     package var expiresAt: Date?
     /// The effective time of the quarantine, even if it ended. Nil after a release.
     package var quarantinedAt: Date?
-    /// APNs's reason in the report that caused the quarantine, such as `BadDeviceToken`.
     package var quarantineReason: String?
 
     package func sentence(
@@ -92,9 +86,7 @@ package struct StaleToken: Sendable, Hashable {
             "A sender reported \(quarantineReason ?? "it") at \(quarantinedAt.map { RFC3339.format($0) } ?? "some time")."
         }
     }
-}
 
-extension StaleToken: JSONObjectEncodable {
     package func writeMembers(to json: inout JSONWriter) {
         json.member("kind", kind.name)
         json.member("activityId", ifPresent: activityID)
@@ -116,12 +108,18 @@ extension StaleToken: JSONObjectEncodable {
     }
 }
 
-package struct StaleCounts: Sendable, Hashable {
+package struct StaleCounts: Sendable, Hashable, JSONObjectEncodable {
     /// Tokens by kind and reason. A token with two reasons counts twice.
-    package struct Entry: Sendable, Hashable {
+    package struct Entry: Sendable, Hashable, JSONObjectEncodable {
         package let kind: TokenKind
         package let reason: StaleReason
         package var count: Int
+
+        package func writeMembers(to json: inout JSONWriter) {
+            json.member("kind", kind.name)
+            json.member("reason", reason.rawValue)
+            json.member("count", count)
+        }
     }
 
     package var total = 0
@@ -141,17 +139,7 @@ package struct StaleCounts: Sendable, Hashable {
             }
         }
     }
-}
 
-extension StaleCounts.Entry: JSONObjectEncodable {
-    package func writeMembers(to json: inout JSONWriter) {
-        json.member("kind", kind.name)
-        json.member("reason", reason.rawValue)
-        json.member("count", count)
-    }
-}
-
-extension StaleCounts: JSONObjectEncodable {
     package func writeMembers(to json: inout JSONWriter) {
         json.member("dryRun", true)
         json.member("matched", total)

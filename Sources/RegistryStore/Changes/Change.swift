@@ -3,16 +3,12 @@ import PostgresDriver
 import RegistryCore
 
 /// A change that senders can see, without a token. It indicates which state to read again.
-package struct Change: Sendable, Hashable {
+package struct Change: Sendable, Hashable, JSONObjectEncodable {
     /// Increases with each change of the same activity, installation or alias.
     package let number: Int64
-    /// Postgres's clock at the start of the transaction.
     package let at: Date
-    /// Such as `available`. The set is open.
     package let type: String
-    /// Nil for changes without an activity, and after an erasure.
     package let activityID: UTF8Text?
-    /// The changed installation, or the activity's. Nil if the change has none, and after an erasure.
     package let installation: InstallationHash?
     package let attributesType: UTF8Text?
     /// Stored JSON, `{"kind": ["value", …]}`: the aliases at that time and the aliases that the change removed.
@@ -24,9 +20,19 @@ package struct Change: Sendable, Hashable {
     package var state: ActivityState? {
         ["available", "rotated", "returned"].contains(type) ? .active : ActivityState(rawValue: type)
     }
-}
 
-extension Change {
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("id", String(number))
+        json.member("at", at)
+        json.member("type", type)
+        json.member("activityId", ifPresent: activityID)
+        json.hex("installation", ifPresent: installation?.bytes)
+        json.member("attributesType", ifPresent: attributesType)
+        json.raw("aliases", ifPresent: aliases)
+        json.member("state", ifPresent: state?.rawValue)
+        json.member("reason", ifPresent: reason)
+    }
+
     /// Nil for an event that senders do not need.
     init?(event row: NamedRow) throws {
         number = try row["event_number"]
@@ -58,23 +64,8 @@ extension Change {
         (type, reason) = meaning
     }
 
-    /// Reasons by event type.
     private static let withheld = [
         "dropped": "unregistered", "quarantined": "quarantined", "taken-over": "taken-over", "purged": "purged",
         "deleted": "deleted",
     ]
-}
-
-extension Change: JSONObjectEncodable {
-    package func writeMembers(to json: inout JSONWriter) {
-        json.member("id", String(number))
-        json.member("at", at)
-        json.member("type", type)
-        json.member("activityId", ifPresent: activityID)
-        json.hex("installation", ifPresent: installation?.bytes)
-        json.member("attributesType", ifPresent: attributesType)
-        json.raw("aliases", ifPresent: aliases)
-        json.member("state", ifPresent: state?.rawValue)
-        json.member("reason", ifPresent: reason)
-    }
 }

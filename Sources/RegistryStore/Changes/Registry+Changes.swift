@@ -13,25 +13,24 @@ extension Registry {
     static let mostChangeNumbers: Int64 = 1_000_000
 
     package func presentChangePosition() async throws -> ChangePosition {
-        let mark = try await read { session in try Self.mark(Self.moment(session).moment, session) }
-        var (database, now) = try await read(Self.moment)
+        let mark = try await read { try ChangePosition.mark(ChangePosition.moment($0).moment, $0) }
+        var (database, now) = try await read { try ChangePosition.moment($0) }
         // Most transactions take milliseconds. A longer transaction makes later reads larger, but no change is lost.
         for _ in 0..<8 where now.snapshot.oldest <= mark.transaction {
             try await Task.sleep(for: .milliseconds(10))
-            (database, now) = try await read(Self.moment)
+            (database, now) = try await read { try ChangePosition.moment($0) }
         }
         return ChangePosition(database: database, now: now, mark: mark, fallback: Self.mostChangeNumbers / 2)
     }
 
     /// - Parameter limit: maximum events to read; some are not changes.
-    /// - Throws: `feedExpired` or `feedReset`, which require a new listing; `unavailable`.
     package func changes(after position: ChangePosition, limit: Int, in scope: Scope) async throws -> ChangePage {
         try await read { session in
-            let (database, moment) = try Self.moment(session)
+            let (database, moment) = try ChangePosition.moment(session)
             try position.check(against: database, moment, retention: scope.app.settings.eventRetention)
             let upper = position.page?.upper ?? moment
             guard upper.snapshot != position.since.snapshot else {
-                return ChangePage(changes: [], position: try Self.move(position, to: upper, session), hasMore: false)
+                return ChangePage(changes: [], position: try position.moved(to: upper, session), hasMore: false)
             }
             let start = max(position.low, position.page?.last ?? 0)
             let end = start + Self.mostChangeNumbers
@@ -57,64 +56,48 @@ extension Registry {
             if let last {
                 return ChangePage(changes: changes, position: position.moved(within: upper, to: last), hasMore: true)
             }
-            let next = try Self.move(position, to: upper, session)
+            let next = try position.moved(to: upper, session)
             return ChangePage(changes: changes, position: next, hasMore: position.page != nil)
         }
-    }
-
-    private static func move(
-        _ position: ChangePosition,
-        to upper: ChangePosition.Moment,
-        _ session: borrowing PostgresSession
-    ) throws -> ChangePosition {
-        var next = position.moved(to: upper)
-        if next.needsMark { next.mark = try mark(upper, session) }
-        return next
-    }
-
-    private static func mark(
-        _ moment: ChangePosition.Moment,
-        _ session: borrowing PostgresSession
-    ) throws -> ChangePosition.Mark {
-        let text = try session.execute(Query("changes.read-mark")())[0].decode(String.self)
-        guard let transaction = UInt64(text) else { throw UnreadableRow(detail: "the transaction id \(text)") }
-        return ChangePosition.Mark(transaction: transaction, number: moment.number)
-    }
-
-    /// Flushes to disk. Otherwise Postgres could reuse its numbers after a crash, and events of other transactions
-    /// would be skipped.
-    static func moment(
-        _ session: borrowing PostgresSession
-    ) throws -> (database: ChangePosition.Database, moment: ChangePosition.Moment) {
-        let results = try session.pipeline([Query("changes.read-last-number")(), Query("changes.read-moment")()])
-        let number = try results[0].decode { try $0["number"] as Int64 }[0]
-        let (text, time, isFlushed, system, oid, table, timeline) = try results[1][0].decode(
-            String.self,
-            Int64.self,
-            Bool.self,
-            Int64.self,
-            Int64.self,
-            Int64.self,
-            String.self
-        )
-        guard let snapshot = TransactionSnapshot(text), let timeline = UInt32(timeline, radix: 16) else {
-            throw UnreadableRow(detail: "the snapshot \(text) on timeline \(timeline)")
-        }
-        if !isFlushed { _ = try session.run("changes.flush") }
-        if session.isDistributed { try PreparedTransactions.wait(session) }
-        return (
-            ChangePosition.Database(
-                system: UInt64(bitPattern: system),
-                oid: UInt32(truncatingIfNeeded: oid),
-                table: UInt32(truncatingIfNeeded: table),
-                timeline: timeline
-            ),
-            ChangePosition.Moment(snapshot: snapshot, number: number, time: time)
-        )
     }
 }
 
 extension ChangePosition {
+    fileprivate func moved(to upper: Moment, _ session: borrowing PostgresSession) throws -> ChangePosition {
+        var next = moved(to: upper)
+        if next.needsMark { next.mark = try Self.mark(upper, session) }
+        return next
+    }
+
+    fileprivate static func mark(_ moment: Moment, _ session: borrowing PostgresSession) throws -> Mark {
+        let text = try session.execute(Query("changes.read-mark")())[0].decode(String.self)
+        guard let transaction = UInt64(text) else { throw UnreadableRow(detail: "the transaction id \(text)") }
+        return Mark(transaction: transaction, number: moment.number)
+    }
+
+    /// Flushes to disk. Otherwise Postgres could reuse its numbers after a crash, and events of other transactions
+    /// would be skipped.
+    static func moment(_ session: borrowing PostgresSession) throws -> (database: Database, moment: Moment) {
+        let results = try session.pipeline([Query("changes.read-last-number")(), Query("changes.read-moment")()])
+        let number = try results[0].decode { try $0["number"] as Int64 }[0]
+        let (isFlushed, database, moment): (Bool, Database, Moment) = try results[1].decode { row in
+            let (text, hex): (String, String) = (try row["snapshot"], try row["timeline"])
+            guard let snapshot = TransactionSnapshot(text), let timeline = UInt32(hex, radix: 16) else {
+                throw UnreadableRow(detail: "the snapshot \(text) on timeline \(hex)")
+            }
+            let database = Database(
+                system: UInt64(bitPattern: try row["system"]),
+                oid: UInt32(truncatingIfNeeded: try row["database"] as Int64),
+                table: UInt32(truncatingIfNeeded: try row["events"] as Int64),
+                timeline: timeline
+            )
+            return (try row["is_flushed"], database, Moment(snapshot: snapshot, number: number, time: try row["time"]))
+        }[0]
+        if !isFlushed { _ = try session.run("changes.flush") }
+        if session.isDistributed { try PreparedTransactions.wait(session) }
+        return (database, moment)
+    }
+
     /// - Throws: `feedReset` for a position of another database or of the future; `feedExpired` if later events may
     ///   have been dropped.
     fileprivate func check(against database: Database, _ now: Moment, retention: Duration) throws(Problem) {
@@ -128,9 +111,7 @@ extension ChangePosition {
                 """
             )
         }
-        guard now.time - since.time < Int64(retention / .milliseconds(1)) else {
-            throw Problem.feedExpired
-        }
+        guard now.time - since.time < Int64(retention / .milliseconds(1)) else { throw Problem.feedExpired }
     }
 }
 
@@ -142,4 +123,43 @@ extension Problem {
         follow from there.
         """
     )
+}
+
+/// The parts of transactions that Citus workers have yet to end.
+///
+/// A writing transaction is prepared on its worker and ends on the coordinator first, then on the worker. Meanwhile a
+/// coordinator snapshot counts rows as committed that sessions cannot read yet.
+enum PreparedTransactions {
+    /// Waits until workers have ended all transactions that the coordinator had ended at the call. Short unless a node
+    /// is down.
+    ///
+    /// - Throws: `unavailable`, because a position must not skip changes.
+    static func wait(_ session: borrowing PostgresSession) throws {
+        var waiting: Set<String>?
+        for look in 0..<mostLooks {
+            if look > 0 { Thread.sleep(forTimeInterval: pause) }
+            let (names, isWhole) = try session.execute(all)[0].decode([String].self, Bool.self)
+            guard isWhole else { break }
+            // Transactions prepared later are not part of an earlier snapshot.
+            let left = waiting?.intersection(names) ?? Set(names)
+            guard !left.isEmpty else { return }
+            waiting = left
+        }
+        throw Problem.unavailable(
+            "A Citus worker has not finished some transactions, so the changes are not known yet. Send the same request again."
+        )
+    }
+
+    /// How often to ask, and the pause in seconds: one or two seconds in total.
+    private static let mostLooks = 100
+    private static let pause = 0.01
+
+    private static let all: SQL = """
+        SELECT coalesce(array_agg(part.gid) FILTER (WHERE part.gid <> ''), '{}'), coalesce(bool_and(answer.success), true)
+        FROM run_command_on_workers($$
+            SELECT coalesce(string_agg(p.gid, ','), '') FROM pg_prepared_xacts p WHERE p.database = current_database()
+        $$) AS answer
+        LEFT JOIN LATERAL unnest(string_to_array(CASE WHEN answer.success THEN answer.result END, ',')) AS part (gid)
+            ON true
+        """
 }

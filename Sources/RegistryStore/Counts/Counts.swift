@@ -1,8 +1,9 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
-package struct Counts: Sendable, Hashable {
+package struct Counts: Sendable, Hashable, DecodableRow {
     package enum TokenState: String, Sendable, Hashable, CaseIterable {
         case current
         /// Reported as bad, and not claimed by a client since then.
@@ -11,7 +12,6 @@ package struct Counts: Sendable, Hashable {
         case withheld
     }
 
-    /// Activities or tokens counted together. Update tokens count only for active activities.
     package enum Group: Sendable, Hashable {
         case activities(ActivityState)
         case tokens(TokenKind, TokenState)
@@ -51,7 +51,6 @@ package struct Counts: Sendable, Hashable {
         }
     }
 
-    /// The current tokens of each built-in kind, and of each other kind that has tokens.
     package var tokens: [RegistryStatistics.Tokens] {
         let counted = ages.keys.compactMap { if case .tokens(let kind, .current) = $0 { kind } else { nil } }
         let others = Set(counted).subtracting(TokenKind.all).sorted { $0.name < $1.name }
@@ -59,17 +58,13 @@ package struct Counts: Sendable, Hashable {
             .init(kind: kind, count: self[.tokens(kind, .current)], ages: ages(of: .tokens(kind, .current)))
         }
     }
-}
 
-extension Counts: DecodableRow {
     package init(row: NamedRow) throws {
         countedAt = try row["counted_at"]
         isEstimated = try row["is_estimated"]
         ages = try Self.ages(stored: try row["ages"])
     }
-}
 
-extension Counts {
     /// Skips unknown groups, because a later version may store more.
     static func ages(stored json: JSONB) throws -> [Group: [Int]] {
         guard let value = JSONValue(stored: json.bytes) else { throw UnreadableRow(detail: "counts are not JSON") }
@@ -93,5 +88,142 @@ extension Counts {
             }
         }
         return JSONB(json.bytes)
+    }
+}
+
+extension Registry {
+    /// The counts of this minute, computed and stored if missing. If several instances count at once, all return the
+    /// counts stored first.
+    @discardableResult
+    package func counts(in scope: Scope) async throws -> Counts {
+        try await write { session in
+            let latest: QueryValues = ["scope": scope.id]
+            let current = try session.run("counts.read-latest", latest).decode { row in
+                try row["is_current"] ? Counts(row: row) : nil
+            }
+            if let counts = current.first.flatMap(\.self) { return counts }
+            var count = Count(scope: scope)
+            try count.addActivities(session)
+            try count.addTokens(session)
+            let counts: QueryValues = [
+                "scope": scope.id, "is_estimated": count.isEstimated, "ages": Counts.json(count.ages),
+            ]
+            _ = try session.pipeline([Query("counts.insert")(counts), Query("counts.thin-out")(latest)])
+            // Another instance's counts if it was first.
+            return try session.run("counts.read-latest", latest).decode(Counts.self)[0]
+        }
+    }
+}
+
+private struct Count {
+    /// Approximate limit of rows read per table. A row costs two lookups, about 16 microseconds, so a table takes at
+    /// most half a second. Counts are off by a few percent.
+    private static let sampleSize = 30_000
+
+    let scope: Scope
+    var ages: [Counts.Group: [Int]] = [:]
+    var isEstimated = false
+
+    private typealias Key = (kind: String, state: String, age: Int)
+
+    mutating func addActivities(_ session: borrowing PostgresSession) throws {
+        try count("counts.count-activities", in: "activities", session) { row in
+            let activity: Key = ("activity", try row["state"], try row["age"])
+            guard let state: String = try row["token_state"] else { return [activity] }
+            return [activity, (TokenKind.update.name, state, try row["token_age"])]
+        }
+    }
+
+    mutating func addTokens(_ session: borrowing PostgresSession) throws {
+        try count("counts.count-tokens", in: "installation_tokens", session) { row in
+            [(try row["kind"], try row["state"], try row["age"])]
+        }
+    }
+
+    private mutating func count(
+        _ query: Query,
+        in table: String,
+        _ session: borrowing PostgresSession,
+        _ keys: (NamedRow) throws -> [Key]
+    ) throws {
+        let sample = try TableSample(table, size: Self.sampleSize, of: scope, session)
+        let values: QueryValues = ["scope": scope.id, "ages": RegistryStatistics.ageLimits]
+        let counted = try sample.count(query, values, session, keys)
+        isEstimated = isEstimated || counted.isEstimated
+        for (keys, count) in counted.groups {
+            for key in keys {
+                guard let group = Counts.Group(kind: key.kind, state: key.state) else {
+                    throw UnreadableRow(detail: "an unknown kind or state")
+                }
+                ages[group, default: RegistryStatistics.emptyAges.map { _ in 0 }][key.age] += count
+            }
+        }
+    }
+}
+
+package struct Totals: Sendable, Hashable {
+    /// The sums of every app's latest counts. Every group is present.
+    package internal(set) var counts: [APNSEnvironment: [Counts.Group: Int]]
+    /// The greatest age of any app's latest counts. An app without counts contributes its own age.
+    package internal(set) var age: Duration = .zero
+    /// The time since the oldest expiry that a sweep has yet to record, or zero.
+    package internal(set) var sweepLag: Duration = .zero
+    package internal(set) var activeGuards = 0
+    package internal(set) var oldSnapshot: DatabaseCondition.OldSnapshot?
+    /// Audit events written by all instances, including failed transactions.
+    package internal(set) var eventsWritten = 0
+
+    init() {
+        let nothing = Dictionary(uniqueKeysWithValues: Counts.Group.all.map { ($0, 0) })
+        counts = Dictionary(uniqueKeysWithValues: APNSEnvironment.allCases.map { ($0, nothing) })
+    }
+}
+
+extension Registry {
+    /// Scopes per round trip, kept low because Citus takes 25 milliseconds for each.
+    private static let scopesPerRead = 20
+
+    package func totals() async throws -> Totals {
+        var (totals, scopes) = try await read { session in
+            let results = try session.pipeline([
+                Query("changes.read-last-number")(), Query("counts.count-guards")(["window": BurstGuard.window]),
+                Query("counts.list-scopes")(), DatabaseCondition.OldSnapshot.find,
+            ])
+            var totals = Totals()
+            totals.eventsWritten = try results[0].decode { try $0["is_called"] ? $0["number"] : 0 }[0]
+            totals.activeGuards = try results[1].readCount()
+            totals.oldSnapshot = try results[3].decode(String.self, Int.self).first
+                .map(DatabaseCondition.OldSnapshot.init(holder:age:))
+            let scopes = try results[2].decode { row in
+                (
+                    id: try row["scope_id"] as Int64, environment: try row["environment"] as APNSEnvironment,
+                    age: try row["age"] as Duration
+                )
+            }
+            return (totals, scopes)
+        }
+        for first in stride(from: 0, to: scopes.count, by: Self.scopesPerRead) {
+            let part = Array(scopes[first...].prefix(Self.scopesPerRead))
+            totals = try await read { [totals] session in
+                var totals = totals
+                let reads = part.flatMap { scope -> [SQL] in
+                    let values: QueryValues = ["scope": scope.id]
+                    return [Query("counts.read-latest")(values), Query("sweep.count-overdue")(values + ["limit": 1])]
+                }
+                let results = try session.pipeline(reads)
+                for (index, scope) in part.enumerated() {
+                    let latest = try results[2 * index].decode {
+                        (age: try $0["age"] as Duration, ages: try Counts.ages(stored: try $0["ages"]))
+                    }.first
+                    totals.age = max(totals.age, latest?.age ?? scope.age)
+                    let sums = (latest?.ages ?? [:]).mapValues { $0.reduce(0, +) }
+                    totals.counts[scope.environment]?.merge(sums, uniquingKeysWith: +)
+                    let lag = try results[2 * index + 1].decode { try $0["age"] as Duration? }[0]
+                    totals.sweepLag = max(totals.sweepLag, lag ?? .zero)
+                }
+                return totals
+            }
+        }
+        return totals
     }
 }

@@ -1,32 +1,44 @@
 import Foundation
+import PostgresDriver
 import RegistryCore
 
-/// Counts of one scope, now and over time.
-package struct RegistryStatistics: Sendable, Hashable {
+package struct RegistryStatistics: Sendable, Hashable, JSONObjectEncodable {
     /// The count from the previous group's end up to `upTo`.
-    package struct AgeGroup: Sendable, Hashable {
+    package struct AgeGroup: Sendable, Hashable, JSONObjectEncodable {
         /// Exclusive. Nil for the last group.
         package let upTo: Duration?
         /// Extrapolated if ``RegistryStatistics/isEstimated``.
         package var count = 0
+
+        package func writeMembers(to json: inout JSONWriter) {
+            json.member("upTo", ifPresent: upTo)
+            json.member("count", count)
+        }
     }
 
-    /// Deliverable tokens of one kind.
-    package struct Tokens: Sendable, Hashable {
+    package struct Tokens: Sendable, Hashable, JSONObjectEncodable {
         package let kind: TokenKind
         package var count: Int
         /// By the time since the last confirmation.
         package var ages: [AgeGroup]
+
+        package func writeMembers(to json: inout JSONWriter) {
+            json.member("kind", kind.name)
+            json.member("count", count)
+            json.member("ages", ages)
+        }
     }
 
-    package struct Step: Sendable, Hashable {
+    package struct Step: Sendable, Hashable, JSONObjectEncodable {
         /// The start of the step. For tokens, the time of the count.
         package let start: Date
         package let counts: [String: Int]
 
-        package init(start: Date, counts: [String: Int]) {
-            self.start = start
-            self.counts = counts
+        package init(start: Date, counts: [String: Int]) { (self.start, self.counts) = (start, counts) }
+
+        package func writeMembers(to json: inout JSONWriter) {
+            json.member("at", start)
+            json.counts("counts", counts)
         }
     }
 
@@ -35,16 +47,12 @@ package struct RegistryStatistics: Sendable, Hashable {
     /// Some counts are extrapolated from a sample, because exact counts would take too long.
     package var isEstimated = false
     package var activities: [String: Int] = [:]
-    /// By the time since their start.
     package var activityAges: [AgeGroup] = []
-    /// One entry per kind, in the order of ``TokenKind/all``.
     package var tokens: [Tokens] = []
-    /// The time before ``computedAt`` in which events are counted.
     package let window: Duration
     package let step: Duration
     /// Events by type, the earliest step first. Steps without events are omitted.
     package var steps: [Step] = []
-    /// Tokens by kind at times within the window, in order.
     package var tokenCounts: [Step] = []
 
     /// Hours for activities, days and weeks for longer-lived tokens.
@@ -65,31 +73,7 @@ package struct RegistryStatistics: Sendable, Hashable {
         let steps = [60, 300, 900, 3600, 6 * 3600].map { Duration.seconds($0) }
         return steps.first { window / $0 <= 120 } ?? .seconds(6 * 3600)
     }
-}
 
-extension RegistryStatistics.AgeGroup: JSONObjectEncodable {
-    package func writeMembers(to json: inout JSONWriter) {
-        json.member("upTo", ifPresent: upTo)
-        json.member("count", count)
-    }
-}
-
-extension RegistryStatistics.Tokens: JSONObjectEncodable {
-    package func writeMembers(to json: inout JSONWriter) {
-        json.member("kind", kind.name)
-        json.member("count", count)
-        json.member("ages", ages)
-    }
-}
-
-extension RegistryStatistics.Step: JSONObjectEncodable {
-    package func writeMembers(to json: inout JSONWriter) {
-        json.member("at", start)
-        json.counts("counts", counts)
-    }
-}
-
-extension RegistryStatistics: JSONObjectEncodable {
     package func writeMembers(to json: inout JSONWriter) {
         json.member("computedAt", computedAt)
         json.member("estimated", isEstimated)
@@ -107,6 +91,68 @@ extension JSONWriter {
     fileprivate mutating func counts(_ name: String, _ counts: [String: Int]) {
         object(name) { json in
             for (key, count) in counts.sorted(by: { $0.key < $1.key }) { json.member(key, count) }
+        }
+    }
+}
+
+extension Registry {
+    package func statistics(over window: Duration, in scope: Scope) async throws -> RegistryStatistics {
+        let counts = try await counts(in: scope)
+        return try await read { session in
+            var statistics = RegistryStatistics(counts, window: window)
+            try statistics.countEvents(in: scope, session)
+            try statistics.readTokenCounts(in: scope, session)
+            return statistics
+        }
+    }
+}
+
+extension RegistryStatistics {
+    fileprivate init(_ counts: Counts, window: Duration) {
+        self.init(computedAt: counts.countedAt, window: window, step: Self.step(for: window))
+        isEstimated = counts.isEstimated
+        for state in ActivityState.allCases where counts[.activities(state)] > 0 {
+            activities[state.rawValue] = counts[.activities(state)]
+        }
+        activityAges = counts.ages(of: .activities(.active), .activities(.dismissed))
+        tokens = counts.tokens
+    }
+
+    private static let sampleSize = 100_000
+    /// Up to this number, rare events are counted exactly.
+    private static let mostRareEvents = 200_000
+
+    private static func group(_ row: NamedRow) throws -> (step: Date, type: String) {
+        (try row["step"], try row["type"])
+    }
+
+    /// An index finds events of rare types, unless they are too many.
+    fileprivate mutating func countEvents(in scope: Scope, _ session: borrowing PostgresSession) throws {
+        let start = computedAt.addingTimeInterval(-Double(window.components.seconds))
+        let values: QueryValues = ["step": step, "scope": scope.id, "since": start]
+        let sample = try TableSample("events", size: Self.sampleSize, of: scope, session)
+        var groups = try session.run("counts.count-rare-events", values + ["limit": Self.mostRareEvents])
+            .decode { (try Self.group($0), count: try $0["count"] as Int) }
+        let areRareMany = groups.map(\.count).reduce(0, +) >= Self.mostRareEvents
+        if areRareMany { groups = [] }
+        for areCommon in areRareMany ? [true, false] : [true] {
+            let common: QueryValues = ["are_common": areCommon]
+            let sampled = try sample.count("counts.count-events", values + common, session, Self.group)
+            groups += sampled.groups
+            isEstimated = isEstimated || sampled.isEstimated
+        }
+        var counts: [Date: [String: Int]] = [:]
+        for (group, count) in groups { counts[group.step, default: [:]][group.type] = count }
+        steps = counts.sorted { $0.key < $1.key }.map { Step(start: $0.key, counts: $0.value) }
+    }
+
+    fileprivate mutating func readTokenCounts(in scope: Scope, _ session: borrowing PostgresSession) throws {
+        // A chart's column may begin before the window, and shows the latest earlier count.
+        let start = computedAt.addingTimeInterval(-Double((window + step + Self.tokenCountValidity).components.seconds))
+        let stored = try session.run("counts.read-since", ["scope": scope.id, "since": start]).decode(Counts.self)
+        tokenCounts = stored.map { counts in
+            let current = counts.tokens.filter { $0.count > 0 }.map { ($0.kind.name, $0.count) }
+            return Step(start: counts.countedAt, counts: Dictionary(uniqueKeysWithValues: current))
         }
     }
 }

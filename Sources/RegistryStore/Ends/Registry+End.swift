@@ -5,9 +5,6 @@ import RegistryRules
 
 extension Registry {
     /// Ending an activity twice is not an error, and ending an unknown activity creates its tombstone.
-    ///
-    /// - Parameter claimant: becomes the owner of an unknown activity's tombstone.
-    /// - Throws: `clockSkew`, `notYours`.
     package func end(
         _ id: ActivityID,
         reason: EndReason,
@@ -19,16 +16,14 @@ extension Registry {
         let observedAt = observedAt.map(Timestamp.init)
         let end = EndUnit(scope: scope, reason: reason, observedAt: observedAt, who: who, claimant: claimant)
         try await transact { transaction, _ in
-            var rows = try RowLocks(ids: [id]).lockRows(in: scope, transaction)
+            var rows = try RowLocks(scope: scope, ids: [id]).lockRows(transaction)
             _ = try end.apply(to: [id], &rows, transaction)
-            try rows.write(in: scope, transaction, isLast: true)
+            try rows.write(in: scope, transaction)
         }
     }
 
     /// Ends all running activities that have the alias, a thousand per transaction. If the alias has activities, always
-    /// writes (R1).
-    ///
-    /// - Returns: the number of activities that were running.
+    /// writes (R1). Returns the number of activities that were running.
     package func endAll(under alias: Alias, in scope: Scope, by who: UTF8Text) async throws -> Int {
         let end = EndUnit(scope: scope, reason: .ended, observedAt: nil, who: who, claimant: .any)
         var (ended, hasWritten, next) = (0, false, Int64?.some(0))
@@ -56,12 +51,10 @@ struct EndUnit {
     let who: UTF8Text
     let claimant: Claimant
 
-    /// Activities per transaction.
     static let pageSize = 1000
 
-    /// Ends locked activities. Skips erased activities, because a new tombstone would contain their names.
-    ///
-    /// - Throws: `clockSkew`, `notYours`.
+    /// Ends locked activities, and returns how many were running. Skips erased activities, because a new tombstone
+    /// would contain their names.
     func apply(
         to ids: [ActivityID],
         _ rows: inout LockedRows,
@@ -72,14 +65,8 @@ struct EndUnit {
         var running = 0
         for (index, id) in ids.enumerated() where !erasures.concern(index, observedAt: .distantFuture) {
             do throws(Rejection) {
-                let wasRunning = try rows.end(
-                    id,
-                    reason: reason,
-                    observedAt: observedAt,
-                    claimant: claimant,
-                    actor: who
-                )
-                running += wasRunning ? 1 : 0
+                let isEnd = try rows.end(id, reason: reason, observedAt: observedAt, claimant: claimant, actor: who)
+                running += isEnd ? 1 : 0
             } catch {
                 throw Problem(error, at: rows.now)
             }
@@ -87,32 +74,25 @@ struct EndUnit {
         return running
     }
 
-    /// Ends the activities that a query finds: at most a page.
-    ///
-    /// - Returns: how many activities of the page were running, whether anything was written, and the key of its last
-    ///   activity, or nil for the last page.
+    /// Ends a page of the activities that a query finds. `next` is the key of the page's last activity, or nil for the
+    /// last page.
     func endPage(
         _ search: SQL,
         _ transaction: borrowing PostgresTransaction
     ) throws -> (running: Int, hasWritten: Bool, next: Int64?) {
-        let page = try Page(transaction.execute(search))
+        let page = try Self.page(transaction.execute(search))
         guard !page.ids.isEmpty else { return (0, false, nil) }
-        var rows = try RowLocks(ids: Set(page.ids)).lockRows(in: scope, transaction)
+        var rows = try RowLocks(scope: scope, ids: Set(page.ids)).lockRows(transaction)
         let running = try apply(to: page.ids, &rows, transaction)
-        try rows.write(in: scope, transaction, isLast: true)
+        try rows.write(in: scope, transaction)
         return (running, true, page.next)
     }
 
-    /// A page of activities in the order of their keys.
-    struct Page {
-        let ids: [ActivityID]
-        /// The last key of a full page.
-        let next: Int64?
-
-        init(_ result: PostgresResult) throws {
-            let keys: [Int64] = try result.decode { try $0["activity_key"] }
-            ids = try result.decode { try $0["activity_id"] }
-            next = keys.count < EndUnit.pageSize ? nil : keys.last
+    /// `next` is the last key of a full page.
+    static func page(_ result: PostgresResult) throws -> (ids: [ActivityID], next: Int64?) {
+        let found: [(id: ActivityID, key: Int64)] = try result.decode {
+            (try $0["activity_id"], try $0["activity_key"])
         }
+        return (found.map(\.id), found.count < pageSize ? nil : found.last?.key)
     }
 }

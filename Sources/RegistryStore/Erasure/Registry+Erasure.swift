@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 import RegistryRules
@@ -6,7 +5,6 @@ import RegistryRules
 /// Deleted or redacted rows. Each call counts only its own work; a repetition counts the rest.
 package struct ErasureCounts: Sendable, Hashable {
     package var activities = 0
-    /// Rows of installations, their tokens, channels and identities.
     package var records = 0
     /// Redacted audit events, which stay without personal data.
     package var events = 0
@@ -17,8 +15,6 @@ extension Registry {
     ///
     /// Runs in small transactions; repeat it after a failure. The first transaction about an activity or installation
     /// withholds all its tokens.
-    ///
-    /// - Throws: `unavailable`, for example while an earlier request does not end.
     package func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
         let erasure = Erasure(subject: subject, scope: scope)
         try await write { session in
@@ -37,9 +33,7 @@ extension Registry {
         // after the redaction of events that they may have to read.
         if pages > 1 { _ = try await write { try $0.execute(event).affectedRows } }
         // The subject's identities without an erased activity.
-        if let identities = subject.deleteIdentities(limit: Self.identityPageSize, in: scope) {
-            counts.records += try await writePages(identities)
-        }
+        if let identities = erasure.deleteIdentities { counts.records += try await writePages(identities) }
         if case .alias(let alias) = subject {
             let key = alias.values(in: scope)
             // Leases on installations without the alias. Other leases were deleted with their installations.
@@ -66,15 +60,13 @@ extension Registry {
 
     static let identityPageSize = 50
 
-    /// Runs pages, each in its own transaction, until none is left.
+    /// Runs pages, each in its own transaction, until none is left, and returns their number. The event is part of the
+    /// first page's transaction.
     ///
-    /// - Parameters:
-    ///   - event: part of the first page's transaction.
-    ///   - delete: deletes and counts a page; nil if it finds none.
-    /// - Returns: the number of pages.
+    /// - Parameter delete: deletes and counts a page; nil if it finds none.
     private func inPages(
         _ counts: inout ErasureCounts,
-        _ event: [SQL] = [],
+        _ event: [SQL],
         _ delete: @escaping @Sendable (_ event: [SQL], borrowing PostgresSession) throws -> ErasureCounts?
     ) async throws -> Int {
         var pages = 0
@@ -117,20 +109,17 @@ struct Erasure: Sendable {
         Query("erasure.remember")(["scope": scope.id, "names": names, "app": scope.app.id])
     }
 
-    // MARK: Activities
-
     /// Leaves tombstones without names. If one transaction cannot finish, it withholds the activities' tokens, and
     /// requests about them are rejected. The rows stay because the next page finds the rest by them.
     func deleteActivities(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
         try session.transaction { transaction in
-            let find = subject.findActivities(limit: Self.pageSize, in: scope)
-            let ids = try transaction.execute(find).decode(ActivityID.self)
+            let ids = try transaction.execute(findActivities).decode(ActivityID.self)
             guard !ids.isEmpty else { return nil }
             let activities: QueryValues = ["scope": scope.id, "ids": ids]
             let results = try transaction.pipeline([
                 Query.lockActivities(activities),
                 Query("erasure.find-events-of-activities")(activities + ["limit": Self.eventPageSize]),
-                Registry.deleteValues(of: ids, in: scope),
+                scope.deleteValues(of: ids),
             ])
             let events = try Self.eventNumbers(results[1])
             let values = try results[2].readCount()
@@ -138,7 +127,7 @@ struct Erasure: Sendable {
             let end =
                 isLast
                 ? [Query("erasure.delete-identities-of-activities")(activities + ["kind": Alias.liveActivityKind])]
-                    + Registry.delete(try results[0].decode(Activity.self), in: scope)
+                    + scope.delete(try results[0].decode(Activity.self))
                 : [Query("erasure.withhold")(activities)]
             let tombstones = remember(ids.map(Erasures.name(of:)))
             _ = try transaction.pipeline(event + redact(events) + [tombstones] + end, finishing: true)
@@ -146,14 +135,12 @@ struct Erasure: Sendable {
         }
     }
 
-    // MARK: Installations
-
     /// Leaves tombstones for installations, and deletes a page of their data. The first page withholds their tokens.
     /// The installations stay until no data is left, because the next page finds the rest by them.
     func deleteInstallations(_ event: [SQL], _ session: borrowing PostgresSession) throws -> ErasureCounts? {
         try session.transaction { transaction in
-            let find = subject.findInstallations(limit: Self.installationPageSize, in: scope)
-            let hashes = try transaction.execute(find).decode { try $0["installation_hash"] as InstallationHash }
+            let found = try transaction.execute(findInstallations)
+            let hashes = try found.decode { try $0["installation_hash"] as InstallationHash }
             guard !hashes.isEmpty else { return nil }
             let installations: QueryValues = ["scope": scope.id, "hashes": hashes]
             let results = try transaction.pipeline([
@@ -167,14 +154,12 @@ struct Erasure: Sendable {
             let (tokenCount, leases) = (results[3].affectedRows, results[4].affectedRows)
             let numbers = try Self.eventNumbers(results[6])
             let isLast = numbers.count < Self.eventPageSize && page < Registry.tokenPageSize
-            let end = isLast ? Registry.deleteInstallations(hashes, in: scope) : []
+            let end = isLast ? scope.deleteInstallations(hashes) : []
             let deleted = try transaction.pipeline(event + redact(numbers) + end, finishing: true).suffix(end.count)
             let records = values + tokenCount + leases + deleted.map(\.affectedRows).reduce(0, +)
             return ErasureCounts(records: records, events: numbers.count)
         }
     }
-
-    // MARK: Events
 
     private static func eventNumbers(_ result: PostgresResult) throws -> [Int64] {
         try result.decode { try $0["event_number"] }
@@ -185,9 +170,9 @@ struct Erasure: Sendable {
     }
 
     func redactEvents(_ session: borrowing PostgresSession) throws -> Int {
-        guard let find = subject.findEvents(limit: Self.eventPageSize, in: scope) else { return 0 }
+        guard let findEvents else { return 0 }
         return try session.transaction { transaction in
-            let found = try transaction.pipeline([Query("events.prefer-indexes")(), find])[1]
+            let found = try transaction.pipeline([Query("events.prefer-indexes")(), findEvents])[1]
             let numbers = try Self.eventNumbers(found)
             _ = try transaction.pipeline(redact(numbers), finishing: true)
             return numbers.count
@@ -207,6 +192,66 @@ struct Erasure: Sendable {
                 .decode { try ($0["last"], $0["numbers"]) }[0]
             _ = try transaction.pipeline(redact(numbers ?? []), finishing: true)
             return (last, numbers?.count ?? 0)
+        }
+    }
+
+    /// A page of the activities to erase. It contains no erased activities.
+    private var findActivities: SQL {
+        let page: QueryValues = ["scope": scope.id, "limit": Self.pageSize]
+        return switch subject {
+        case .alias(let alias):
+            Query("erasure.find-activities-of-alias")(alias.values(in: scope) + ["limit": Self.pageSize])
+        case .installation(let hash): Query("erasure.find-activities-of-installation")(page + ["installation": hash])
+        case .subject(let subject): Query("erasure.find-activities-of-subject")(page + ["subject": subject])
+        }
+    }
+
+    private var findInstallations: SQL {
+        let limit: QueryValues = ["limit": Self.installationPageSize]
+        return switch subject {
+        case .alias(let alias): Query("audit.find-installations-of-alias")(alias.values(in: scope) + limit)
+        case .installation(let hash): Query("installations.read")(["scope": scope.id, "installation": hash])
+        case .subject(let subject):
+            Query("erasure.find-installations-of-subject")(["scope": scope.id, "subject": subject] + limit)
+        }
+    }
+
+    var deleteIdentities: SQL? {
+        let page: QueryValues = ["scope": scope.id, "limit": Registry.identityPageSize]
+        let delete = { Query("erasure.delete-identities-of-owner")(page + ["owner": ($0 as ActivityOwner).stored]) }
+        return switch subject {
+        case .alias(let alias) where alias.kind == Alias.liveActivityKind:
+            Query("erasure.delete-identities-of-alias")(page + ["alias": alias.value])
+        case .alias: nil
+        case .installation(let hash): delete(.installation(hash))
+        case .subject(let subject): delete(.subject(subject))
+        }
+    }
+
+    /// A page of events that name the subject and no erased activity or installation. It contains no redacted events.
+    /// Nil for an alias, which has no index.
+    private var findEvents: SQL? {
+        let page: QueryValues = ["scope": scope.id, "limit": Self.eventPageSize]
+        return switch subject {
+        case .alias: nil
+        case .installation(let hash): Query("erasure.find-events-of-installations")(page + ["hashes": [hash]])
+        case .subject(let subject):
+            Query("erasure.find-events-of-subject")(page + ["subject": subject, "who": AuditName.user(subject)])
+        }
+    }
+}
+
+package enum ErasureSubject: Sendable, Hashable {
+    /// All activities and installations that have the alias, and its channel.
+    case alias(Alias)
+    case installation(InstallationHash)
+    case subject(UTF8Text)
+
+    var name: UTF8Text {
+        switch self {
+        case .alias(let alias): "alias:\(alias.kind):\(alias.value)"
+        case .installation(let hash): "installation:\(hash)"
+        case .subject(let subject): "subject:\(subject)"
         }
     }
 }

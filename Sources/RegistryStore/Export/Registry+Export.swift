@@ -1,6 +1,7 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
+import RegistryRules
 
 extension Registry {
     /// Limits a page of the largest rows to a few megabytes.
@@ -54,7 +55,7 @@ extension ExportPosition {
     fileprivate func readInstallations(in scope: Scope, _ session: borrowing PostgresSession) throws -> ExportPage {
         let last = after.first.flatMap { Hexadecimal.decode($0.string) } ?? []
         let values: QueryValues = ["scope": scope.id, "after": last, "limit": Registry.exportPageSize]
-        let rows = try session.run("export.read-installations", values).decode(ExportedInstallation.self)
+        let rows = try session.run("export.read-installations", values).decode(Installation.self)
         let end = rows.count < Registry.exportPageSize ? nil : rows.last?.hash
         let progress = end.flatMap(\.bytes.first).map { Double($0) / 256 }
         return page(rows.flatMap(\.records), upTo: end.map { ["\($0)"] }, progress: progress ?? 1)
@@ -76,10 +77,155 @@ extension ExportPosition {
         return page(records, upTo: end.map { [$0.alias, $0.owner] }, progress: end == nil ? 1 : nil)
     }
 
-    /// - Parameter key: of the page's last row; nil at the end of the part.
     private func page(_ records: [TransferRecord], upTo key: [UTF8Text]?, progress: Double?) -> ExportPage {
         let next =
             key.map { ExportPosition(part: part, after: $0) } ?? part.next.map { ExportPosition(part: $0, after: []) }
         return ExportPage(records: records, next: next, progress: progress)
+    }
+}
+
+package enum ExportPart: String, Sendable, Hashable, CaseIterable {
+    case installations
+    case activities
+    /// Ends under a `liveactivityId`.
+    case names
+    case tokens
+
+    /// In the order of the export; empty if the rows have no numbers.
+    func kinds(of app: App) -> [TokenKind] {
+        switch self {
+        case .activities: [.update]
+        case .tokens: app.settings.allTokenKinds.filter { $0 != .update }
+        case .installations, .names: []
+        }
+    }
+
+    var next: ExportPart? { Self.allCases.drop { $0 != self }.dropFirst().first }
+}
+
+package struct ExportPosition: Sendable, Hashable {
+    package let part: ExportPart
+    /// The key of the last row read, or kind and number for numbered rows. Empty at the start.
+    package let after: [UTF8Text]
+
+    package init(part: ExportPart, after: [UTF8Text]) {
+        self.part = part
+        self.after = after
+    }
+
+    package static let start = ExportPosition(part: .installations, after: [])
+}
+
+/// Each row is read at one moment.
+package struct ExportPage: Sendable {
+    package let records: [TransferRecord]
+    package let next: ExportPosition?
+    /// The finished share of the part, from 0 to 1; nil if unknown.
+    package let progress: Double?
+}
+
+struct ExportedActivity: DecodableRow {
+    private let id: ActivityID
+    private let state: ActivityState
+    private let endReason: EndReason?
+    private let endedAt: Date?
+    private let lastObservedAt: Date?
+    private let token: PushToken?
+    private let tokenObservedAt: Date?
+    private let startedAt: Date
+    /// The `liveactivityId` if the activity was registered by name.
+    private let name: UTF8Text?
+    /// The name's own row contains the end and is exported separately.
+    private let isEndNoted: Bool
+    /// The facts without a time, and the scheduled start.
+    private var facts = ActivityRegistration(token: nil)
+    private let aliases: Stamped<AliasSet>?
+    private let metadata: Stamped<Metadata>?
+
+    /// An error ends the export, because a file that lacks a value would look complete.
+    init(row: NamedRow) throws {
+        id = try row["activity_id"]
+        state = try row["state"]
+        endReason = try row["end_reason"]
+        let reason: TokenAvailability? = try row["reason"]
+        endedAt = reason == .loggedOut ? try row["removed_at"] : try row["ended_at"]
+        token = reason == nil ? try row["token"] : nil
+        tokenObservedAt = try row["token_observed_at"]
+        lastObservedAt = try row["last_observed_at"]
+        startedAt = try row["started_at"]
+        name = try row["name"]
+        isEndNoted = try row["is_end_noted"]
+        facts.installation = try row["installation_hash"]
+        facts.subject = try row["subject"]
+        facts.startsAt = try row["starts_at"]
+        facts.facts = try ActivityFacts(row: row)
+        aliases = try Stamped(row, "aliases", observedAt: "aliases_observed_at")
+        metadata = try Stamped(row, "metadata", observedAt: "metadata_observed_at")
+    }
+
+    /// The records from which another registry reproduces the row: a registration for each time at which a current
+    /// value was given. Most rows need one.
+    var records: [TransferRecord] {
+        switch state {
+        case .expired, .dismissed: return []
+        case .ended:
+            guard let endedAt, !isUnnamed else { return [] }
+            if let name { return isEndNoted ? [] : [.namedEnd(name, facts.owner, at: endedAt)] }
+            return [.end(id, endReason ?? .ended, at: endedAt)]
+        case .active: break
+        }
+        guard let name else { return registrations.map { .activity(id, $0) } }
+        // A named registration needs a token and an owner.
+        guard token != nil else { return [] }
+        return registrations.map { registration in
+            var registration = registration
+            registration.token = token
+            (registration.installation, registration.subject) = (facts.installation, facts.subject)
+            return .named(name, registration)
+        }
+    }
+
+    /// A tombstone that an end by name created while no activity ran. Callers do not know its id, and the row of the
+    /// name contains the end.
+    private var isUnnamed: Bool { tokenObservedAt == nil && aliases == nil && id.isServerMade }
+
+    private var registrations: [ActivityRegistration] {
+        let base = tokenObservedAt ?? lastObservedAt ?? startedAt
+        var parts: [Date: ActivityRegistration] = [:]
+        func add(at time: Date, _ change: (inout ActivityRegistration) -> Void) {
+            var part = parts[time] ?? ActivityRegistration(token: nil)
+            (part.observedAt, part.startedAt) = (time, startedAt)
+            change(&part)
+            parts[time] = part
+        }
+        add(at: base) { part in
+            part = facts
+            (part.token, part.observedAt, part.startedAt, part.startsAt) = (token, base, startedAt, nil)
+        }
+        // If the start precedes the token's observation, it was scheduled earlier.
+        if let startsAt = facts.startsAt { add(at: startsAt > base ? base : startedAt) { $0.startsAt = startsAt } }
+        // Aliases derived from the name need no record.
+        if let aliases, name == nil || aliases.observedAt != .distantPast {
+            add(at: time(of: aliases.observedAt, base)) { $0.aliases = aliases.value }
+        }
+        if let metadata { add(at: time(of: metadata.observedAt, base)) { $0.metadata = metadata.value } }
+        return parts.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// A value without a time is exported with the token's time.
+    private func time(of time: Timestamp, _ base: Date) -> Date { time == .distantPast ? base : time.date }
+}
+
+extension Installation {
+    /// Its log-out, and a profile for each time at which a current value was given.
+    fileprivate var records: [TransferRecord] {
+        let given = Set([subjectObservedAt, aliases?.observedAt, metadata?.observedAt].compactMap(\.self)).sorted()
+        let profiles = given.map { time in
+            var profile = InstallationProfile(observedAt: time.date)
+            if let aliases, aliases.observedAt == time { profile.aliases = aliases.value }
+            if let metadata, metadata.observedAt == time { profile.metadata = metadata.value }
+            return TransferRecord.installation(hash, profile, subject: subjectObservedAt == time ? subject : nil)
+        }
+        return times.loggedOutAt.map { [.logOut(hash, at: $0.date)] + profiles } ?? profiles
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 import RegistryRules
@@ -7,8 +6,6 @@ extension Registry {
     /// Runs as one transaction (R9). The list counts for every signed-in user, because the user takes over the
     /// installation. Items about another claimant's activities get `notYours` and do not count, so these activities are
     /// dismissed if they belong to this installation.
-    ///
-    /// - Throws: `clockSkew`, or `invalidRequest` above ``mostRunningActivities``; faults of items are in the answer.
     package func apply(
         _ state: FullState,
         of installation: InstallationHash,
@@ -16,8 +13,9 @@ extension Registry {
         by who: UTF8Text,
         claimant: Claimant = .any
     ) async throws -> FullStateResults {
-        let state = state.withoutRepetitions
-        let unit = FullStateUnit(state: state, installation: installation, scope: scope, who: who, claimant: claimant)
+        let time = Timestamp(state.observedAt)
+        let request = InstallationRequest(installation, observedAt: time, claimant: claimant, actor: who)
+        let unit = FullStateUnit(state: state.withoutRepetitions, time: time, request: request, scope: scope)
         return try await transact { try unit.applyFullState(in: $0, locking: $1) }
     }
 
@@ -28,10 +26,9 @@ extension Registry {
 
 private struct FullStateUnit {
     let state: FullState
-    let installation: InstallationHash
+    let time: Timestamp
+    let request: InstallationRequest
     let scope: Scope
-    let who: UTF8Text
-    let claimant: Claimant
 
     private static let tooManyActivities = Problem(
         .invalidRequest,
@@ -45,53 +42,46 @@ private struct FullStateUnit {
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> FullStateResults {
-        let observedAt = Timestamp(state.observedAt)
-        let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
         let locks = InstallationLocks(of: request)
-        let running = try lockInstallation(locks, transaction)
+        let readRunning = Query("installations.read-running-activities")([
+            "scope": scope.id, "installation": request.installation, "limit": Registry.mostRunningActivities + 1,
+        ])
+        let found = try transaction.pipeline([locks.lockInstallation(in: scope), readRunning])[1]
+        let running = try found.decode(ActivityID.self)
         guard running.count <= Registry.mostRunningActivities else { throw Self.tooManyActivities }
         let listed = state.firstItems
-        let registrations = listed.map { item in
-            registration(item.observed(at: state.observedAt, by: installation), of: item.activityID)
-        }
+        // The activity ran at the time of the full state. A readable item adds its registration.
+        let registrations = listed.map { registration($0.registration, of: $0.activityID) }
         let unit = RegistrationUnit(registrations: registrations, scope: scope)
-        var rows = try unit.locks(adding: additionalIDs.union(running)).lockRows(locks, in: scope, transaction)
+        var rows = try unit.locks(adding: additionalIDs.union(running)).lockRows(locks, transaction)
         let previous = try rows.decide { rows throws(Rejection) in
-            try rows.registerFullState(request, at: observedAt)
+            try rows.registerFullState(request, at: time)
         }
         let results = try unit.merge(&rows, transaction)
         // A rejected registration, like a malformed item, still shows that its activity is present.
         for (item, result) in zip(listed, results) where [.clockSkew, .activityExpired].contains(result.failure?.code) {
-            let presence = ActivityRegistration.presence(at: state.observedAt, of: installation)
-            _ = rows.merge(registration(presence, of: item.activityID)) { _ in false }
+            _ = rows.merge(registration(nil, of: item.activityID)) { _ in false }
         }
         var dismissed: [ActivityID] = []
-        if previous.map({ $0 <= observedAt }) ?? true {
+        if previous.map({ $0 <= time }) ?? true {
             let present = zip(listed, results).filter { $1.failure?.code != .notYours }.map(\.0.activityID)
             dismissed = rows.dismissUnlisted(
-                of: installation,
-                at: observedAt,
+                of: request.installation,
+                at: time,
                 previous: previous,
                 listed: Set(present),
-                actor: who
+                actor: request.actor
             )
         }
-        try rows.write(in: scope, transaction, isLast: true)
+        try rows.write(in: scope, transaction)
         return FullStateResults(results: state.results(of: listed, results), ended: dismissed)
     }
 
-    private func registration(_ body: ActivityRegistration, of id: ActivityID) -> Registration {
-        Registration(body, of: id, claimant: claimant, actor: who)
-    }
-
-    private func lockInstallation(
-        _ locks: InstallationLocks,
-        _ transaction: borrowing PostgresTransaction
-    ) throws -> [ActivityID] {
-        let running = Query("installations.read-running-activities")([
-            "scope": scope.id, "installation": installation, "limit": Registry.mostRunningActivities + 1,
-        ])
-        return try transaction.pipeline([locks.lockInstallation(in: scope), running])[1].decode(ActivityID.self)
+    /// - Parameter body: nil for the mere presence of an activity.
+    private func registration(_ body: ActivityRegistration?, of id: ActivityID) -> Registration {
+        var body = body ?? ActivityRegistration(token: nil)
+        (body.observedAt, body.installation) = (state.observedAt, request.installation)
+        return Registration(body, of: id, claimant: request.claimant, actor: request.actor)
     }
 }
 
@@ -117,25 +107,7 @@ extension Result<RegistrationResult, Problem> {
     }
 }
 
-extension ActivityRegistration {
-    fileprivate static func presence(at time: Date, of installation: InstallationHash) -> ActivityRegistration {
-        var presence = ActivityRegistration(token: nil)
-        presence.observedAt = time
-        presence.installation = installation
-        return presence
-    }
-}
-
 extension FullState.Item {
-    /// The activity ran at the time of the full state. A readable item adds its registration.
-    fileprivate func observed(at time: Date, by installation: InstallationHash) -> ActivityRegistration {
-        guard var registration else { return .presence(at: time, of: installation) }
-        registration.observedAt = time
-        registration.installation = installation
-        return registration
-    }
-
-    /// The problem with pointers into the whole body.
     private func located(_ problem: Problem) -> Problem {
         var problem = problem
         problem.errors = problem.errors.map { JSONFault(pointer: pointer + $0.pointer, detail: $0.detail) }

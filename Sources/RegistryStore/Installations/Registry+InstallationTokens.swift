@@ -4,8 +4,6 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `clockSkew`, `notYours`, or `invalidRequest`
-    ///   for too many attributes types.
     package func register(
         _ registration: TokenRegistration,
         in slot: TokenSlot,
@@ -14,15 +12,23 @@ extension Registry {
         by who: UTF8Text,
         claimant: Claimant = .any
     ) async throws -> TokenRegistrationResult {
-        let observedAt = registration.observedAt.map(Timestamp.init)
-        let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
-        let unit = TokenUnit(slot: slot, request: request, scope: scope)
-        return try await transact { try unit.register(registration.token, in: $0, locking: $1) }
+        let time = registration.observedAt.map(Timestamp.init)
+        let request = InstallationRequest(installation, observedAt: time, claimant: claimant, actor: who)
+        let (token, digest) = (registration.token, TokenDigest(registration.token))
+        let id = InstallationToken.ID(slot, of: installation)
+        let locks = InstallationLocks(of: request, includesSlots: true)
+        return try await transact { transaction, additionalIDs in
+            let others = RowLocks(scope: scope, owners: additionalIDs, digests: [digest])
+            var rows = try others.lockRows(locks, transaction)
+            let effect = try rows.decide { rows throws(Rejection) in
+                try rows.register(token, digest, in: id, hasOneOwner: slot.kind.hasOneOwner, request)
+            }
+            try rows.write(in: scope, transaction)
+            return try rows.result(of: effect, in: slot, id)
+        }
     }
 
     /// An unknown token leaves a tombstone.
-    ///
-    /// - Throws: `clockSkew`, `notYours`, or `invalidRequest` for too many attributes types.
     package func deleteToken(
         in slot: TokenSlot,
         of installation: InstallationHash,
@@ -33,13 +39,25 @@ extension Registry {
     ) async throws {
         let observedAt = observedAt.map(Timestamp.init)
         let request = InstallationRequest(installation, observedAt: observedAt, claimant: claimant, actor: who)
-        let unit = TokenUnit(slot: slot, request: request, scope: scope)
-        try await transact { transaction, _ in try unit.delete(in: transaction) }
+        let id = InstallationToken.ID(slot, of: installation)
+        let locks = InstallationLocks(of: request, includesSlots: true)
+        try await transact { transaction, _ in
+            var rows = try RowLocks(scope: scope).lockRows(locks, transaction)
+            do throws(Problem) {
+                try rows.decide { rows throws(Rejection) in
+                    try rows.deleteToken(in: id, hasOneOwner: slot.kind.hasOneOwner, request)
+                }
+            } catch {
+                guard error.isOfErased else { throw error }
+                // An erased token is already gone.
+                return
+            }
+            try rows.write(in: scope, transaction)
+        }
     }
 }
 
 extension TokenSlot {
-    /// Empty for kinds that allow one token per installation.
     var typeName: UTF8Text { attributesType?.rawValue ?? "" }
 }
 
@@ -49,77 +67,42 @@ extension InstallationToken.ID {
     }
 }
 
-private struct TokenUnit {
-    let slot: TokenSlot
-    let request: InstallationRequest
-    let scope: Scope
-
-    private var id: InstallationToken.ID { InstallationToken.ID(slot, of: request.installation) }
-
-    func register(
-        _ token: PushToken,
-        in transaction: borrowing PostgresTransaction,
-        locking additionalIDs: Set<ActivityID>
+extension LockedRows {
+    fileprivate func result(
+        of effect: RegistrationEffect,
+        in slot: TokenSlot,
+        _ id: InstallationToken.ID
     ) throws -> TokenRegistrationResult {
-        let digest = TokenDigest(token)
-        let locks = InstallationLocks(of: request, includesSlots: true)
-        var rows = try RowLocks(owners: additionalIDs, digests: [digest]).lockRows(locks, in: scope, transaction)
-        let effect = try rows.decide { rows throws(Rejection) in
-            try rows.register(token, digest, in: id, hasOneOwner: slot.kind.hasOneOwner, request)
-        }
-        try rows.write(in: scope, transaction, isLast: true)
-        return try result(of: effect, rows)
-    }
-
-    func delete(in transaction: borrowing PostgresTransaction) throws {
-        let locks = InstallationLocks(of: request, includesSlots: true)
-        var rows = try RowLocks().lockRows(locks, in: scope, transaction)
-        do throws(Problem) {
-            try rows.decide { rows throws(Rejection) in
-                try rows.deleteToken(in: id, hasOneOwner: slot.kind.hasOneOwner, request)
-            }
-        } catch {
-            guard error.isOfErased else { throw error }
-            // An erased token is already gone.
-            return
-        }
-        try rows.write(in: scope, transaction, isLast: true)
-    }
-
-    // MARK: The answer to a registration
-
-    private func result(of effect: InstallationToken.Effect, _ rows: LockedRows) throws -> TokenRegistrationResult {
-        guard let stored = rows.installations.slots[id]?.value else { throw Problem.unforeseen }
-        let loggedOutAt = rows.installations[request.installation].times.loggedOutAt
-        var status = TokenStatus(slot: slot, installation: request.installation)
+        guard let stored = installations.slots[id]?.value else { throw Problem.unforeseen }
+        let loggedOutAt = installations[id.installation].times.loggedOutAt
+        var status = TokenStatus(slot: slot, installation: id.installation)
         status.observedAt = stored.token?.observedAt.date
         if effect == .removed { status.observedAt = [stored.deletedAt, loggedOutAt].compactMap(\.self).max()?.date }
-        if let refusal = refusal(effect, stored, rows) {
+        if let refusal = refusal(effect, stored) {
             status.reason = refusal.reason
             var problem = Problem(refusal.code, refusal.detail)
             problem.token = status
-            problem.serverTime = rows.now.date
+            problem.serverTime = now.date
             throw problem
         }
         status.confirmedAt = stored.confirmedAt?.date
         status.reason = stored.withheld?.rawValue
-        return TokenRegistrationResult(outcome: RegistrationOutcome(effect), status: status)
+        return TokenRegistrationResult(outcome: effect.outcome, status: status)
     }
 
     private func refusal(
-        _ effect: InstallationToken.Effect,
-        _ stored: InstallationToken,
-        _ rows: LockedRows
+        _ effect: RegistrationEffect,
+        _ stored: InstallationToken
     ) -> (code: Problem.Code, reason: String, detail: String)? {
         switch effect {
         case .removed:
-            let loggedOutAt = rows.installations[request.installation].times.loggedOutAt ?? .distantPast
+            let loggedOutAt = installations[stored.id.installation].times.loggedOutAt ?? .distantPast
             let remedy = "Register the current token with its time."
             return loggedOutAt >= stored.deletedAt ?? .distantPast
                 ? (.superseded, "logged-out", "The installation logged out later. \(remedy)")
                 : (.superseded, "deleted", "The token was deleted later. \(remedy)")
         case .superseded: return (.superseded, "rotated", "A token with a later observedAt is current.")
-        case .registered, .rotated, .refreshed, .reactivated: break
+        default: break
         }
         guard let reason = stored.withheld else { return nil }
         let (code, detail): (Problem.Code, String)
@@ -127,7 +110,7 @@ private struct TokenUnit {
         switch reason {
         case .takenOver: (code, detail) = (.superseded, "Another installation registered this token later.")
         case .kindConflict:
-            let kind = stored.token.flatMap { rows.values[$0.digest]?.value.installation?.kind } ?? "different"
+            let kind = stored.token.flatMap { values[$0.digest]?.value.installation?.kind } ?? "different"
             (code, detail) = (.tokenKindConflict, "The value is known as a \(kind) token. \(remedy) for this kind.")
         case .unregistered:
             let cause = "APNs reported the token as dead after observedAt."
@@ -139,18 +122,19 @@ private struct TokenUnit {
     }
 }
 
-extension RegistrationOutcome {
-    fileprivate init(_ effect: InstallationToken.Effect) {
-        switch effect {
-        case .registered: self = .registered
-        case .rotated: self = .rotated
-        case .reactivated: self = .reactivated
-        case .refreshed, .superseded, .removed: self = .refreshed
-        }
-    }
-}
-
 extension Problem {
     /// Whether it concerns erased data. Such a problem contains no facts.
     var isOfErased: Bool { code == .activityEnded && activity == nil }
+}
+
+package struct TokenRegistrationResult: Sendable, Hashable, JSONObjectEncodable {
+    /// `reactivated` if a deletion or a log-out had emptied the slot.
+    package let outcome: RegistrationOutcome
+    package let status: TokenStatus
+
+    package func writeMembers(to json: inout JSONWriter) {
+        status.writeMembers(to: &json)
+        json.member("outcome", outcome.rawValue)
+        json.member("confirmedAt", ifPresent: status.confirmedAt)
+    }
 }

@@ -1,3 +1,6 @@
+import PostgresDriver
+import Synchronization
+
 package struct StoreMetrics: Sendable {
     package enum Work: String, Sendable, Hashable, CaseIterable {
         case registrations
@@ -8,7 +11,6 @@ package struct StoreMetrics: Sendable {
 
     package struct Batches: Sendable {
         package let sizes = Histogram(bounds: Histogram.sizes)
-        /// The wait of a batch's first request, in seconds.
         package let waits = Histogram(bounds: Histogram.seconds)
 
         func record(size: Int, wait: Duration) {
@@ -24,4 +26,137 @@ package struct StoreMetrics: Sendable {
     )
     /// Wait for a connection, in seconds. If none became free, the time until the work failed.
     package let connectionWaits = Histogram(bounds: Histogram.seconds)
+}
+
+/// Counts values by upper bounds, with their sum, like a Prometheus histogram.
+///
+/// Recording takes two atomic additions. A concurrent snapshot may lack one.
+package final class Histogram: Sendable {
+    package struct Snapshot: Sendable, Hashable {
+        /// Upper bounds, ascending.
+        package let bounds: [Double]
+        /// Not cumulative. The last bucket counts values above all bounds.
+        package let counts: [Int]
+        package let sum: Double
+        package var count: Int { counts.reduce(0, +) }
+    }
+
+    /// In seconds: from a lookup's duration to the time after which requests fail.
+    package static let seconds = [
+        0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+    ]
+    package static let sizes: [Double] = [1, 2, 4, 8, 16, 32, 64, 128]
+
+    private final class Bucket: Sendable {
+        let count = Atomic<Int>(0)
+    }
+
+    private let bounds: [Double]
+    private let buckets: [Bucket]
+    /// The bits of a Double, because atomics have no floating-point addition.
+    private let sum = Atomic<UInt64>(0)
+
+    package init(bounds: [Double]) {
+        self.bounds = bounds
+        buckets = (0...bounds.count).map { _ in Bucket() }
+    }
+
+    package var snapshot: Snapshot {
+        Snapshot(
+            bounds: bounds,
+            counts: buckets.map { $0.count.load(ordering: .relaxed) },
+            sum: Double(bitPattern: sum.load(ordering: .relaxed))
+        )
+    }
+
+    package func record(_ value: Double) {
+        let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
+        buckets[bucket].count.wrappingAdd(1, ordering: .relaxed)
+        add(value)
+    }
+
+    package func record(_ duration: Duration) { record(duration / .seconds(1)) }
+
+    private func add(_ value: Double) {
+        var old = sum.load(ordering: .relaxed)
+        while true {
+            let new = (Double(bitPattern: old) + value).bitPattern
+            let (isDone, now) = sum.compareExchange(expected: old, desired: new, ordering: .relaxed)
+            if isDone { return }
+            old = now
+        }
+    }
+}
+
+package struct ConnectionCounts: Sendable, Hashable {
+    package let idle: Int
+    package let busy: Int
+    package let maximum: Int
+    package let waiting: Int
+    package let opened: Int
+    package let failures: Int
+    /// Units of work retried after an error without effect.
+    package let retries: Int
+
+    init(_ pool: PostgresPool) {
+        let statistics = pool.statistics
+        idle = statistics.idle
+        busy = statistics.busy
+        maximum = pool.maximumConnections
+        waiting = statistics.waiting
+        opened = statistics.connects
+        failures = statistics.failures
+        retries = statistics.retries
+    }
+}
+
+/// Times one unit of work: its wait for a connection, and each batch or call. A retried unit counts once, when it ends.
+final class Stopwatch: Sendable {
+    private struct State {
+        var hasConnection = false
+        var start: ContinuousClock.Instant?
+    }
+
+    private let waits: Histogram
+    private let statements: Histogram?
+    private let made = ContinuousClock.now
+    private let state = Mutex(State())
+
+    init(_ metrics: StoreMetrics, _ work: StoreMetrics.Work) {
+        waits = metrics.connectionWaits
+        statements = metrics.statements[work]
+    }
+
+    /// Failed statements may be retried, so they count as running until then.
+    func timed<Value>(_ body: () throws -> Value) rethrows -> (value: Value, time: Duration) {
+        begin()
+        let value = try body()
+        return (value, end())
+    }
+
+    func giveUp() {
+        let now = ContinuousClock.now
+        if state.withLock({ !$0.hasConnection }) { waits.record(now - made) }
+        end(at: now)
+    }
+
+    private func begin() {
+        let now = ContinuousClock.now
+        let isFirst = state.withLock { state in
+            defer { state.hasConnection = true }
+            state.start = state.start ?? now
+            return !state.hasConnection
+        }
+        if isFirst { waits.record(now - made) }
+    }
+
+    @discardableResult private func end(at now: ContinuousClock.Instant = .now) -> Duration {
+        let start = state.withLock { state in
+            defer { state.start = nil }
+            return state.start
+        }
+        guard let start else { return .zero }
+        statements?.record(now - start)
+        return now - start
+    }
 }

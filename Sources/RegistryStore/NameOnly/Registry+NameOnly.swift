@@ -4,9 +4,7 @@ import RegistryCore
 import RegistryRules
 
 extension Registry {
-    /// - Parameter claimant: a client's owner is its own installation or subject.
-    /// - Throws: `superseded`, `activityEnded`, `activityExpired`, `clockSkew`, `invalidRequest` for too many aliases,
-    ///   `notYours` for another user's activity on this installation.
+    /// A client's owner is its own installation or subject.
     package func register(
         _ registration: ActivityRegistration,
         alias: UTF8Text,
@@ -20,10 +18,7 @@ extension Registry {
         return try await transact { try unit.register(named, in: $0, locking: $1) }.get()
     }
 
-    /// Leaves a tombstone even if no activity runs.
-    ///
-    /// - Parameter claimant: a client's owner is its own installation or subject.
-    /// - Throws: `clockSkew`, `notYours` for another user's activity on this installation.
+    /// Leaves a tombstone even if no activity runs. A client's owner is its own installation or subject.
     package func end(
         alias: UTF8Text,
         owner: ActivityOwner,
@@ -55,12 +50,13 @@ private struct NameOnlyUnit {
         var identity = try lockIdentity(transaction)
         let digest = registration.token.map(TokenDigest.init)
         let locks = RowLocks(
+            scope: scope,
             ids: Set([identity.value.activityID].compactMap(\.self)),
             owners: additionalIDs,
             digests: Set([digest].compactMap(\.self)),
             installations: Set([registration.installation].compactMap(\.self))
         )
-        var rows = try locks.lockRows(in: scope, transaction)
+        var rows = try locks.lockRows(transaction)
         let former = identity.value.activityID
         let id: ActivityID
         do throws(Rejection) {
@@ -80,15 +76,15 @@ private struct NameOnlyUnit {
         let result = try RegistrationUnit(registrations: [known], scope: scope).merge(&rows, transaction)[0]
         guard rows.isChanged else { return result }
         let write = write(identity, touchedAt: max(rows.now, known.startsAt ?? rows.now))
-        try rows.write(in: scope, transaction, isLast: true, and: [write])
+        try rows.write(in: scope, transaction, and: [write])
         return result
     }
 
     func end(reason: EndReason, observedAt: Timestamp?, in transaction: borrowing PostgresTransaction) throws {
         var identity = try lockIdentity(transaction)
         let former = identity.value.activityID
-        let locks = RowLocks(ids: Set([former].compactMap(\.self)), installations: [])
-        var rows = try locks.lockRows(in: scope, transaction)
+        let locks = RowLocks(scope: scope, ids: Set([former].compactMap(\.self)), installations: [])
+        var rows = try locks.lockRows(transaction)
         let newID = ActivityID.serverMade(after: former, at: rows.now.date)
         let ended: ActivityID?
         do throws(Rejection) {
@@ -98,10 +94,8 @@ private struct NameOnlyUnit {
         }
         let unit = EndUnit(scope: scope, reason: reason, observedAt: observedAt, who: who, claimant: claimant)
         if let ended { _ = try unit.apply(to: [ended], &rows, transaction) }
-        try rows.write(in: scope, transaction, isLast: true, and: [write(identity, touchedAt: rows.now)])
+        try rows.write(in: scope, transaction, and: [write(identity, touchedAt: rows.now)])
     }
-
-    // MARK: The identity's row
 
     private typealias Identity = (value: NameIdentity, isNew: Bool)
 
@@ -123,9 +117,6 @@ private struct NameOnlyUnit {
 }
 
 extension ActivityRegistration {
-    /// Adds the alias and owner of the identity.
-    ///
-    /// - Throws: `invalidRequest`.
     fileprivate func named(_ alias: UTF8Text, _ owner: ActivityOwner) throws(Problem) -> ActivityRegistration {
         var named = self
         if case .installation(let hash) = owner { named.installation = hash }
@@ -149,13 +140,33 @@ extension ActivityID {
     static func serverMade(after former: ActivityID?, at now: Date) -> ActivityID {
         let last = former.flatMap { UInt64($0.rawValue.string.prefix(12), radix: 16) } ?? 0
         let time = max(UInt64(now.timeIntervalSince1970 * 1000), last + 1)
-        return ActivityID(stored: "\(padded(time, 12))-\(padded(.random(in: .min ... .max), 16))")
+        return ActivityID(stored: UTF8Text(String(format: "%012llx-%016llx", time, UInt64.random(in: .min ... .max))))
     }
 
     var isServerMade: Bool { rawValue.string.wholeMatch(of: #/[0-9a-f]{12}-[0-9a-f]{16}/#) != nil }
+}
 
-    private static func padded(_ number: UInt64, _ width: Int) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+extension ActivityOwner {
+    /// `installation:` with the hash in hex, `subject:` with the `sub`, or `app`.
+    var stored: UTF8Text {
+        switch self {
+        case .installation(let hash): "installation:\(hash)"
+        case .subject(let subject): "subject:\(subject)"
+        case .app: "app"
+        }
+    }
+
+    init(stored text: UTF8Text) throws {
+        if text == "app" {
+            self = .app
+        } else if text.hasPrefix("subject:") {
+            self = .subject(text.dropping(prefix: "subject:"))
+        } else if text.hasPrefix("installation:"),
+            let bytes = Hexadecimal.decode(text.dropping(prefix: "installation:").string)
+        {
+            self = .installation(InstallationHash(bytes: bytes))
+        } else {
+            throw UnreadableRow(detail: "the owner of a name is not valid")
+        }
     }
 }

@@ -9,7 +9,6 @@ struct LeaseUnit {
     let scope: Scope
     let who: UTF8Text
 
-    /// - Parameter failures: APNs's status and reason for each lease's start push.
     func fail(_ failures: [LeaseID: UTF8Text], in transaction: borrowing PostgresTransaction) throws {
         try end(Array(failures.keys), .startFailed, in: transaction) { lease, now in
             lease.fail(failures[lease.id] ?? "", at: now)
@@ -52,42 +51,20 @@ struct LeaseChanges {
     }
 
     var statements: [SQL] {
-        write("plan.insert-leases", leases.filter { $0.handle == nil })
-            + write("plan.update-leases", leases.filter { $0.handle != nil })
+        write("plan.insert-leases", leases.filter { $0.position == nil })
+            + write("plan.update-leases", leases.filter { $0.position != nil })
             + events.insertion(in: scope)
     }
 
     private func write(_ query: Query, _ leases: [Lease]) -> [SQL] {
         guard !leases.isEmpty else { return [] }
-        return [query(["scope": scope.id, "now": now, "rows": leases.map(LeaseWrite.init)])]
+        return [query(["scope": scope.id, "now": now, "rows": leases])]
     }
 }
 
-private struct LeaseWrite: PostgresComposite {
-    let lease: Lease
-
-    func encode(into columns: inout CompositeWriter) {
-        columns.append(lease.handle?.position)
-        columns.append(lease.installation)
-        columns.append(lease.alias.kind)
-        columns.append(lease.alias.value)
-        columns.append(lease.attributesType)
-        columns.append(lease.id)
-        columns.append(lease.planID)
-        columns.append(lease.leasedAt)
-        columns.append(lease.leasedUntil)
-        columns.append(lease.attempts)
-        columns.append(lease.failure?.at)
-        columns.append(lease.failure?.reason)
-        columns.append(lease.failure?.retryAt)
-        columns.append(lease.releasedAt)
-        columns.append(lease.replaces)
-    }
-}
-
-extension Lease: DecodableRow {
+extension Lease: DecodableRow, PostgresComposite {
     package init(row: NamedRow) throws {
-        let handle = RowHandle(position: try row["row_position"])
+        let position: RowPosition = try row["row_position"]
         self.init(
             installation: try row["installation_hash"],
             alias: Alias(checkedKind: try row["kind"], value: try row["value"]),
@@ -98,11 +75,89 @@ extension Lease: DecodableRow {
             leasedUntil: try row["leased_until"],
             attempts: try row["attempted_at"]
         )
-        self.handle = handle
+        self.position = position
         if let failedAt: Timestamp = try row["failed_at"] {
             failure = Failure(at: failedAt, reason: try row["failure"], retryAt: try row["retry_at"])
         }
         releasedAt = try row["released_at"]
         replaces = try row["replaces"]
+    }
+
+    package func encode(into columns: inout CompositeWriter) {
+        columns.append(position)
+        columns.append(installation)
+        columns.append(alias.kind)
+        columns.append(alias.value)
+        columns.append(attributesType)
+        columns.append(id)
+        columns.append(planID)
+        columns.append(leasedAt)
+        columns.append(leasedUntil)
+        columns.append(attempts)
+        columns.append(failure?.at)
+        columns.append(failure?.reason)
+        columns.append(failure?.retryAt)
+        columns.append(releasedAt)
+        columns.append(replaces)
+    }
+}
+
+extension Registry {
+    private static let explainedLeases = 50
+
+    /// Most recent first.
+    package func leases(of installation: InstallationHash, in scope: Scope) async throws -> [ExplainedLease] {
+        let list = Query("plan.list-leases-of-installation")([
+            "scope": scope.id, "installation": installation, "limit": Self.explainedLeases,
+        ])
+        return try await read { try scope.explain($0.execute(list), $0) }
+    }
+}
+
+extension Scope {
+    func explain(_ list: PostgresResult, _ session: borrowing PostgresSession) throws -> [ExplainedLease] {
+        let leases = try list.decode(Lease.self)
+        guard !leases.isEmpty else { return [] }
+        let bearers = leases.map { ($0.installation, $0.alias) }
+        let results = try session.pipeline([readActivities(of: bearers), Clock.read(in: self)])
+        let now = try Clock(results[1]).now
+        return try results[0].decode { row in
+            let lease = leases[try row["position"] - 1]
+            let facts = try PlanFacts(of: lease.installation, row)
+            let state = lease.state(registeredAt: facts.registeredAt, newestAt: facts.newestAt, at: now)
+            return ExplainedLease(lease: lease, state: state)
+        }.sorted { ($1.lease.leasedAt, $0.lease.installation) < ($0.lease.leasedAt, $1.lease.installation) }
+    }
+}
+
+package struct ExplainedLease: Sendable, Hashable, JSONObjectEncodable {
+    package let lease: Lease
+    package let state: Lease.State
+
+    package var sentence: String {
+        let start = "Start \(lease.attempt) within 24 hours"
+        let end = RFC3339.format(lease.leasedUntil.date)
+        return switch state {
+        case .live: "\(start) is in progress until \(end); no other sender starts the activity."
+        case .registered: "The activity was registered after start \(lease.attempt)."
+        case .failed: "\(start) failed: APNs reported \(lease.failure?.reason.string ?? "an error")."
+        case .released: "Its sender gave it back."
+        case .expired: "\(start) led to no registration by \(end)."
+        }
+    }
+
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("leaseId", lease.id.description)
+        json.member("alias", lease.alias)
+        json.hex("installation", lease.installation.bytes)
+        json.member("attributesType", lease.attributesType.rawValue)
+        json.member("planId", ifPresent: lease.planID)
+        json.member("state", state.rawValue)
+        json.member("detail", sentence)
+        json.member("leasedAt", lease.leasedAt.date)
+        json.member("leasedUntil", lease.leasedUntil.date)
+        json.member("attempt", lease.attempt)
+        json.member("failure", ifPresent: lease.failure?.reason)
+        json.member("retryAt", ifPresent: lease.failure?.retryAt.date)
     }
 }

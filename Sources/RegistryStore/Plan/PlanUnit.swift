@@ -44,14 +44,14 @@ struct PlanUnit {
         return page
     }
 
-    func readRunning(after key: Int64, most: Int = mostBearers) -> [SQL] {
+    private func readRunning(after key: Int64) -> [SQL] {
         [
-            Query("plan.read-running")(values + ["after": key, "most": most, "limit": request.limit + 1]),
-            Query("resolve.find-key")(values + ["after": key, "skipped": most - 1]),
+            Query("plan.read-running")(values + ["after": key, "most": Self.mostBearers, "limit": request.limit + 1]),
+            Query("resolve.find-key")(values + ["after": key, "skipped": Self.mostBearers - 1]),
         ]
     }
 
-    func findInstallations(after hash: [UInt8]) -> SQL {
+    private func findInstallations(after hash: [UInt8]) -> SQL {
         let names = [alias] + request.to
         return Query("plan.find-installations")([
             "kinds": names.map(\.kind),
@@ -62,7 +62,6 @@ struct PlanUnit {
         ])
     }
 
-    /// A running activity of a page.
     struct Activity: Sendable {
         let installation: InstallationHash?
         let running: PlanFacts.RunningActivity
@@ -74,8 +73,6 @@ struct PlanUnit {
         let decision = request.decide(running, deviceToken: device, hasChannel: hasChannel, at: now)
         return Activity(installation: try row["installation_hash"], running: running, decision: decision)
     }
-
-    // MARK: Installations
 
     struct Phone: Sendable {
         let facts: PlanFacts
@@ -102,14 +99,17 @@ struct PlanUnit {
             ]),
             Query("plan.read-leases")(leases(on: hashes)), Clock.read(in: scope),
         ])
-        let tokens = try Self.tokens(results[0])
+        let found: [Token] = try results[0].decode {
+            (try $0["installation_hash"], try $0["kind"], try $0["token"], try $0["confirmed_at"])
+        }
+        let tokens = Dictionary(grouping: found, by: \.installation)
         let leases = try Self.byInstallation(results[1])
         let now = try Clock(results[2]).now
         return (renewals + others).compactMap { facts, subject, index in
             guard var phone = facts else { return nil }
-            for (_, kind, start) in tokens[phone.installation] ?? [] {
-                if kind == TokenKind.start.name { phone.startToken = start }
-                if kind == TokenKind.device.name { phone.deviceToken = start.token }
+            for (_, kind, token, confirmedAt) in tokens[phone.installation] ?? [] {
+                if kind == TokenKind.start.name { (phone.startToken, phone.startConfirmedAt) = (token, confirmedAt) }
+                if kind == TokenKind.device.name { phone.deviceToken = token }
             }
             let decision = decide(phone, leases[phone.installation], page.hasChannel, at: now)
             return Phone(facts: phone, subject: subject, decision: decision, index: index)
@@ -122,22 +122,14 @@ struct PlanUnit {
         _ session: borrowing PostgresSession
     ) throws -> [(position: Int, facts: PlanFacts, subject: UTF8Text?)] {
         guard !hashes.isEmpty else { return [] }
-        let query = Query.readActivities(of: hashes.map { ($0, alias) }, after: key, in: scope)
+        let query = scope.readActivities(of: hashes.map { ($0, alias) }, after: key)
         return try session.execute(query).decode { row in
             let (position, subject): (Int, UTF8Text?) = (try row["position"], try row["subject"])
             return (position: position, facts: try PlanFacts(of: hashes[position - 1], row), subject: subject)
         }.sorted { $0.position < $1.position }
     }
 
-    private typealias Token = (installation: InstallationHash, kind: String, start: PlanFacts.StartToken)
-
-    private static func tokens(_ result: PostgresResult) throws -> [InstallationHash: [Token]] {
-        let tokens: [Token] = try result.decode { row in
-            let start = PlanFacts.StartToken(token: try row["token"], confirmedAt: try row["confirmed_at"])
-            return (try row["installation_hash"], try row["kind"], start)
-        }
-        return Dictionary(grouping: tokens, by: \.installation)
-    }
+    private typealias Token = (installation: InstallationHash, kind: String, token: PushToken, confirmedAt: Timestamp?)
 
     private func leases(on hashes: [InstallationHash]) -> QueryValues { ["hashes": hashes] + values }
 
@@ -148,8 +140,6 @@ struct PlanUnit {
     private func decide(_ phone: PlanFacts, _ lease: Lease?, _ hasChannel: Bool, at now: Timestamp) -> PlanDecision {
         request.decide(phone, lease, hasChannel: hasChannel, newID: .random(), at: now)
     }
-
-    // MARK: Leases
 
     /// Locks the leases of phones to start on, decides again, and writes the taken leases. If another planner inserts a
     /// lease meanwhile, the transaction restarts and finds it.
@@ -179,24 +169,19 @@ struct PlanUnit {
 
 extension LeaseID {
     fileprivate static func random() -> LeaseID {
-        let (high, low) = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
-        return LeaseID(stored: [high, low].flatMap { withUnsafeBytes(of: $0, Array.init) })
+        LeaseID(stored: (0..<16).map { _ in UInt8.random(in: 0...255) })
     }
 }
 
-extension Query {
+extension Scope {
     /// - Parameter key: omits installations with an activity on a page up to this key.
-    static func readActivities(
-        of bearers: [(installation: InstallationHash, alias: Alias)],
-        after key: Int64 = 0,
-        in scope: Scope
-    ) -> SQL {
+    func readActivities(of bearers: [(installation: InstallationHash, alias: Alias)], after key: Int64 = 0) -> SQL {
         Query("plan.read-activities")([
             "hashes": bearers.map(\.installation),
             "kinds": bearers.map(\.alias.kind),
             "values": bearers.map(\.alias.value),
-            "scope": scope.id,
-            "retention": scope.app.settings.tombstoneRetention,
+            "scope": id,
+            "retention": app.settings.tombstoneRetention,
             "most": PlanUnit.mostActivities,
             "after": key,
         ])

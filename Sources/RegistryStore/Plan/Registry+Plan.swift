@@ -34,9 +34,45 @@ extension Registry {
         return PlanPage(entries: entries, channels: found.channels, next: found.next)
     }
 
-    /// Has no effect on an inactive lease.
     package func release(_ lease: LeaseID, in scope: Scope, by who: UTF8Text) async throws {
         let unit = LeaseUnit(scope: scope, who: who)
         try await transact { transaction, _ in try unit.release(lease, in: transaction) }
+    }
+}
+
+package struct PlanPage: Sendable, Hashable {
+    package internal(set) var entries: [PlanEntry]
+    package let channels: [BroadcastChannel]
+    package let next: ListPosition?
+}
+
+struct FoundPlan: Sendable {
+    private(set) var lastActivity: Int64
+    let channels: [BroadcastChannel]
+    /// At first one more than fits the page, if available. Empty while more activities follow.
+    private(set) var installations: [InstallationHash]
+    private(set) var activities: [PlanUnit.Activity] = []
+    private(set) var next: ListPosition?
+    var phones: [PlanUnit.Phone] = []
+    /// Read if the caller asked for it or the alias has a channel.
+    var metadata = FoundMetadata()
+
+    var hasChannel: Bool { !channels.isEmpty }
+
+    mutating func add(_ activities: [PlanUnit.Activity], limit: Int, lookedThrough last: Int64?) {
+        let page = activities.prefix(limit)
+        self.activities = Array(page)
+        let isFull = activities.count > limit
+        lastActivity = (isFull ? nil : last) ?? page.last?.running.key ?? lastActivity
+        guard isFull || last != nil else { return }
+        next = ListPosition(number: lastActivity)
+        installations = []
+    }
+
+    mutating func end(limit: Int) {
+        let room = limit - activities.count
+        guard installations.count > room else { return }
+        installations.removeSubrange(room...)
+        next = ListPosition(number: lastActivity, rest: installations.last?.bytes ?? [])
     }
 }

@@ -7,19 +7,19 @@ struct RegistrationUnit {
     let scope: Scope
 
     /// - Parameter additionalIDs: activities to lock in addition to the registrations' activities.
-    /// - Throws: ``MissingLocks``, `unknownApp`.
     func mergeRegistrations(
         in transaction: borrowing PostgresTransaction,
         locking additionalIDs: Set<ActivityID>
     ) throws -> [Result<RegistrationResult, Problem>] {
-        var rows = try locks(adding: additionalIDs).lockRows(in: scope, transaction)
+        var rows = try locks(adding: additionalIDs).lockRows(transaction)
         let results = try merge(&rows, transaction)
-        try rows.write(in: scope, transaction, isLast: true)
+        try rows.write(in: scope, transaction)
         return results
     }
 
     func locks(adding ids: Set<ActivityID>) -> RowLocks {
         RowLocks(
+            scope: scope,
             ids: Set(registrations.map(\.id)),
             owners: ids,
             digests: Set(registrations.compactMap(\.digest)),

@@ -45,10 +45,7 @@ extension Batcher<RegistrationRequest, RegistrationResult> {
             largestBatch: 128,
             timeout: units.pool.requestTimeout,
             metrics: units.metrics.batches[.registrations],
-            select: { candidates in
-                guard let first = candidates.first else { return [] }
-                return candidates.map { $0.scope.id == first.scope.id }
-            },
+            mayShare: { $0.scope.id == $1.scope.id },
             perform: { worker in
                 try await units.serve(worker, .registrations, .ifSafe) { session, requests in
                     let unit = RegistrationUnit(registrations: requests.map(\.registration), scope: requests[0].scope)

@@ -14,10 +14,7 @@ struct ResolveRequest: Sendable {
             largestBatch: 64,
             timeout: units.pool.requestTimeout,
             metrics: units.metrics.batches[.resolutions],
-            select: { candidates in
-                guard let first = candidates.first else { return [] }
-                return candidates.map { $0.scope.id == first.scope.id && $0.limit == first.limit }
-            },
+            mayShare: { $0.scope.id == $1.scope.id && $0.limit == $1.limit },
             perform: { worker in
                 try await units.serve(worker, .resolutions, .idempotentRead) { session, requests in
                     let (limit, scope) = (requests[0].limit, requests[0].scope)

@@ -5,6 +5,7 @@ import RegistryRules
 /// The rows to lock. Every unit of work locks in one order: the installation, activities by id, token values by digest,
 /// token slots.
 struct RowLocks {
+    let scope: Scope
     var ids: Set<ActivityID> = []
     /// Activities to lock that were found before, as owners of values or as running on an installation.
     var owners: Set<ActivityID> = []
@@ -18,35 +19,29 @@ struct RowLocks {
 
     /// Locks the rows and then reads the time, in one round trip. Installations that requests do not name take another
     /// round trip.
-    ///
-    /// - Throws: `unknownApp`.
-    func lockRows(in scope: Scope, _ transaction: borrowing PostgresTransaction) throws -> LockedRows {
-        let locks = locks(in: scope)
+    func lockRows(_ transaction: borrowing PostgresTransaction) throws -> LockedRows {
+        let locks = locks
         let lockHolders = sharedDigests.isEmpty ? [] : SlotHolders.lock(sharedDigests, in: scope)
-        let results = try transaction.pipeline(locks + lockHolders + [readContext(in: scope)])
-        var rows = try rows(results.prefix(locks.count) + results.suffix(1), in: scope, transaction)
+        let results = try transaction.pipeline(locks + lockHolders + [readContext])
+        var rows = try rows(results.prefix(locks.count) + results.suffix(1), transaction)
         let holders = try SlotHolders(results.dropFirst(locks.count).dropLast())
         rows.installations = InstallationRows(slots: holders.slots, others: holders.installations)
         return rows
     }
 
     /// Also locks the rows of a request about an installation.
-    ///
-    /// - Throws: `unknownApp`.
     func lockRows(
         _ installation: InstallationLocks,
-        in scope: Scope,
         _ transaction: borrowing PostgresTransaction
     ) throws -> LockedRows {
-        let locks = locks(in: scope)
+        let locks = locks
         let results = try transaction.pipeline(
             [installation.lockInstallation(in: scope)] + locks + [installation.lockSlots(in: scope)]
-                + SlotHolders.lock(digests, in: scope)
-                + [Erasures.find(installation.names, in: scope), readContext(in: scope)]
+                + SlotHolders.lock(digests, in: scope) + [Erasures.find(installation.names, in: scope), readContext]
         )
         let slots = 1 + locks.count
         let holders = try SlotHolders(results[slots + 1...slots + 2])
-        var rows = try rows(results[1..<slots] + results.suffix(1), in: scope, transaction)
+        var rows = try rows(results[1..<slots] + results.suffix(1), transaction)
         rows.installations = InstallationRows(
             installations: try results[0].decode(Installation.self),
             slots: try results[slots].decode(InstallationToken.self) + holders.slots,
@@ -56,18 +51,17 @@ struct RowLocks {
         return rows
     }
 
-    private func locks(in scope: Scope) -> [SQL] {
+    private var locks: [SQL] {
         let lockActivities: Query = areForDeliveries ? "feedback.read-owners" : .lockActivities
         let lock = lockActivities(["scope": scope.id, "ids": Array(ids.union(owners))])
         guard !digests.isEmpty else { return [lock] }
         return [lock, Query.lockValues(["scope": scope.id, "digests": Array(digests)])]
     }
 
-    private func readContext(in scope: Scope) -> SQL { Clock.read(in: scope, installations ?? []) }
+    private var readContext: SQL { Clock.read(in: scope, installations ?? []) }
 
     private func rows(
         _ results: ArraySlice<PostgresResult>,
-        in scope: Scope,
         _ transaction: borrowing PostgresTransaction
     ) throws -> LockedRows {
         let found = results[results.startIndex]
@@ -156,20 +150,10 @@ struct SlotHolders {
 }
 
 extension LockedRows {
-    /// Writes the changed rows in one round trip.
-    ///
-    /// - Parameters:
-    ///   - isLast: whether to commit.
-    ///   - others: statements about other rows.
-    /// - Throws: ``MissingLocks``.
-    func write(
-        in scope: Scope,
-        _ transaction: borrowing PostgresTransaction,
-        isLast: Bool,
-        and others: [SQL] = []
-    ) throws {
+    /// Writes the changed rows and commits, in one round trip.
+    func write(in scope: Scope, _ transaction: borrowing PostgresTransaction, and others: [SQL] = []) throws {
         guard missingIDs.isEmpty else { throw MissingLocks(ids: missingIDs) }
-        _ = try transaction.pipeline(others + RowWrite(rows: self, scope: scope).statements, finishing: isLast)
+        _ = try transaction.pipeline(others + RowWrite(rows: self, scope: scope).statements, finishing: true)
     }
 }
 
@@ -207,7 +191,6 @@ struct Clock {
         Query.readContext(["scope": scope.id, "hashes": Array(installations), "app": scope.app.id])
     }
 
-    /// - Throws: `unknownApp`.
     init(_ result: PostgresResult) throws {
         let clocks: [(Timestamp, Bool)] = try result.decode { (try $0["now"], try $0["has_erasures"]) }
         guard let clock = clocks.first else { throw Problem(.unknownApp, "The app was deleted.") }

@@ -17,7 +17,7 @@ struct RowWrite {
             + write(.updateActivities, activities.filter { $0.row.original != nil }, ["now": rows.now])
             + write("feedback.update-withholding", withheld)
             + AliasWrite.statements(removed: removed, added: added, in: scope)
-            + write(.insertValues, owned.filter { $0.original == nil }.map(owner).sorted())
+            + write(.insertValues, owned.filter { $0.original == nil }.sorted(by: hasLesserDigest).map(owner))
             + write(.updateValues, owned.filter { $0.original != nil }.map(owner))
             + values.filter(\.hasOtherInstallation).map(writeInstallation)
             + reports(about: values.filter { !$0.hasOtherInstallation })
@@ -29,30 +29,28 @@ struct RowWrite {
         rows.isEmpty ? [] : [query(["scope": scope.id, "rows": rows] + others)]
     }
 
+    private func hasLesserDigest(_ one: LockedRows.Row<TokenValue>, _ other: LockedRows.Row<TokenValue>) -> Bool {
+        one.value.digest < other.value.digest
+    }
+
     private func owner(_ row: LockedRows.Row<TokenValue>) -> TokenOwnerWrite {
-        TokenOwnerWrite(
-            value: row.value,
-            key: row.value.owner.flatMap { rows.activities[$0.activityID]?.value.handle?.key }
-        )
+        TokenOwnerWrite(value: row.value, key: row.value.owner.flatMap { rows.activities[$0.activityID]?.value.key })
     }
 
     /// Activities without a request, but with a changed token value.
     private var withheld: [WithholdingWrite] {
-        rows.activities.values.filter { !$0.isWritten && $0.original != $0.value }.map(\.value)
-            .map(WithholdingWrite.init)
+        rows.activities.values.filter { !$0.isWritten && $0.original != $0.value }.map { .init(activity: $0.value) }
     }
 
     private func reports(about values: [LockedRows.Row<TokenValue>]) -> [SQL] {
         let new = values.filter { $0.original == nil && $0.value.owner == nil }
         let known = values.filter { $0.original != nil && $0.isWritten }
-        return write("feedback.insert-values", new.map { TokenReportWrite(value: $0.value) }.sorted())
-            + write("feedback.update-values", known.map { TokenReportWrite(value: $0.value) }, ["now": rows.now])
+        return write("feedback.insert-values", new.sorted(by: hasLesserDigest).map(\.value))
+            + write("feedback.update-values", known.map(\.value), ["now": rows.now])
     }
 
     /// The changes that keep `activity_aliases` equal to the activities' aliases.
-    private func aliasRows(
-        _ activities: [ActivityWrite]
-    ) -> (removed: Set<AliasWrite>, added: Set<AliasWrite>) {
+    private func aliasRows(_ activities: [ActivityWrite]) -> (removed: Set<AliasWrite>, added: Set<AliasWrite>) {
         var (removed, added): (Set<AliasWrite>, Set<AliasWrite>) = ([], [])
         for row in activities.lazy.map(\.row) where row.hasOtherAliasRows {
             let before = row.original.map { AliasWrite.rows(of: $0) } ?? []
@@ -79,7 +77,7 @@ private struct ActivityWrite: PostgresComposite {
 
     func encode(into columns: inout CompositeWriter) {
         let activity = row.value
-        columns.append(activity.handle?.position)
+        columns.append(activity.position)
         columns.append(activity.id)
         columns.append(activity.installation)
         columns.append(activity.subject)
@@ -114,7 +112,7 @@ private struct WithholdingWrite: PostgresComposite {
     let activity: Activity
 
     func encode(into columns: inout CompositeWriter) {
-        columns.append(activity.handle?.position)
+        columns.append(activity.position)
         columns.append(activity.withheld)
         columns.append(activity.revision)
     }
@@ -127,7 +125,7 @@ private struct AliasWrite: PostgresComposite, Hashable, Comparable {
     let isOver: Bool
 
     static func rows(of activity: Activity, isOver: Bool? = nil) -> Set<AliasWrite> {
-        let (key, isOver) = (activity.handle?.key, isOver ?? activity.isOver)
+        let (key, isOver) = (activity.key, isOver ?? activity.isOver)
         let aliases = activity.aliases?.value.aliases ?? []
         return Set(aliases.map { AliasWrite(activityID: activity.id, key: key, alias: $0, isOver: isOver) })
     }
@@ -162,59 +160,52 @@ extension [Activity] {
     }
 }
 
-private struct TokenOwnerWrite: PostgresComposite, Comparable {
+private struct TokenOwnerWrite: PostgresComposite {
     let value: TokenValue
     let key: Int64?
 
     func encode(into columns: inout CompositeWriter) {
-        columns.append(value.handle?.position)
+        columns.append(value.position)
         columns.append(value.digest)
         columns.append(value.owner?.activityID)
         columns.append(key)
         columns.append(value.owner?.observedAt)
     }
-
-    static func < (left: Self, right: Self) -> Bool { left.value.digest < right.value.digest }
 }
 
-private struct TokenReportWrite: PostgresComposite, Comparable {
-    let value: TokenValue
-
-    func encode(into columns: inout CompositeWriter) {
-        columns.append(value.handle?.position)
-        columns.append(value.digest)
-        columns.append(value.deadAt)
-        columns.append(value.quarantine?.at)
-        columns.append(value.quarantine?.kind)
-        columns.append(value.quarantine?.reason)
-        columns.append(value.deliveredAt)
+/// The columns that feedback changes.
+extension TokenValue: PostgresComposite {
+    package func encode(into columns: inout CompositeWriter) {
+        columns.append(position)
+        columns.append(digest)
+        columns.append(deadAt)
+        columns.append(quarantine?.at)
+        columns.append(quarantine?.kind)
+        columns.append(quarantine?.reason)
+        columns.append(deliveredAt)
     }
-
-    static func < (left: Self, right: Self) -> Bool { left.value.digest < right.value.digest }
 }
 
 extension [NewAuditEvent] {
     func insertion(in scope: Scope) -> [SQL] {
         guard !isEmpty else { return [] }
         let retention = scope.app.settings.eventRetention
-        return [Query.insertEvents(["scope": scope.id, "retention": retention, "rows": map(EventWrite.init)])]
+        return [Query.insertEvents(["scope": scope.id, "retention": retention, "rows": self])]
     }
 }
 
-private struct EventWrite: PostgresComposite {
-    let event: NewAuditEvent
-
-    func encode(into columns: inout CompositeWriter) {
-        columns.append(event.kind)
-        columns.append(event.actor)
-        columns.append(event.activityID)
-        columns.append(event.installation)
-        columns.append(event.subject)
-        columns.append(event.aliases?.jsonb)
-        columns.append(event.tokenDigest.map { Array($0.bytes.prefix(4)) })
-        columns.append(event.slot?.kind)
-        columns.append(event.slot.flatMap { $0.attributesType == "" ? nil : $0.attributesType })
-        columns.append(event.leaseID)
+extension NewAuditEvent: PostgresComposite {
+    package func encode(into columns: inout CompositeWriter) {
+        columns.append(kind)
+        columns.append(actor)
+        columns.append(activityID)
+        columns.append(installation)
+        columns.append(subject)
+        columns.append(aliases?.jsonb)
+        columns.append(tokenDigest.map { Array($0.bytes.prefix(4)) })
+        columns.append(slot?.kind)
+        columns.append(slot.flatMap { $0.attributesType == "" ? nil : $0.attributesType })
+        columns.append(leaseID)
     }
 }
 

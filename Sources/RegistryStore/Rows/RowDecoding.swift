@@ -5,9 +5,9 @@ import RegistryRules
 /// Reads columns in the order of the tables, which costs one comparison each.
 extension Activity: DecodableRow {
     package init(row: NamedRow) throws {
-        let handle = RowHandle(position: try row["row_position"], key: try row["activity_key"])
+        let (position, key): (RowPosition, Int64) = (try row["row_position"], try row["activity_key"])
         try self.init(lifeOf: row)
-        self.handle = handle
+        (self.position, self.key) = (position, key)
         expiryRecordedAt = try row["expiry_recorded_at"]
         installation = try row["installation_hash"]
         subject = try row["subject"]
@@ -48,9 +48,9 @@ extension TokenClaim {
 
 extension TokenValue: DecodableRow {
     package init(row: NamedRow) throws {
-        let handle = RowHandle(position: try row["row_position"])
+        let position: RowPosition = try row["row_position"]
         self.init(digest: try row["token_digest"])
-        self.handle = handle
+        self.position = position
         if let activityID: ActivityID = try row["activity_id"] {
             owner = Owner(activityID: activityID, observedAt: try row["observed_at"])
         }
@@ -94,17 +94,40 @@ extension Installation: DecodableRow {
 
 extension InstallationToken: DecodableRow {
     package init(row: NamedRow) throws {
-        let handle = RowHandle(position: try row["row_position"])
+        let position: RowPosition = try row["row_position"]
         let id = ID(
             installation: try row["installation_hash"],
             kind: try row["kind"],
             attributesType: try row["attributes_type"]
         )
         self.init(id: id, hasOneOwner: try row["has_one_owner"])
-        self.handle = handle
+        self.position = position
         token = try TokenClaim(row, observedAt: "observed_at", claimedAt: "claimed_at")
         confirmedAt = try row["confirmed_at"]
         deletedAt = try row["deleted_at"]
         withheld = try row["withheld"]
     }
 }
+
+extension ActivityFacts {
+    init(row: NamedRow) throws {
+        try self.init(forSenders: row)
+        pushType = try row["push_type"]
+    }
+
+    /// The facts that senders' responses contain.
+    init(forSenders row: NamedRow) throws {
+        self.init()
+        attributesType = try row["attributes_type"]
+        frequentPushesEnabled = try row["frequent_pushes_enabled"]
+    }
+
+    /// In the column order of `activity_write`.
+    func encode(into columns: inout CompositeWriter) {
+        columns.append(attributesType)
+        columns.append(frequentPushesEnabled)
+        columns.append(pushType)
+    }
+}
+
+extension ActivityPushType: PostgresEncodable, PostgresDecodable {}

@@ -6,7 +6,7 @@ extension RowWrite {
     var installationStatements: [SQL] {
         let installations = rows.installations.installations.values.filter(\.isWritten)
         let slots = rows.installations.slots.values.filter(\.isWritten).sorted { $0.value.id < $1.value.id }
-        let known = slots.filter { $0.original != nil }.map { SlotWrite(slot: $0.value) }
+        let known = slots.filter { $0.original != nil }.map(\.value)
         return installations.flatMap { write($0) + aliasRows($0) + leases(of: $0.value) }
             + slots.filter { $0.original == nil }.map { insertion(of: $0.value) }
             + write("installations.update-slots", known, ["now": rows.now])
@@ -59,8 +59,6 @@ extension RowWrite {
         return [Query("installations.delete-leases")(["scope": scope.id, "hashes": [installation.hash]])]
     }
 
-    // MARK: Tokens
-
     private func insertion(of slot: InstallationToken) -> SQL {
         Query("installations.insert-slot")([
             "scope": scope.id,
@@ -93,18 +91,16 @@ extension RowWrite {
     }
 }
 
-private struct SlotWrite: PostgresComposite {
-    let slot: InstallationToken
-
-    func encode(into columns: inout CompositeWriter) {
-        columns.append(slot.handle?.position)
-        columns.append(slot.token?.token)
-        columns.append(slot.token?.digest)
-        columns.append(slot.token?.observedAt)
-        columns.append(slot.token?.claimedAt)
-        columns.append(slot.confirmedAt)
-        columns.append(slot.deletedAt)
-        columns.append(slot.withheld)
+extension InstallationToken: PostgresComposite {
+    package func encode(into columns: inout CompositeWriter) {
+        columns.append(position)
+        columns.append(token?.token)
+        columns.append(token?.digest)
+        columns.append(token?.observedAt)
+        columns.append(token?.claimedAt)
+        columns.append(confirmedAt)
+        columns.append(deletedAt)
+        columns.append(withheld)
     }
 }
 

@@ -6,6 +6,17 @@ package struct DatabaseCondition: Sendable, Hashable {
         /// A partition has its own entry.
         package let name: String
         package let deadRows: Int
+
+        /// Tables with more than twice the dead rows at which autovacuum starts (by its documented formula), and more
+        /// than accumulate in a minute.
+        fileprivate static let find: SQL = """
+            SELECT s.relname::text, s.n_dead_tup
+            FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid
+            WHERE s.schemaname = current_schema() AND s.n_dead_tup > 10000
+                AND s.n_dead_tup > 2 * (current_setting('autovacuum_vacuum_threshold')::float8
+                    + current_setting('autovacuum_vacuum_scale_factor')::float8 * greatest(c.reltuples, 0))
+            ORDER BY s.n_dead_tup DESC
+            """
     }
 
     /// The oldest snapshot, if autovacuum must keep many dead rows for it.
@@ -14,20 +25,37 @@ package struct DatabaseCondition: Sendable, Hashable {
         package let holder: String
         /// Transactions since the snapshot.
         package let age: Int
+
+        /// The age is in transactions, because Postgres hides other roles' times, and dead rows come from transactions.
+        /// Autovacuum's workers, which have no user, do not keep dead rows.
+        static let find: SQL = """
+            SELECT h.holder, h.age
+            FROM (
+                SELECT format('session %s (application %s, user %s)', a.pid, a.application_name, a.usename) AS holder,
+                    age(a.backend_xmin)::bigint AS age
+                FROM pg_stat_activity a
+                WHERE a.usesysid IS NOT NULL AND coalesce(a.datname, current_database()) = current_database()
+                UNION ALL
+                SELECT format('replication slot %s', s.slot_name), age(s.xmin) FROM pg_replication_slots s
+                UNION ALL
+                SELECT format('prepared transaction %s', p.gid), age(p.transaction)
+                FROM pg_prepared_xacts p WHERE p.database = current_database()
+            ) AS h
+            WHERE h.age > 100000
+            ORDER BY h.age DESC
+            LIMIT 1
+            """
     }
 
     /// The oldest supported version, as `server_version_num`.
     package static let leastVersion = 150_000
 
-    /// `server_version`, for example `15.4 (Debian 15.4-1)`.
     package var version = ""
-    /// `server_version_num`: major version times 10,000, plus the minor version.
     package var versionNumber = 0
     package var isReadOnly = false
     package var user = ""
     /// The schema of new tables; nil if the user may use none in `search_path`.
     package var schema: String?
-    /// Whether the user may create tables in `schema`, as migrations do.
     package var mayCreateTables = true
     package var unsafeSettings: [UnsafeDurability] = []
     /// Postgres's clock minus this machine's. The uncertainty is half the round trip.
@@ -88,43 +116,36 @@ extension Registry {
         try await read { try DatabaseCondition($0) }
     }
 
-    /// Nil without the extension citus.
     package func distributionCondition() async throws -> DistributionCondition? {
         try await read { try DistributionCondition.read($0) }
     }
 }
 
-extension DatabaseCondition.NeglectedTable {
-    /// Tables with more than twice the dead rows at which autovacuum starts (by its documented formula), and more than
-    /// accumulate in a minute.
-    fileprivate static let find: SQL = """
-        SELECT s.relname::text, s.n_dead_tup
-        FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid
-        WHERE s.schemaname = current_schema() AND s.n_dead_tup > 10000
-            AND s.n_dead_tup > 2 * (current_setting('autovacuum_vacuum_threshold')::float8
-                + current_setting('autovacuum_vacuum_scale_factor')::float8 * greatest(c.reltuples, 0))
-        ORDER BY s.n_dead_tup DESC
-        """
-}
+/// A setting that lets a crash lose acknowledged writes (R1).
+package struct UnsafeDurability: Error, Sendable, Hashable, CustomStringConvertible {
+    package let setting: String
+    package let value: String
+    /// The Citus worker; nil for the connection's server.
+    package var worker: String?
 
-extension DatabaseCondition.OldSnapshot {
-    /// The age is in transactions, because Postgres hides other roles' times, and dead rows come from transactions.
-    /// Autovacuum's workers, which have no user, do not keep dead rows.
-    static let find: SQL = """
-        SELECT h.holder, h.age
-        FROM (
-            SELECT format('session %s (application %s, user %s)', a.pid, a.application_name, a.usename) AS holder,
-                age(a.backend_xmin)::bigint AS age
-            FROM pg_stat_activity a
-            WHERE a.usesysid IS NOT NULL AND coalesce(a.datname, current_database()) = current_database()
-            UNION ALL
-            SELECT format('replication slot %s', s.slot_name), age(s.xmin) FROM pg_replication_slots s
-            UNION ALL
-            SELECT format('prepared transaction %s', p.gid), age(p.transaction)
-            FROM pg_prepared_xacts p WHERE p.database = current_database()
-        ) AS h
-        WHERE h.age > 100000
-        ORDER BY h.age DESC
-        LIMIT 1
+    package var detail: String {
         """
+        \(worker.map { "The worker \($0)" } ?? "Postgres") runs with \(setting) = \(value), so it can lose writes that it \
+        acknowledged.
+        """
+    }
+
+    package var description: String { "\(detail) Set \(setting) to on." }
+
+    static let safeValues = [
+        ("fsync", ["on"]), ("synchronous_commit", ["on", "remote_apply"]), ("full_page_writes", ["on"]),
+    ]
+
+    static func found(_ session: borrowing PostgresSession) throws -> [UnsafeDurability] {
+        let results = try session.pipeline(safeValues.map { "SELECT current_setting(\($0.0))" })
+        return try zip(safeValues, results).compactMap { safe, result in
+            let value = try result[0].decode(String.self)
+            return safe.1.contains(value) ? nil : UnsafeDurability(setting: safe.0, value: value)
+        }
+    }
 }

@@ -9,12 +9,8 @@ struct Purge {
 
     private var scope: Scope { statements.scope }
 
-    private struct PurgedValue {
-        let value: TokenValue
-        let claimedAt: Timestamp
-    }
+    private typealias PurgedValue = (value: TokenValue, claimedAt: Timestamp)
 
-    /// - Returns: the number of dropped tokens.
     func purge(_ tokens: [StaleToken], in transaction: borrowing PostgresTransaction) throws -> Int {
         statements.kind.holder == .activity
             ? try purgeActivities(tokens, transaction) : try purgeTokens(tokens, transaction)
@@ -28,14 +24,14 @@ struct Purge {
             statements.remaining(tokens.map(\.number)),
         ])
         let stale = Set(try results[1].decode(Int64.self))
-        let activities = locked.filter { $0.handle?.key.map(stale.contains) ?? false }
+        let activities = locked.filter { $0.key.map(stale.contains) ?? false }
         guard !activities.isEmpty else { return 0 }
         let purged = Self.values(of: activities, among: try results[0].decode(TokenValue.self))
         let values: QueryValues = [
-            "positions": purged.map(\.value.handle?.position), "claimed_at": purged.map(\.claimedAt), "scope": scope.id,
+            "positions": purged.map(\.value.position), "claimed_at": purged.map(\.claimedAt), "scope": scope.id,
         ]
         let changes =
-            try withholdHolders(of: purged, transaction) + [Query("purge.update-values")(values)]
+            try withhold(purged, transaction) + [Query("purge.update-values")(values)]
             + activities.map { NewAuditEvent(.purged, of: $0, by: who) }.insertion(in: scope)
             + [Query("purge.update-activities")(["scope": scope.id, "ids": activities.map(\.id)])]
         return try transaction.pipeline(changes, finishing: true).last?.affectedRows ?? 0
@@ -47,15 +43,12 @@ struct Purge {
             guard let claim = value.owner.flatMap({ claims[$0.activityID] ?? nil }), claim.digest == value.digest else {
                 return nil
             }
-            return PurgedValue(value: value, claimedAt: claim.claimedAt)
+            return (value, claim.claimedAt)
         }
     }
 
     /// Withholds installations' tokens with a purged value, claimed at or before its death.
-    private func withholdHolders(
-        of purged: [PurgedValue],
-        _ transaction: borrowing PostgresTransaction
-    ) throws -> [SQL] {
+    private func withhold(_ purged: [PurgedValue], _ transaction: borrowing PostgresTransaction) throws -> [SQL] {
         let values = Dictionary(uniqueKeysWithValues: purged.map { ($0.value.digest, $0) })
         let shared = values.filter { $0.value.value.isOfInstallations }
         guard !shared.isEmpty else { return [] }
@@ -67,7 +60,7 @@ struct Purge {
             return token.claimedAt <= max(purged.value.deadAt ?? purged.claimedAt, purged.claimedAt)
         }
         return events(about: withheld.filter { $0.withheld == nil }, of: holders.installations)
-            + [Query("purge.withhold-tokens")(["scope": scope.id, "positions": withheld.map(\.handle?.position)])]
+            + [Query("purge.withhold-tokens")(["scope": scope.id, "positions": withheld.map(\.position)])]
     }
 
     private func events(about slots: [InstallationToken], of installations: [Installation]) -> [SQL] {
@@ -86,7 +79,7 @@ struct Purge {
         guard !stale.isEmpty else { return 0 }
         let named: QueryValues = ["scope": scope.id, "kind": statements.kind.name, "numbers": stale]
         let slots = try transaction.run("purge.lock-tokens", named).decode(InstallationToken.self)
-        let purge = Query("purge.delete-tokens")(["scope": scope.id, "positions": slots.map(\.handle?.position)])
+        let purge = Query("purge.delete-tokens")(["scope": scope.id, "positions": slots.map(\.position)])
         let events = events(about: slots, of: try results[0].decode())
         return try transaction.pipeline(events + [purge], finishing: true).last?.affectedRows ?? 0
     }

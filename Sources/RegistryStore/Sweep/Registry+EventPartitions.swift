@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 
@@ -8,12 +7,10 @@ extension Registry {
 
     /// Any instance may run it at any time; an advisory lock lets one work and the others skip. A change blocked by a
     /// long reader is retried next time.
-    ///
-    /// - Returns: the numbers of partitions made and dropped.
     package func renewEventPartitions() async throws -> (made: Int, dropped: Int) {
         let apps = try await apps()
         let past = try await read { session in
-            try session.run("partitions.find-past").decode { EventPartition(name: try $0["name"]) }
+            try session.run("partitions.find-past").decode(String.self).map(EventPartition.init(name:))
         }
         // Events written before their partition existed are deleted row by row.
         let strayed = try await read { session in
@@ -26,8 +23,7 @@ extension Registry {
         for scope in strayed { try await writePages(Query("partitions.delete-past")(["scope": scope])) }
         // Last, because each new partition reads the default partition, and the deletion made that smaller.
         let retentions = apps.map(\.settings.eventRetention)
-        let missing = try await read { try EventPartition.findMissing(for: retentions, daysAhead: Self.daysAhead, $0) }
-        return (try await make(missing), dropped)
+        return (try await makeMissing(for: retentions, daysAhead: Self.daysAhead), dropped)
     }
 
     /// Must precede the app's first event of today: a day that began in the default partition stays there.
@@ -36,20 +32,21 @@ extension Registry {
     func makeEventPartition(of bundleID: BundleID, retention: Duration?) async throws {
         let stored = retention == nil ? try await app(bundleID)?.settings : nil
         let retention = retention ?? (stored ?? AppSettings()).eventRetention
+        _ = try await makeMissing(for: [retention], daysAhead: 0)
+    }
+
+    private func makeMissing(for retentions: [Duration], daysAhead: Int) async throws -> Int {
+        let wanted: QueryValues = ["retentions": retentions, "days_ahead": daysAhead]
         let missing = try await read { session in
             do {
-                return try EventPartition.findMissing(for: [retention], daysAhead: 0, session)
+                return try session.run("partitions.find-missing", wanted).decode(String.self)
             } catch let error as PostgresError where EventPartition.mayWait(error) {
                 // Reading the default partition takes too long. The day's events go there.
                 return []
             }
         }
-        _ = try await make(missing)
-    }
-
-    private func make(_ partitions: [EventPartition]) async throws -> Int {
         var made = 0
-        for partition in partitions where try await change(partition.creation) { made += 1 }
+        for name in missing where try await change(EventPartition(name: name).creation) { made += 1 }
         return made
     }
 
@@ -83,15 +80,6 @@ extension Registry {
 struct EventPartition: Sendable, Hashable {
     /// For example `events_20270131`.
     let name: String
-
-    fileprivate static func findMissing(
-        for retentions: [Duration],
-        daysAhead: Int,
-        _ session: borrowing PostgresSession
-    ) throws -> [EventPartition] {
-        try session.run("partitions.find-missing", ["retentions": retentions, "days_ahead": daysAhead])
-            .decode { EventPartition(name: try $0["name"]) }
-    }
 
     /// Writers of events queue behind a drop, so its lock timeout is a fifth of a request's limit. Citus needs that
     /// much, because its transactions hold locks on dozens of shards for most of a second.

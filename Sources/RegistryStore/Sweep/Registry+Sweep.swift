@@ -1,4 +1,3 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 import RegistryRules
@@ -8,9 +7,7 @@ package enum SweepTask: String, Sendable, Hashable, CaseIterable {
     case tombstones
     /// Token values without a holder: deaths of unregistered values, and former values of installations.
     case values
-    /// Identities of name-only activities, past their retention.
     case identities
-    /// Deleted start and device tokens, past their retention.
     case removals
     /// Empty installations without requests for a long time.
     case installations
@@ -27,6 +24,9 @@ package struct OverdueExpiry: Sendable, Hashable {
 }
 
 extension Registry {
+    /// Values per transaction. An activity with a million rotations is deleted in many transactions.
+    static let tokenPageSize = 10_000
+
     /// Expired activities without a recorded expiry; nil if none.
     package func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
         try await read { session in
@@ -46,8 +46,8 @@ extension Registry {
             page + ["event_retention": settings.eventRetention, "tombstone_retention": settings.tombstoneRetention]
         return try await write { session in
             switch task {
-            case .expiry: try Self.sweepExpiry(page, scope, session)
-            case .tombstones: try Self.sweepTombstones(old, limit: limit, scope, session)
+            case .expiry: try scope.sweepExpiry(page, session)
+            case .tombstones: try scope.sweepTombstones(old, limit: limit, session)
             case .values:
                 try max(
                     session.run("sweep.delete-unclaimed-values", old).affectedRows,
@@ -56,57 +56,50 @@ extension Registry {
             case .identities:
                 try session.run("sweep.delete-identities", old + ["lifetime": settings.activityLifetime]).affectedRows
             case .removals: try session.run("sweep.delete-removed-tokens", old).affectedRows
-            case .installations: try Self.sweepInstallations(silent, scope, session)
+            case .installations: try scope.sweepInstallations(silent, session)
             case .leases: try session.run("sweep.delete-leases", page).affectedRows
             }
         }
     }
+}
 
+extension Scope {
     /// After this, resolve no longer reads the activities' aliases.
-    private static func sweepExpiry(
-        _ page: QueryValues,
-        _ scope: Scope,
-        _ session: borrowing PostgresSession
-    ) throws -> Int {
+    fileprivate func sweepExpiry(_ page: QueryValues, _ session: borrowing PostgresSession) throws -> Int {
         try session.transaction { transaction in
             let expired = try transaction.run("sweep.lock-expired", page).decode(Activity.self)
             let changes =
-                [Query("sweep.record-expiry")(["scope": scope.id, "ids": expired.map(\.id)])]
-                + expired.deletionOfAliases(areClosed: true, in: scope)
-                + expired.map { NewAuditEvent(.expired, of: $0, by: "sweep") }.insertion(in: scope)
+                [Query("sweep.record-expiry")(["scope": id, "ids": expired.map(\.id)])]
+                + expired.deletionOfAliases(areClosed: true, in: self)
+                + expired.map { NewAuditEvent(.expired, of: $0, by: "sweep") }.insertion(in: self)
             _ = try transaction.pipeline(expired.isEmpty ? [] : changes, finishing: true)
             return expired.count
         }
     }
 
-    private static func sweepTombstones(
+    fileprivate func sweepTombstones(
         _ page: QueryValues,
         limit: Int,
-        _ scope: Scope,
         _ session: borrowing PostgresSession
     ) throws -> Int {
         try session.transaction { transaction in
             let tombstones = try transaction.run("sweep.lock-tombstones", page).decode(Activity.self)
             guard !tombstones.isEmpty else { return 0 }
-            let values = try transaction.execute(deleteValues(of: tombstones.map(\.id), in: scope)).readCount()
-            let isLast = values < tokenPageSize
-            _ = try transaction.pipeline(isLast ? delete(tombstones, in: scope) : [], finishing: true)
+            let values = try transaction.execute(deleteValues(of: tombstones.map(\.id))).readCount()
+            let isLast = values < Registry.tokenPageSize
+            _ = try transaction.pipeline(isLast ? delete(tombstones) : [], finishing: true)
             // The next page deletes the remaining activities.
             return isLast ? tombstones.count : limit
         }
     }
 
     /// Begins at a random hash.
-    private static func sweepInstallations(
-        _ page: QueryValues,
-        _ scope: Scope,
-        _ session: borrowing PostgresSession
-    ) throws -> Int {
+    fileprivate func sweepInstallations(_ page: QueryValues, _ session: borrowing PostgresSession) throws -> Int {
         try session.transaction { transaction in
             let start = (0..<32).map { _ in UInt8.random(in: 0...255) }
             let empty = try transaction.run("sweep.lock-empty-installations", page + ["start": start])
             let hashes = try empty.decode(InstallationHash.self)
-            let deletions = hashes.isEmpty ? [] : deleteInstallations(hashes, in: scope)
+            let deletions = hashes.isEmpty ? [] : deleteInstallations(hashes)
             _ = try transaction.pipeline(deletions, finishing: true)
             return hashes.count
         }
@@ -114,27 +107,20 @@ extension Registry {
 }
 
 /// The deletion of locked rows, shared with erasures.
-extension Registry {
-    /// Values per transaction. An activity with a million rotations is deleted in many transactions.
-    static let tokenPageSize = 10_000
-
-    static func deleteValues(of ids: [ActivityID], in scope: Scope) -> SQL {
-        Query("sweep.delete-values")(["scope": scope.id, "limit": tokenPageSize, "ids": ids])
+extension Scope {
+    func deleteValues(of ids: [ActivityID]) -> SQL {
+        Query("sweep.delete-values")(["scope": id, "limit": Registry.tokenPageSize, "ids": ids])
     }
 
-    /// Deletes locked activities without values.
-    static func delete(_ activities: [Activity], in scope: Scope) -> [SQL] {
-        activities.deletionOfAliases(in: scope)
-            + [Query("sweep.delete-activities")(["scope": scope.id, "ids": activities.map(\.id)])]
+    func delete(_ activities: [Activity]) -> [SQL] {
+        activities.deletionOfAliases(in: self)
+            + [Query("sweep.delete-activities")(["scope": id, "ids": activities.map(\.id)])]
     }
 
-    /// Deletes locked installations without tokens.
-    static func deleteInstallations(_ hashes: [InstallationHash], in scope: Scope) -> [SQL] {
-        let installations: QueryValues = ["scope": scope.id, "hashes": hashes]
-        return [
-            Query("sweep.delete-installation-aliases")(installations),
-            Query("sweep.delete-installations")(installations),
-        ]
+    func deleteInstallations(_ hashes: [InstallationHash]) -> [SQL] {
+        ["sweep.delete-installation-aliases", "sweep.delete-installations"].map { (delete: Query) in
+            delete(["scope": id, "hashes": hashes])
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import PostgresDriver
 import RegistryCore
 import Synchronization
 
@@ -15,8 +16,8 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     /// Runs a worker's batch and answers it. May continue with further batches.
     typealias Perform = @Sendable (Worker) async throws -> Void
 
-    /// Selects which of the queue's first requests share a batch. Must select the first.
-    typealias Select = @Sendable (_ candidates: ArraySlice<Request>) -> [Bool]
+    /// Whether a waiting request may share the batch of the first one.
+    typealias MayShare = @Sendable (_ first: Request, _ other: Request) -> Bool
 
     /// Called once per request, on any thread. Must be quick.
     typealias Completion = @Sendable (Result<Output, Problem>) -> Void
@@ -42,7 +43,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     private let capacity: Int
     private let timeout: Duration
     private let metrics: StoreMetrics.Batches?
-    private let select: Select
+    private let mayShare: MayShare
     private let perform: Perform
     private let state = Mutex(State())
 
@@ -52,14 +53,13 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
     ///   - capacity: maximum waiting requests. Further requests fail at once with 503, so that the others stay fast.
     ///   - timeout: limits a request's wait for its batch and answer together.
     ///   - metrics: records batch sizes, and the wait of each batch's first request.
-    ///   - select: by default all.
     init(
         workers: ClosedRange<Int>,
         largestBatch: Int,
         capacity: Int = 10_000,
         timeout: Duration,
         metrics: StoreMetrics.Batches? = nil,
-        select: @escaping Select = { $0.map { _ in true } },
+        mayShare: @escaping MayShare = { _, _ in true },
         perform: @escaping Perform
     ) {
         self.workers = workers
@@ -67,7 +67,7 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
         self.capacity = capacity
         self.timeout = timeout
         self.metrics = metrics
-        self.select = select
+        self.mayShare = mayShare
         self.perform = perform
     }
 
@@ -162,16 +162,13 @@ final class Batcher<Request: Sendable, Output: Sendable>: Sendable {
                 state.busyWorkers -= 1
                 return nil
             }
-            let candidates = state.queue.prefix(min(share(state), largestBatch))
-            guard candidates.count > 1 else { return [state.queue.removeFirst()] }
-            let goes = select(candidates.map(\.request)[...])
-            guard goes.contains(false) else {
-                defer { state.queue.removeFirst(goes.count) }
-                return Array(candidates)
-            }
-            let rest = zip(candidates, goes).filter { !$1 }.map(\.0)
-            let batch = zip(candidates, goes).filter(\.1).map(\.0)
-            state.queue.replaceSubrange(..<candidates.endIndex, with: rest)
+            let count = min(share(state), largestBatch)
+            guard count > 1 else { return [state.queue.removeFirst()] }
+            let first = state.queue[0].request
+            var batch = Array(state.queue[..<count])
+            let rest = batch.filter { !mayShare(first, $0.request) }
+            if !rest.isEmpty { batch.removeAll { !mayShare(first, $0.request) } }
+            state.queue.replaceSubrange(..<count, with: rest)
             return batch
         }
     }
@@ -208,8 +205,6 @@ extension Batcher {
         }
 
         /// Requests that waited too long fail.
-        ///
-        /// - Returns: false if the queue is empty; the worker is then free.
         func takeNext() -> Bool {
             while !state.withLock(\.isClosed), let next = batcher?.nextBatch() {
                 let now = ContinuousClock.now
@@ -243,5 +238,25 @@ extension Problem {
     /// Nothing was done. The request may be sent again.
     static var overloaded: Problem {
         unavailable("Too many requests wait for Postgres. Send the same request again.")
+    }
+}
+
+extension Batcher {
+    /// Concurrent lookups share the next statement. Lookups of unknown names share it too, so invented names are cheap
+    /// and do not delay others.
+    static func lookups(
+        _ units: UnitsOfWork,
+        _ find: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Output]
+    ) -> Batcher {
+        Batcher(
+            workers: 1...1,
+            largestBatch: 256,
+            timeout: units.pool.requestTimeout,
+            perform: { worker in
+                try await units.serve(worker, .reads, .idempotentRead) { session, names in
+                    try find(session, names).map { .success($0) }
+                }
+            }
+        )
     }
 }

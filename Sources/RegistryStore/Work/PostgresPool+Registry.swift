@@ -1,4 +1,3 @@
-import Foundation
 import Logging
 import PostgresDriver
 
@@ -53,4 +52,64 @@ extension PostgresPool {
         "client_min_messages": "warning", "jit": "off", "TimeZone": "UTC",
         "seq_page_cost": "20", "random_page_cost": "1",
     ]
+}
+
+/// A pooler in transaction or statement mode gives one Postgres session to several connections, so that their settings
+/// and prepared statements mix.
+package struct SharedSessions: Error, Sendable, Hashable, CustomStringConvertible {
+    package init() {}
+
+    package var detail: String {
+        "A pooler in transaction mode hands one session of Postgres to several connections, so their settings and statements mix."
+    }
+
+    package var remedy: String {
+        "Connect to Postgres itself (port 5432 at Supabase), or set pool_mode = session in PgBouncer."
+    }
+
+    package var description: String { "\(detail) \(remedy)" }
+
+    /// duplicate_prepared_statement, invalid_sql_statement_name
+    package static func caused(_ error: any Error) -> Bool {
+        ["42P05", "26000"].contains((error as? PostgresError)?.sqlState)
+    }
+}
+
+extension PostgresPool {
+    /// Searches one connection's mark in another connection.
+    package func refuseSharedSessions() async throws {
+        let isShared = try await withOwnConnection { other in
+            do {
+                return try await findMark(in: other)
+            } catch let error where SharedSessions.caused(error) {
+                return true
+            }
+        }
+        if isShared { throw SharedSessions() }
+    }
+
+    /// Lends a pool with one connection, which is closed after the body.
+    func withOwnConnection<Value>(_ body: (PostgresPool) async throws -> Value) async throws -> Value {
+        let own = copy(maximumConnections: 1)
+        do {
+            let value = try await body(own)
+            await own.shutdown()
+            return value
+        } catch {
+            await own.shutdown()
+            throw error
+        }
+    }
+
+    private func findMark(in other: PostgresPool) async throws -> Bool {
+        // A pooler may choose another session each time.
+        for _ in 0..<3 {
+            let set: SQL = "SELECT set_config('pushreg.mark', gen_random_uuid()::text, false)"
+            let mark = try await withSession(.never) { try $0.execute(set)[0].decode(String.self) }
+            let read: SQL = "SELECT current_setting('pushreg.mark', true)"
+            let found = try await other.withSession(.never) { try $0.execute(read)[0].decode(String?.self) }
+            if found == mark { return true }
+        }
+        return false
+    }
 }

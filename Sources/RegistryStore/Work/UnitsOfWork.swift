@@ -1,7 +1,7 @@
-import Foundation
 import Logging
 import PostgresDriver
 import RegistryCore
+import Synchronization
 
 /// Runs units of work on pool connections, and converts their errors to problems.
 struct UnitsOfWork: Sendable {
@@ -50,7 +50,9 @@ struct UnitsOfWork: Sendable {
                 do {
                     return try body(session, watch)
                 } catch let error as PostgresError where session.isDistributed && error.sqlState == "XX000" {
-                    throw NodeFailure(error: error)
+                    // A worker went away or a shard was moved. Whether a write took effect is unknown.
+                    log(.warning, "Citus: \(error)", of: "node")
+                    throw Problem.unavailable("Postgres could not complete the request. Send the same request again.")
                 }
             }
         } catch {
@@ -66,9 +68,6 @@ struct UnitsOfWork: Sendable {
             let level: Logger.Level = problem.code == .internalError ? .error : .warning
             log(level, "Postgres: \(error)", of: "\(error.code) \(error.sqlState ?? "")")
             return problem
-        case let failure as NodeFailure:
-            log(.warning, "Citus: \(failure.error)", of: "node")
-            return Problem.unavailable("Postgres could not complete the request. Send the same request again.")
         case let error as UnsafeDurability:
             log(.error, "\(error)", of: "unsafe")
             return Problem(.unavailable, "Postgres could lose acknowledged writes, so the service refuses writes.")
@@ -92,8 +91,77 @@ struct UnitsOfWork: Sendable {
     }
 }
 
-/// A Citus error reported as internal (`XX000`): a worker went away or a shard was moved. Whether a write took effect
-/// is unknown.
-private struct NodeFailure: Error {
-    let error: PostgresError
+/// Limits repeated errors in the log to one line per second and kind, for example while Postgres is down.
+final class RepeatedErrors: Sendable {
+    private struct Entry {
+        var loggedAt: ContinuousClock.Instant
+        var unlogged = 0
+    }
+
+    static let interval = Duration.seconds(1)
+
+    private let entries = Mutex<[String: Entry]>([:])
+
+    /// The number of similar errors suppressed since the last logged one; nil to suppress this one too.
+    func admit(_ kind: String, now: ContinuousClock.Instant = .now) -> Int? {
+        entries.withLock { entries in
+            guard let entry = entries[kind], now - entry.loggedAt < Self.interval else {
+                return entries.updateValue(Entry(loggedAt: now), forKey: kind)?.unlogged ?? 0
+            }
+            entries[kind]?.unlogged += 1
+            return nil
+        }
+    }
+}
+
+/// The time that a request may wait for Postgres. One limit covers the lookups of its key and app, and its work.
+enum TimeLeft {
+    /// Nil is the whole limit.
+    @TaskLocal static var forWork: Duration?
+
+    /// A late request still gets this, which is enough for work of a few milliseconds.
+    static let least = Duration.milliseconds(250)
+}
+
+extension Registry {
+    package func spending<Value>(_ lookups: Duration, _ body: () async throws -> Value) async rethrows -> Value {
+        let left = max(TimeLeft.least, units.pool.requestTimeout - lookups)
+        return try await TimeLeft.$forWork.withValue(left) { try await body() }
+    }
+}
+
+/// A stored row that the schema does not allow.
+struct UnreadableRow: Error, CustomStringConvertible {
+    let detail: String
+
+    var description: String { "unreadable row: \(detail)" }
+}
+
+extension Problem {
+    init(_ error: PostgresError) {
+        switch (error.constraint, error.sqlState?.prefix(2)) {
+        case ("apps_tombstones_outlive_activities", _):
+            self.init(.invalidRequest, "Tombstones must outlive activities.")
+            errors = [
+                JSONFault(pointer: "/tombstoneRetention", detail: "must be at least activityLifetime plus one hour")
+            ]
+        case _ where error.code == .connectionFailed:
+            // Includes roles that cannot log in, for example while their password changes.
+            self = .unavailable("Postgres did not accept a connection. Send the same request again.")
+        case (_, "22"):
+            self.init(.invalidRequest, "The request has a value that Postgres cannot store.")
+            errors = [JSONFault(pointer: "", detail: "has a value that Postgres cannot store")]
+        case _ where error.code == .decoding || error.code == .misuse: self = .unforeseen
+        case (_, "40"), (_, "53"), (_, "55"), (_, "57"), (_, "25"), (_, "08"), (_, nil):
+            self = .unavailable("Postgres did not answer in time. Send the same request again.")
+        default: self = .unforeseen
+        }
+    }
+
+    /// The request may be sent again.
+    static func unavailable(_ detail: String) -> Problem {
+        var problem = Problem(.unavailable, detail)
+        problem.retryAfter = .seconds(1)
+        return problem
+    }
 }

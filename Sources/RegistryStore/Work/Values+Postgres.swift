@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 import PostgresDriver
 import RegistryCore
 import RegistryRules
@@ -82,3 +84,79 @@ extension TokenAvailability: PostgresDecodable {}
 extension WithholdingReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
 extension EndReason: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
 extension NewAuditEvent.Kind: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
+
+/// A value replaced as a whole, in a jsonb column.
+protocol StoredJSON: CanonicalValue {
+    init(stored: JSONB) throws
+}
+
+extension AliasSet: StoredJSON {
+    init(stored: JSONB) throws {
+        guard let value = JSONValue(stored: stored.bytes), let set = try? AliasSet(stored: value) else {
+            throw UnreadableRow(detail: "aliases are not valid")
+        }
+        self = set
+    }
+
+    private init(stored value: JSONValue) throws(JSONFaultReason) {
+        var aliases: [Alias] = []
+        for (kind, values) in try JSONObject.read(value) {
+            for element in try [JSONValue].read(values) {
+                let text = UTF8Text(try String.read(element))
+                aliases.append(Alias(checkedKind: UTF8Text(kind), value: text))
+            }
+        }
+        self.init(stored: aliases)
+    }
+}
+
+extension Metadata: StoredJSON {
+    init(stored: JSONB) throws {
+        guard let value = JSONValue(stored: stored.bytes) else { throw UnreadableRow(detail: "metadata is not JSON") }
+        self.init(stored: value)
+    }
+}
+
+extension CanonicalValue {
+    var jsonb: JSONB { JSONB(canonicalJSON) }
+}
+
+extension Stamped where Value: StoredJSON {
+    /// Nil without a value. A value without a time is older than all others.
+    init?(_ row: NamedRow, _ column: StaticString, observedAt: StaticString) throws {
+        guard let json: JSONB = try row[column] else { return nil }
+        self.init(try Value(stored: json), observedAt: try row[observedAt] ?? .distantPast)
+    }
+}
+
+extension JSONValue {
+    /// Nil if invalid. Allows every depth, because it was checked when received.
+    init?(stored bytes: [UInt8]) {
+        guard let value = try? JSONParser.parse(bytes, maximumDepth: JSONParser.deepestNesting) else { return nil }
+        self = value
+    }
+}
+
+extension TokenDigest {
+    /// The key of the value's row. Computed once here, not in every statement.
+    init(_ token: PushToken) { self.init(bytes: Array(SHA256.hash(data: token.bytes))) }
+}
+
+extension InstallationHash {
+    /// The SHA-256 of the bundle id, a NUL byte and the installation id, so that hashes of two apps never match.
+    package init(of installation: InstallationID, in app: BundleID) {
+        let digest = SHA256.hash(data: Data("\(app.rawValue)\0\(installation.rawValue)".utf8))
+        self.init(bytes: Array(digest))
+    }
+}
+
+extension APIKey {
+    package var secretDigest: [UInt8] { Array(SHA256.hash(data: Data(secret.revealed.utf8))) }
+}
+
+package enum TokenFingerprint {
+    /// The first 4 bytes of the token's SHA-256, in lower-case hex.
+    package static func text(of token: [UInt8]) -> String {
+        Hexadecimal.encode(Array(SHA256.hash(data: Data(token)).prefix(4)))
+    }
+}
