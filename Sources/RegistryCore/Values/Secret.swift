@@ -13,3 +13,16 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
         ConstantTime.areEqual(left.revealed, right.revealed)
     }
 }
+
+/// The duration of a comparison reveals only the lengths.
+package enum ConstantTime {
+    @inline(never)
+    package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else { return false }
+        return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    package static func areEqual(_ left: String, _ right: String) -> Bool {
+        areEqual(Array(left.utf8), Array(right.utf8))
+    }
+}
