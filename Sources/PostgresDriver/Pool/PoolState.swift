@@ -8,13 +8,11 @@ package enum PoolPriority: Sendable, Hashable {
 }
 
 /// A connection and its generation. After a failover, connections of older generations are not reused.
-struct PoolLease<Connection> {
+struct PoolLease<Connection: Sendable>: Sendable {
     let connection: Connection
     let generation: PoolGeneration
     var priority = PoolPriority.usual
 }
-
-extension PoolLease: Sendable where Connection: Sendable {}
 
 /// Connections, holders, waiting callers and the time of the next connect, as a value without clock, lock or socket.
 ///
@@ -22,7 +20,7 @@ extension PoolLease: Sendable where Connection: Sendable {}
 /// are served in order of arrival.
 ///
 /// Every method returns effects that the caller must perform outside the lock.
-struct PoolState<Connection, Waiter> {
+struct PoolState<Connection: Sendable, Waiter> {
     typealias Instant = ContinuousClock.Instant
 
     enum Effect {

@@ -41,20 +41,18 @@ struct RetrySchedule {
 }
 
 /// An instant on the continuous clock, which also advances while the machine sleeps.
-struct Deadline: Sendable, Comparable {
-    let instant: ContinuousClock.Instant
+typealias Deadline = ContinuousClock.Instant
 
-    static func after(_ duration: Duration) -> Deadline { Deadline(instant: .now.advanced(by: duration)) }
+extension Deadline {
+    static func after(_ duration: Duration) -> Deadline { .now.advanced(by: duration) }
 
-    static func < (lhs: Deadline, rhs: Deadline) -> Bool { lhs.instant < rhs.instant }
-
-    var isPassed: Bool { instant <= .now }
+    var isPassed: Bool { self <= .now }
 
     /// When to stop waiting for a connection. A statement sent shortly before the deadline would time out, and its
     /// connection would be lost.
-    var endOfWaiting: ContinuousClock.Instant { instant.advanced(by: .zero - min(.milliseconds(250), remaining / 4)) }
+    var endOfWaiting: Deadline { advanced(by: .zero - min(.milliseconds(250), remaining / 4)) }
 
-    var remaining: Duration { ContinuousClock.now.duration(to: instant) }
+    var remaining: Duration { Deadline.now.duration(to: self) }
 
     /// The timeout for poll(2), rounded up; 0 once the deadline has passed.
     var remainingMilliseconds: Int32 {

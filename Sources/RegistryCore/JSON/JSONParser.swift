@@ -1,5 +1,12 @@
 /// A strict parser of RFC 8259.
+///
+/// The input is untrusted: check `position < bytes.count` before every access.
 package struct JSONParser {
+    let bytes: UnsafeBufferPointer<UInt8>
+    let maximumDepth: Int
+    var position = 0
+    var valuesLeft: Int
+
     /// Bounds the parser's recursion, because the stack of a task is small.
     package static let deepestNesting = 256
 
@@ -35,32 +42,10 @@ package struct JSONParser {
     ) -> Result<JSONValue, JSONSyntaxError> {
         Result { () throws(JSONSyntaxError) in
             let depth = min(maximumDepth, deepestNesting)
-            var scanner = JSONScanner(bytes: bytes, maximumDepth: depth, valuesLeft: maximumValues)
-            return try scanner.document()
+            var parser = JSONParser(bytes: bytes, maximumDepth: depth, valuesLeft: maximumValues)
+            return try parser.document()
         }
     }
-}
-
-package struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
-    package let offset: Int
-    /// One sentence that never quotes the text.
-    package let detail: String
-    /// The text has too many values and is otherwise valid.
-    package internal(set) var hasTooManyValues = false
-
-    package init(offset: Int, detail: String) { (self.offset, self.detail) = (offset, detail) }
-
-    package var description: String { "Byte \(offset): \(detail)" }
-}
-
-/// The grammar of RFC 8259. The bytes must outlive the scanner.
-///
-/// The input is untrusted: check `position < bytes.count` before every access.
-struct JSONScanner {
-    let bytes: UnsafeBufferPointer<UInt8>
-    let maximumDepth: Int
-    var position = 0
-    var valuesLeft: Int
 
     mutating func document() throws(JSONSyntaxError) -> JSONValue {
         guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { throw fault("The text starts with a byte order mark.") }
@@ -161,4 +146,16 @@ struct JSONScanner {
     func fault(_ detail: String, at offset: Int) -> JSONSyntaxError {
         JSONSyntaxError(offset: min(offset, bytes.count), detail: detail)
     }
+}
+
+package struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
+    package let offset: Int
+    /// One sentence that never quotes the text.
+    package let detail: String
+    /// The text has too many values and is otherwise valid.
+    package internal(set) var hasTooManyValues = false
+
+    package init(offset: Int, detail: String) { (self.offset, self.detail) = (offset, detail) }
+
+    package var description: String { "Byte \(offset): \(detail)" }
 }

@@ -1,4 +1,4 @@
-extension JSONScanner {
+extension JSONParser {
     mutating func string() throws(JSONSyntaxError) -> String {
         let start = position + 1
         let (end, hasEscapes) = try closingQuote(from: start)
