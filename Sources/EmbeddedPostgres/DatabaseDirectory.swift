@@ -9,6 +9,7 @@ struct DatabaseDirectory: Sendable {
 
     /// A new data directory is created with this name, and renamed when it is complete.
     var unfinishedData: String { "\(root)/data.new" }
+    var pidFile: String { "\(data)/postmaster.pid" }
     var log: String { "\(root)/postgres.log" }
     var lockFile: String { "\(root)/users.lock" }
     var transitionFile: String { "\(root)/transition.lock" }
@@ -47,9 +48,8 @@ struct DatabaseDirectory: Sendable {
         let known = ["data", "data.new", "postgres.log", "users.lock", "transition.lock", "socket"]
         let strangers = content.filter { !known.contains($0) }
         guard strangers.isEmpty || version != nil else {
-            throw EmbeddedPostgresError(
-                "\(root) contains other files, such as \(strangers[0]). Choose an empty directory."
-            )
+            let example = strangers[0]
+            throw EmbeddedPostgresError("\(root) contains other files, such as \(example). Choose an empty directory.")
         }
     }
 
@@ -72,7 +72,7 @@ struct DatabaseDirectory: Sendable {
     /// Accessible to its owner only. In /tmp if the path in `root` would be too long.
     func makeSocketDirectory() throws(EmbeddedPostgresError) -> String {
         let inside = "\(root)/socket"
-        let isShort = "\(inside)/.s.PGSQL.\(ConnectionString.port)".utf8.count <= Self.longestSocketPath
+        let isShort = "\(inside)/.s.PGSQL.\(ServerSettings.port)".utf8.count <= Self.longestSocketPath
         let directory = isShort ? inside : "/tmp/pushreg-\(user.id)-\(Self.hash(root))"
         if mkdir(directory, 0o700) != 0, errno != EEXIST { throw .system("make", directory) }
         // Another user may have created the directory in /tmp first. Links and directories of other users are rejected.

@@ -50,15 +50,13 @@ package final class EmbeddedPostgres: Sendable {
         self.server = server
         self.membership = Mutex(membership)
         serverPID = postmaster.pid
-        connectionString = ConnectionString.make(socketDirectory: postmaster.socketDirectory)
+        connectionString = postmaster.connectionString
     }
 
     /// Leaves the directory. The last user to leave stops Postgres and waits for it to exit.
     ///
     /// Without this call the server runs until a later user closes. Repeated calls have no effect.
-    package func close() async {
-        await onThread { self.leave() }
-    }
+    package func close() async { await onThread { self.leave() } }
 
     private func leave() {
         // Held throughout, so that a second `close()` returns only after the first.
@@ -73,5 +71,41 @@ package final class EmbeddedPostgres: Sendable {
                 server.logger.warning("left Postgres running", metadata: ["reason": "\(error)"])
             }
         }
+    }
+}
+
+package struct EmbeddedPostgresError: Error, Sendable, CustomStringConvertible {
+    /// The failure and its remedy, without secrets.
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+
+    static func system(_ action: String, _ path: String, _ number: CInt = errno) -> EmbeddedPostgresError {
+        let reason = String(cString: strerror(number))
+        let advice =
+            number == EACCES || number == EPERM
+            ? "Run as the directory's owner or as root, or choose another directory."
+            : "Fix the cause, or choose another directory."
+        return EmbeddedPostgresError("Cannot \(action) \(path): \(reason). \(advice)")
+    }
+}
+
+/// Runs blocking work on its own thread, because Swift's task threads must never block.
+func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: work()) }
+    }
+}
+
+/// Repeats `question` until it returns a value or the time is over. Blocks the thread.
+func poll<Value, Failure: Error>(
+    for time: Duration,
+    _ question: () throws(Failure) -> Value?
+) throws(Failure) -> Value? {
+    let deadline = ContinuousClock.now + time
+    while true {
+        if let answer = try question() { return answer }
+        if ContinuousClock.now >= deadline { return nil }
+        usleep(5_000)
     }
 }

@@ -31,14 +31,12 @@ struct Server: Sendable {
     }
 
     func stop() {
-        guard let postmaster = Postmaster(of: place), let installation = try? search.find(version: place.version) else {
-            return
-        }
+        guard let postmaster = Postmaster(of: place), let installation = try? search.find(version: place.version)
+        else { return }
         let arguments = [installation.program("pg_ctl"), "stop", "-D", place.data, "-m", "fast", "-w", "-t", "60"]
         let outcome = try? Command(place.user.command(arguments)).run()
         guard outcome?.succeeded == true else {
-            logger.warning("Postgres did not stop: \(outcome?.output ?? "")")
-            return
+            return logger.warning("Postgres did not stop: \(outcome?.output ?? "")")
         }
         // pg_ctl returns when the pid file is gone; the process exits slightly later.
         _ = poll(for: .seconds(10)) { Postmaster.runs(postmaster.pid, in: place) ? nil : true }
@@ -49,19 +47,15 @@ struct Server: Sendable {
         logger.info("initialising a private Postgres in \(place.root)")
         try? FileManager.default.removeItem(atPath: place.unfinishedData)
         let arguments = [
-            installation.program("initdb"), "-D", place.unfinishedData, "-U", ConnectionString.role, "-A", "trust",
+            installation.program("initdb"), "-D", place.unfinishedData, "-U", ServerSettings.role, "-A", "trust",
             "-E", "UTF8", "--locale=C", "--data-checksums",
         ]
         // Tests without fsync do not need a sync here.
         try demand(arguments + (settings["fsync"] == "off" ? ["--no-sync"] : []))
-        try demand(
-            // Without exit_on_error the exit status is 0 after an error.
-            [
-                installation.program("postgres"), "--single", "-D", place.unfinishedData, "-c", "exit_on_error=on",
-                "postgres",
-            ],
-            input: "CREATE DATABASE \(ConnectionString.role)\n"
-        )
+        // Without exit_on_error the exit status is 0 after an error.
+        let single = ["--single", "-D", place.unfinishedData, "-c", "exit_on_error=on", "postgres"]
+        let input = "CREATE DATABASE \(ServerSettings.role)\n"
+        try demand([installation.program("postgres")] + single, input: input)
         guard rename(place.unfinishedData, place.data) == 0 else { throw .system("rename", place.unfinishedData) }
         fsync(try Descriptor.open(place.root, O_RDONLY).number)
     }
@@ -105,5 +99,82 @@ struct Server: Sendable {
     /// Quotes for a shell, because `pg_ctl` passes options through one.
     private static func quoted(_ word: String) -> String {
         "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
+    }
+}
+
+enum ServerSettings {
+    static let role = "registry"
+    /// Part of the socket's file name. Fixed, because PGPORT can change libpq's default.
+    static let port = "5432"
+
+    /// Durable, and without client data in the log.
+    private static let defaults = [
+        "fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "wal_level": "replica",
+        "max_wal_size": "1GB", "shared_buffers": "128MB", "max_connections": "100", "jit": "off",
+        "timezone": "UTC", "log_timezone": "UTC", "log_line_prefix": "%m [%p] ",
+        "log_checkpoints": "off", "log_statement": "none",
+        "log_parameter_max_length": "0", "log_parameter_max_length_on_error": "0",
+        // The detail of a constraint violation quotes the row, which may contain a token.
+        "log_error_verbosity": "terse",
+    ]
+
+    /// `overrides` take precedence over the defaults; the settings that locate the server take precedence over both.
+    static func arguments(socketDirectory: String, overrides: [String: String]) -> [String] {
+        let fixed = [
+            "listen_addresses": "", "port": port, "ssl": "off",
+            "unix_socket_directories": socketDirectory, "unix_socket_permissions": "0700",
+            "logging_collector": "off", "log_destination": "stderr",
+        ]
+        let all = defaults.merging(overrides) { $1 }.merging(fixed) { $1 }
+        return all.sorted { $0.key < $1.key }.flatMap { ["-c", "\($0.key)=\($0.value)"] }
+    }
+}
+
+/// A running server, as described by `postmaster.pid`.
+struct Postmaster: Sendable {
+    let pid: pid_t
+    let socketDirectory: String
+    /// False while the server starts, recovers or stops.
+    let isReady: Bool
+
+    /// Nil if no server runs on the data directory.
+    ///
+    /// The file outlives a crash, and another process may then have its pid. A server's working directory is its data
+    /// directory, which identifies it.
+    init?(of place: DatabaseDirectory) {
+        guard let text = try? String(contentsOfFile: place.pidFile, encoding: .utf8) else { return nil }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count > 1, let pid = pid_t(lines[0]), Self.runs(pid, in: place) else { return nil }
+        self.pid = pid
+        // The server adds each line when it knows the value (postmaster/miscadmin.h, LOCK_FILE_LINE_PM_STATUS).
+        socketDirectory = lines.count > 4 ? String(lines[4]) : ""
+        isReady = lines.count > 7 && lines[7].hasPrefix("ready")
+    }
+
+    /// In a value for libpq, a backslash escapes `'` and `\`.
+    var connectionString: String {
+        let host = String(socketDirectory.flatMap { $0 == "'" || $0 == "\\" ? "\\\($0)" : "\($0)" })
+        let role = ServerSettings.role
+        return "host='\(host)' port=\(ServerSettings.port) user=\(role) dbname=\(role)"
+    }
+
+    static func runs(_ pid: pid_t, in place: DatabaseDirectory) -> Bool {
+        if let directory = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd") {
+            return directory == URL(fileURLWithPath: place.data).resolvingSymlinksInPath().path
+        }
+        // Without CAP_SYS_PTRACE, for example in a container, root can read another user's command line but not its
+        // working directory.
+        let arguments = try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)
+        return arguments?.contains("\0-D\0\(place.data)\0") == true
+    }
+
+    /// Removes the file of a killed server that was not reaped, because Postgres would consider it alive.
+    static func removeFileOfZombie(in place: DatabaseDirectory) {
+        guard let text = try? String(contentsOfFile: place.pidFile, encoding: .utf8),
+            let pid = text.split(separator: "\n").first.flatMap({ pid_t($0) }),
+            let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+            let end = status.lastIndex(of: ")"), status[end...].hasPrefix(") Z")
+        else { return }
+        unlink(place.pidFile)
     }
 }

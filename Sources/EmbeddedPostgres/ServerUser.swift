@@ -22,13 +22,9 @@ struct ServerUser: Sendable, Equatable {
         withID(geteuid()) ?? ServerUser(id: geteuid(), group: getegid(), name: "\(geteuid())")
     }
 
-    static func named(_ name: String) -> ServerUser? {
-        look { getpwnam_r(name, $0, $1, $2, $3) }
-    }
+    static func named(_ name: String) -> ServerUser? { look { getpwnam_r(name, $0, $1, $2, $3) } }
 
-    static func withID(_ id: uid_t) -> ServerUser? {
-        look { getpwuid_r(id, $0, $1, $2, $3) }
-    }
+    static func withID(_ id: uid_t) -> ServerUser? { look { getpwuid_r(id, $0, $1, $2, $3) } }
 
     var isSomeoneElse: Bool { id != geteuid() }
 

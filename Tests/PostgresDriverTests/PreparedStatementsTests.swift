@@ -5,7 +5,7 @@ import Testing
 @Suite struct PreparedStatementsTests {
     @Test func `Different parameter types need a separate prepared statement`() {
         var cache = PreparedStatements()
-        cache.insert(.init("SELECT \(1)"), name: "s1")
+        cache.names[.init("SELECT \(1)")] = "s1"
         #expect(cache.names[.init("SELECT \(2)")] == "s1")
         #expect(cache.names[.init("SELECT \("text")")] == nil)
     }

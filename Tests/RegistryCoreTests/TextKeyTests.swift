@@ -10,7 +10,7 @@ import Testing
         "EmbeddedPostgres/": "settings of Postgres",
         "PostgresDriver/Connection/ConnectionOptions.swift": "keywords of libpq",
         "PostgresDriver/Pool/PostgresConfiguration.swift": "settings of Postgres",
-        "PostgresDriver/PostgresError+Server.swift": "codes of Postgres",
+        "PostgresDriver/PostgresError.swift": "codes of Postgres",
         "PushTokenRegistry/":
             "names of members, header fields and settings, ids of Apple's activities, and kinds of alias, which are ASCII",
         "RegistryRules/LockedRows+Feedback.swift": "kinds of token",
@@ -25,7 +25,7 @@ import Testing
         "RegistryStore/Schema/Distribution.swift": "settings of Postgres",
         "RegistryStore/Work/UnitsOfWork.swift": "kinds of error, all our words",
         "pushreg/Settings/": "names of settings and of variables of the environment",
-        "pushreg/Transfer/ImportTally.swift": "codes of problems",
+        "pushreg/Transfer/Import.swift": "codes of problems",
     ]
 
     private static var offence: Regex<Substring> {
@@ -40,7 +40,7 @@ import Testing
 
     @Test func `No text of callers is hashed or compared as a String`() throws {
         let code = try ProjectFiles.texts(in: "Sources").filter { !$0.path.hasPrefix("WebAssets/") }
-        #expect(code.count > 250)
+        #expect(code.count > 200)
         var unused = Set(Self.allowed.keys)
         for (file, text) in code {
             let found = Self.offences(in: text)

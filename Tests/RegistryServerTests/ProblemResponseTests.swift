@@ -23,6 +23,5 @@ import Testing
         #expect(!body.description.contains("deadbeef"))
         #expect(try answer(CancellationError()).status == 503)
         #expect(try answer(JSONSyntaxError(offset: 3, detail: "is odd")).status == 400)
-        #expect(try answer(JSONFaults([JSONFault(pointer: "/x", detail: "is odd")])).status == 422)
     }
 }

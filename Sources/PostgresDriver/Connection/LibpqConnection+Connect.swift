@@ -4,8 +4,6 @@ import Logging
 
 extension LibpqConnection {
     /// Tries the hosts in order. An unresponsive host uses up only its share of the time.
-    ///
-    /// - Throws: ``PostgresError/Code/connectionFailed`` or ``PostgresError/Code/misuse``.
     static func connect(
         _ options: ConnectionOptions,
         until deadline: Deadline,
@@ -41,9 +39,7 @@ extension LibpqConnection {
         let pointer = withCStrings(names) { names in
             withCStrings(values) { values in PQconnectStartParams(names, values, 1) }
         }
-        guard let pointer else {
-            throw PostgresError(.connectionFailed, "out of memory", outcome: .nothingTookEffect)
-        }
+        guard let pointer else { throw PostgresError(.connectionFailed, "out of memory", outcome: .nothingTookEffect) }
         return LibpqConnection(started: pointer, logger: logger)
     }
 
@@ -51,7 +47,7 @@ extension LibpqConnection {
     private func establish(_ options: ConnectionOptions, until deadline: Deadline) throws(PostgresError) -> Attempt {
         let pointer = try open()
         guard PQstatus(pointer) != CONNECTION_BAD else { throw connectFailure(pointer) }
-        var share = Share(options, deadline: deadline)
+        var share = Share(options: options, end: deadline, deadline: deadline)
         var next = PGRES_POLLING_WRITING
         while next != PGRES_POLLING_OK {
             guard next != PGRES_POLLING_FAILED else { throw connectFailure(pointer) }
@@ -65,9 +61,8 @@ extension LibpqConnection {
             next = PQconnectPoll(pointer)
         }
         PQsetErrorVerbosity(pointer, PQERRORS_DEFAULT)
-        guard PQsetnonblocking(pointer, 1) == 0, PQenterPipelineMode(pointer) == 1 else {
-            throw connectFailure(pointer)
-        }
+        let isReady = PQsetnonblocking(pointer, 1) == 0 && PQenterPipelineMode(pointer) == 1
+        guard isReady else { throw connectFailure(pointer) }
         return .established(share.current)
     }
 
@@ -86,33 +81,25 @@ extension LibpqConnection {
 }
 
 private struct Share {
-    private let hosts: [ConnectionOptions.Host]
-    private let timeOfLast: Duration?
-    private let end: Deadline
-    private(set) var current = 0
-    private(set) var deadline: Deadline
-    private var name: [String?] = []
-
-    init(_ options: ConnectionOptions, deadline: Deadline) {
-        (hosts, timeOfLast) = (options.hosts, options.timeOfLast)
-        (end, self.deadline) = (deadline, deadline)
-    }
+    let options: ConnectionOptions
+    let end: Deadline
+    var deadline: Deadline
+    var current = 0
+    var name: [String?] = []
 
     mutating func follow(_ pointer: OpaquePointer) {
+        let hosts = options.hosts
         guard hosts.count > 1 else { return }
         let name = [PQhost(pointer), PQport(pointer)].map { $0.map { String(cString: $0) } }
         guard name != self.name else { return }
         self.name = name
-        current = hosts.firstIndex { $0.isCalled(name) } ?? current
+        // A port missing from the string matches every port.
+        let host = hosts.firstIndex {
+            ($0.host ?? $0.address ?? "") == name[0] && ($0.port == nil || $0.port == name[1])
+        }
+        current = host ?? current
         let isLast = current == hosts.count - 1
-        deadline = min(end, .after((isLast ? timeOfLast : nil) ?? end.remaining / (hosts.count - current)))
-    }
-}
-
-extension ConnectionOptions.Host {
-    /// Compares libpq's host and port. A port missing from the string matches every port.
-    fileprivate func isCalled(_ name: [String?]) -> Bool {
-        (host ?? address ?? "") == name[0] && (port == nil || port == name[1])
+        deadline = min(end, .after((isLast ? options.timeOfLast : nil) ?? end.remaining / (hosts.count - current)))
     }
 }
 

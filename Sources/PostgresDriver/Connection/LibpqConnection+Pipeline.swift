@@ -37,27 +37,23 @@ extension LibpqConnection {
     ) throws(PostgresError) -> Answer {
         let pointer = try open()
         noteQuestion()
-        guard !roundTrip.deadline.isPassed else {
-            throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect)
-        }
+        guard !roundTrip.deadline.isPassed else { throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect) }
         let (answer, failure) = try ask(pointer)
         generation?.noteAnswer()
-        if let failure { throw closingIfNeeded(after: failure) }
+        if let failure {
+            if failure.code == .connectionLost || failure.hasStalePreparedStatements { close() }
+            if failure.sqlState == SQLState.readOnlyTransaction { isUnusable = true }
+            throw failure
+        }
         guard generation?.isOver != true else {
             close()
-            throw PostgresError(
-                .connectionLost,
-                "the pool abandoned this server",
-                outcome: roundTrip.outcomeIfLost
-            )
+            throw PostgresError(.connectionLost, "the pool abandoned this server", outcome: roundTrip.outcomeIfLost)
         }
         // Only this server has the commit.
         guard !notices.takeUnreplicatedCommit() else { throw PostgresError(.commitNotReplicated, outcome: .unknown) }
         return answer
     }
-}
 
-extension LibpqConnection {
     /// libpq sends as much as the socket accepts, and the rest while answers are read.
     private func queue(
         _ sqls: [SQL],
@@ -68,13 +64,11 @@ extension LibpqConnection {
         var fresh: [PreparedStatements.Key: String] = [:]
         for sql in sqls {
             let name = sendPrepare(sql, on: pointer, &steps, &fresh)
-            guard let name, sql.sendExecute(name, on: pointer) else { throw lost(pointer, nil, roundTrip) }
+            guard let name, sql.sendExecute(name, on: pointer) else { throw lost(nil, roundTrip) }
             steps.append(.execute)
         }
         steps.append(.sync)
-        guard PQpipelineSync(pointer) == 1, sendDeallocation(on: pointer, &steps) else {
-            throw lost(pointer, nil, roundTrip)
-        }
+        guard PQpipelineSync(pointer) == 1, sendDeallocation(on: pointer, &steps) else { throw lost(nil, roundTrip) }
         return steps
     }
 
@@ -94,7 +88,7 @@ extension LibpqConnection {
 
     /// Deallocates all own statements after the caller's sync, so that a failure cannot undo the caller's work.
     private func sendDeallocation(on pointer: OpaquePointer, _ steps: inout [Step]) -> Bool {
-        guard !isInBody, statements.isFull else { return true }
+        guard stage == .outside, statements.isFull else { return true }
         for (key, name) in statements.names {
             steps.append(.deallocate(key))
             guard PQsendQueryParams(pointer, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 1) == 1 else { return false }
@@ -102,13 +96,122 @@ extension LibpqConnection {
         steps.append(.sync)
         return PQpipelineSync(pointer) == 1
     }
+
+    /// Reads all answers up to the last sync, because rows can arrive before their commit.
+    ///
+    /// - Returns: the results, and the error of the first failed statement.
+    private func receive(
+        _ steps: [Step],
+        of statements: [SQL],
+        on pointer: OpaquePointer,
+        _ roundTrip: RoundTrip
+    ) throws(PostgresError) -> ([PostgresResult], PostgresError?) {
+        var results: [PostgresResult] = []
+        var failure: PostgresError?
+        for step in steps {
+            var isAnswered = false
+            while !isAnswered {
+                let result = try answer(on: pointer, roundTrip)
+                isAnswered = true
+                switch (step, PQresultStatus(result.pointer)) {
+                case (.prepare(let key, let name), PGRES_COMMAND_OK): self.statements.names[key] = name
+                case (.execute, PGRES_TUPLES_OK), (.execute, PGRES_COMMAND_OK), (.execute, PGRES_EMPTY_QUERY):
+                    let query = statements[results.count].identity?.name
+                    results.append(PostgresResult(storage: result, query: query))
+                case (.deallocate(let key), PGRES_COMMAND_OK): self.statements.names[key] = nil
+                case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
+                case (_, PGRES_FATAL_ERROR):
+                    let statement = results.count < statements.count ? statements[results.count] : nil
+                    failure = PostgresError(report: result.pointer, canCommit: roundTrip.canCommit)
+                        .inQuery(statement?.identity?.name)
+                    // The commit failed, for example in a deferred constraint. The sync result follows.
+                    if case .sync = step { isAnswered = false }
+                default: throw protocolViolation(roundTrip)
+                }
+            }
+        }
+        return (results, failure)
+    }
+
+    /// Also reads the end mark, which a sync lacks.
+    private func answer(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> ResultStorage {
+        guard let result = try nextResult(on: pointer, roundTrip) else { throw protocolViolation(roundTrip) }
+        if isLast(result, on: pointer) { throw lost(result, roundTrip) }
+        if PQresultStatus(result.pointer) != PGRES_PIPELINE_SYNC {
+            guard try nextResult(on: pointer, roundTrip) == nil else { throw protocolViolation(roundTrip) }
+        }
+        return result
+    }
+
+    /// Whether the server announced the end of the connection or is gone.
+    func isLast(_ result: ResultStorage, on pointer: OpaquePointer) -> Bool {
+        PQstatus(pointer) == CONNECTION_BAD
+            || PQresultStatus(result.pointer) == PGRES_FATAL_ERROR
+                && PostgresError(report: result.pointer, canCommit: false).code == .connectionLost
+    }
+
+    func nextResult(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> ResultStorage? {
+        // At the end of the stream, libpq parses the bytes already read and cannot block any more.
+        var isEnded = false
+        while !isEnded, PQisBusy(pointer) == 1 {
+            // If sending failed, the server's last message may still be readable.
+            let events = PQflush(pointer) == 1 ? POLLIN | POLLOUT : POLLIN
+            try wait(for: events, until: roundTrip.deadline, outcome: roundTrip.outcomeIfLost)
+            isEnded = PQconsumeInput(pointer) != 1
+        }
+        return PQgetResult(pointer).map(ResultStorage.init)
+    }
+
+    /// Closes the connection. Uses the server's last message if available.
+    func lost(_ result: ResultStorage?, _ roundTrip: RoundTrip) -> PostgresError {
+        defer { close() }
+        if let result, PostgresError.field("C", of: result.pointer) != nil {
+            return PostgresError(report: result.pointer, canCommit: roundTrip.canCommit)
+        }
+        return PostgresError(.connectionLost, outcome: roundTrip.outcomeIfLost)
+    }
+
+    func protocolViolation(_ roundTrip: RoundTrip) -> PostgresError {
+        close()
+        let message = "an unexpected result, for example of COPY"
+        return PostgresError(.connectionLost, message, outcome: roundTrip.outcomeIfLost)
+    }
+
+    /// Only the simple protocol accepts several statements in one text.
+    func runScript(_ script: String, _ roundTrip: RoundTrip) throws(PostgresError) {
+        try exchange(roundTrip) { pointer throws(PostgresError) in
+            let isSent = PQexitPipelineMode(pointer) == 1 && PQsendQuery(pointer, script) == 1
+            guard isSent else { throw lost(nil, roundTrip) }
+            let failure = try firstFailure(on: pointer, roundTrip)
+            guard PQenterPipelineMode(pointer) == 1 else { throw protocolViolation(roundTrip) }
+            return ((), failure)
+        }
+    }
+
+    private func firstFailure(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> PostgresError?
+    {
+        var failure: PostgresError?
+        while let result = try nextResult(on: pointer, roundTrip) {
+            if isLast(result, on: pointer) { throw lost(result, roundTrip) }
+            switch PQresultStatus(result.pointer) {
+            case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: break
+            case PGRES_FATAL_ERROR:
+                failure = PostgresError(report: result.pointer, canCommit: roundTrip.canCommit)
+            default: throw protocolViolation(roundTrip)
+            }
+        }
+        return failure
+    }
+
+    var isInTransaction: Bool {
+        guard let pointer = try? open() else { return false }
+        return [PQTRANS_INTRANS, PQTRANS_INERROR].contains(PQtransactionStatus(pointer))
+    }
 }
 
 extension SQL {
     fileprivate func sendExecute(_ name: String, on pointer: OpaquePointer) -> Bool {
-        guard !parameters.isEmpty else {
-            return PQsendQueryPrepared(pointer, name, 0, nil, nil, nil, 1) == 1
-        }
+        guard !parameters.isEmpty else { return PQsendQueryPrepared(pointer, name, 0, nil, nil, nil, 1) == 1 }
         // One buffer holds all values, so that their addresses stay valid together. The last byte gives an empty value
         // at the end an address; a null address would mean NULL.
         var bytes: [UInt8] = []
@@ -128,105 +231,5 @@ extension SQL {
             let formats = [Int32](repeating: 1, count: parameters.count)
             return PQsendQueryPrepared(pointer, name, Int32(parameters.count), values, lengths, formats, 1) == 1
         }
-    }
-}
-
-extension LibpqConnection {
-    /// Reads all answers up to the last sync, because rows can arrive before their commit.
-    ///
-    /// - Returns: the results, and the error of the first failed statement.
-    private func receive(
-        _ steps: [Step],
-        of statements: [SQL],
-        on pointer: OpaquePointer,
-        _ roundTrip: RoundTrip
-    ) throws(PostgresError) -> ([PostgresResult], PostgresError?) {
-        var results: [PostgresResult] = []
-        var failure: PostgresError?
-        for step in steps {
-            var isAnswered = false
-            while !isAnswered {
-                let result = try answer(on: pointer, roundTrip)
-                isAnswered = true
-                switch (step, PQresultStatus(result.pointer)) {
-                case (.prepare(let key, let name), PGRES_COMMAND_OK): self.statements.insert(key, name: name)
-                case (.execute, PGRES_TUPLES_OK), (.execute, PGRES_COMMAND_OK), (.execute, PGRES_EMPTY_QUERY):
-                    let query = statements[results.count].identity?.name
-                    results.append(PostgresResult(storage: result, query: query))
-                case (.deallocate(let key), PGRES_COMMAND_OK): self.statements.remove(key)
-                case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
-                case (_, PGRES_FATAL_ERROR):
-                    let statement = results.count < statements.count ? statements[results.count] : nil
-                    failure = PostgresError(report: result.pointer, canCommit: roundTrip.canCommit)
-                        .inQuery(statement?.identity?.name)
-                    // The commit failed, for example in a deferred constraint. The sync result follows.
-                    if case .sync = step { isAnswered = false }
-                default: throw protocolViolation(roundTrip)
-                }
-            }
-        }
-        return (results, failure)
-    }
-
-    /// Also reads the end mark, which a sync lacks.
-    private func answer(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> ResultStorage {
-        guard let result = try nextResult(on: pointer, roundTrip) else { throw protocolViolation(roundTrip) }
-        if isLast(result, on: pointer) { throw lost(pointer, result, roundTrip) }
-        if PQresultStatus(result.pointer) != PGRES_PIPELINE_SYNC {
-            guard try nextResult(on: pointer, roundTrip) == nil else { throw protocolViolation(roundTrip) }
-        }
-        return result
-    }
-
-    /// Whether the server announced the end of the connection or is gone.
-    func isLast(_ result: ResultStorage, on pointer: OpaquePointer) -> Bool {
-        PQstatus(pointer) == CONNECTION_BAD
-            || PQresultStatus(result.pointer) == PGRES_FATAL_ERROR
-                && PostgresError(report: result.pointer, canCommit: false).code == .connectionLost
-    }
-
-    func nextResult(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> ResultStorage? {
-        // At the end of the stream, libpq parses the bytes already read and cannot block any more.
-        var isEnded = false
-        while !isEnded, PQisBusy(pointer) == 1 {
-            isEnded = try !progress(on: pointer, roundTrip)
-        }
-        return PQgetResult(pointer).map(ResultStorage.init)
-    }
-
-    /// Returns false once the stream has ended.
-    func progress(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> Bool {
-        let unsent = PQflush(pointer)
-        // If sending failed, the server's last message may still be readable.
-        let events = unsent == 1 ? POLLIN | POLLOUT : POLLIN
-        try wait(for: events, until: roundTrip.deadline, outcome: roundTrip.outcomeIfLost)
-        return PQconsumeInput(pointer) == 1
-    }
-}
-
-extension LibpqConnection {
-    /// Closes the connection. Uses the server's last message if available.
-    func lost(_ pointer: OpaquePointer, _ result: ResultStorage?, _ roundTrip: RoundTrip) -> PostgresError {
-        defer { close() }
-        if let result, PostgresError.field("C", of: result.pointer) != nil {
-            return PostgresError(report: result.pointer, canCommit: roundTrip.canCommit)
-        }
-        return PostgresError(.connectionLost, outcome: roundTrip.outcomeIfLost)
-    }
-
-    func protocolViolation(_ roundTrip: RoundTrip) -> PostgresError {
-        close()
-        return PostgresError(
-            .connectionLost,
-            "an unexpected result, for example of COPY",
-            outcome: roundTrip.outcomeIfLost
-        )
-    }
-
-    /// Closes the connection if a failure made it unusable, although its round trip ended in order.
-    func closingIfNeeded(after failure: PostgresError) -> PostgresError {
-        if failure.code == .connectionLost || failure.hasStalePreparedStatements { close() }
-        if failure.sqlState == SQLState.readOnlyTransaction { isUnusable = true }
-        return failure
     }
 }

@@ -10,13 +10,14 @@ final class LibpqConnection {
     var statements = PreparedStatements()
     /// Whether earlier work of the current caller is or may be committed.
     var mayHaveCommitted = false
-    var isInBody = false
+    var stage = TransactionStage.outside
+    /// The first error of the transaction, which can no longer commit.
+    var failure: PostgresError?
     /// Whether the server forwards statements to other nodes. Several statements are then one transaction only between
     /// BEGIN and COMMIT.
     var isDistributed = false
     /// The connection is closed when it is returned.
     var isUnusable = false
-    /// Nil for a connection without a pool.
     var generation: PoolGeneration?
     private var answersBefore = 0
     private var lastQuestion = ContinuousClock.now
@@ -36,9 +37,7 @@ final class LibpqConnection {
         PQsetNoticeReceiver(pointer, NoticeSink.receive, Unmanaged.passUnretained(notices).toOpaque())
     }
 
-    deinit {
-        close()
-    }
+    deinit { close() }
 
     /// Closes the socket. The server works on until it notices.
     func close() {
@@ -116,9 +115,7 @@ final class NoticeSink {
     private(set) var sawEndOfConnection = false
     private var sawUnreplicatedCommit = false
 
-    init(logger: Logger) {
-        self.logger = logger
-    }
+    init(logger: Logger) { self.logger = logger }
 
     static let receive: @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?) -> Void = { sink, notice in
         guard let sink, let notice else { return }
@@ -142,5 +139,48 @@ final class NoticeSink {
             "notice from Postgres",
             metadata: ["severity": "\(notice.severity ?? "")", "sqlstate": "\(notice.sqlState ?? "")"]
         )
+    }
+}
+
+/// The statements that the server has prepared. If they are too many, because texts vary, all are deallocated.
+struct PreparedStatements {
+    /// To the server, a text with other parameter types is another statement.
+    struct Key: Hashable {
+        let text: String
+        /// Empty if the server infers the types.
+        let types: [UInt32]
+        /// Retained, so that its address is not reused by another identity.
+        private let identity: SQL.Identity?
+
+        init(_ sql: SQL) {
+            identity = sql.identity
+            text = sql.text
+            types = sql.identity == nil ? sql.parameters.map(\.type.rawValue) : []
+        }
+
+        static func == (left: Key, right: Key) -> Bool {
+            guard left.identity == nil, right.identity == nil else { return left.identity === right.identity }
+            return left.text == right.text && left.types == right.types
+        }
+
+        func hash(into hasher: inout Hasher) {
+            if let identity {
+                hasher.combine(ObjectIdentifier(identity))
+            } else {
+                hasher.combine(text)
+                hasher.combine(types)
+            }
+        }
+    }
+
+    private static let capacity = 256
+    var names: [Key: String] = [:]
+    private var count: UInt64 = 0
+
+    var isFull: Bool { names.count > Self.capacity }
+
+    mutating func newName() -> String {
+        count += 1
+        return "s\(count)"
     }
 }

@@ -1,4 +1,5 @@
-/// Which work may use the reserved connections.
+import Synchronization
+
 package enum PoolPriority: Sendable, Hashable {
     /// Short work with many waiting callers: may use every connection.
     case hot
@@ -7,13 +8,11 @@ package enum PoolPriority: Sendable, Hashable {
 }
 
 /// A connection and its generation. After a failover, connections of older generations are not reused.
-struct PoolLease<Connection> {
+struct PoolLease<Connection: Sendable>: Sendable {
     let connection: Connection
     let generation: PoolGeneration
     var priority = PoolPriority.usual
 }
-
-extension PoolLease: Sendable where Connection: Sendable {}
 
 /// Connections, holders, waiting callers and the time of the next connect, as a value without clock, lock or socket.
 ///
@@ -21,7 +20,7 @@ extension PoolLease: Sendable where Connection: Sendable {}
 /// are served in order of arrival.
 ///
 /// Every method returns effects that the caller must perform outside the lock.
-struct PoolState<Connection, Waiter> {
+struct PoolState<Connection: Sendable, Waiter> {
     typealias Instant = ContinuousClock.Instant
 
     enum Effect {
@@ -77,9 +76,7 @@ struct PoolState<Connection, Waiter> {
     var waitingCount: Int { pending.count }
 
     private var live: Int { idle.count + busy }
-}
 
-extension PoolState {
     /// Lends an idle connection at once if no caller of this priority waits.
     mutating func takeIdle(_ priority: PoolPriority = .usual) -> PoolLease<Connection>? {
         guard !isClosed, isPermitted(priority), !pending.contains(where: { $0.priority == priority }) else {
@@ -100,9 +97,10 @@ extension PoolState {
         return serve(now: now) + wake(at: deadline)
     }
 
-    /// - Parameter planned: the planned time of this call.
     mutating func refuseOverdue(planned: Instant, now: Instant) -> [Effect] {
-        let refusals = fail(Self.outOfTime) { $0.deadline <= now }
+        let message = "no connection became free before the deadline"
+        let error = PostgresError(.deadlineExceeded, message, outcome: .nothingTookEffect)
+        let refusals = fail(error) { $0.deadline <= now }
         // Otherwise another call is planned before any deadline.
         guard planned == nextWake else { return refusals }
         nextWake = nil
@@ -111,18 +109,12 @@ extension PoolState {
     }
 
     /// Has no effect on a caller already served.
-    mutating func remove(_ id: UInt64, because error: any Error) -> [Effect] {
-        fail(error) { $0.id == id }
-    }
+    mutating func remove(_ id: UInt64, because error: any Error) -> [Effect] { fail(error) { $0.id == id } }
 
     private mutating func wake(at time: Instant) -> [Effect] {
         if let nextWake, nextWake <= time { return [] }
         nextWake = time
         return [.wake(at: time)]
-    }
-
-    private static var outOfTime: PostgresError {
-        PostgresError(.deadlineExceeded, "no connection became free before the deadline", outcome: .nothingTookEffect)
     }
 
     private func isPermitted(_ priority: PoolPriority) -> Bool { priority == .hot || usualRoom > 0 }
@@ -165,16 +157,14 @@ extension PoolState {
             effects.append(.lend(lease, to: pending.remove(at: index).waiter))
         }
         let servable = waiting(.hot) + min(waiting(.usual), usualRoom)
-        while servable > connecting, freeSlots > 0, backoff.allowsConnecting(now: now, connecting: connecting) {
+        while servable > connecting, freeSlots > 0, backoff.error == nil || (now >= backoff.end && connecting == 0) {
             connecting += 1
             effects.append(.connect(generation))
         }
         if connecting == 0, live == 0, let error = backoff.error { effects += failAll(error) }
         return effects
     }
-}
 
-extension PoolState {
     mutating func release(_ lease: PoolLease<Connection>, isReusable: Bool, now: Instant) -> [Effect] {
         busy -= 1
         if lease.priority == .usual { busyWithUsual -= 1 }
@@ -214,9 +204,7 @@ extension PoolState {
         return closeIdle()
     }
 
-    mutating func closed() {
-        closing -= 1
-    }
+    mutating func closed() { closing -= 1 }
 
     private mutating func closeIdle() -> [Effect] {
         defer { idle.removeAll() }
@@ -231,5 +219,38 @@ extension PoolState {
     mutating func shutDown() -> [Effect] {
         isClosed = true
         return closeIdle() + failAll(PostgresError(.poolClosed))
+    }
+}
+
+/// The connections opened between two moments at which the pool gave up all connections.
+///
+/// A lent connection checks its generation after each answer, because a frozen primary that resumes returns old rows
+/// although another server may have taken over.
+final class PoolGeneration: Sendable {
+    let number: Int
+    private let isGivenUp = Atomic(false)
+    private let answerCount = Atomic(0)
+
+    init(_ number: Int) { self.number = number }
+    var isOver: Bool { isGivenUp.load(ordering: .acquiring) }
+    var answers: Int { answerCount.load(ordering: .relaxed) }
+    func noteAnswer() { answerCount.add(1, ordering: .relaxed) }
+    func end() { isGivenUp.store(true, ordering: .releasing) }
+}
+
+/// The pause after failed connects: 50 ms, doubled up to one second.
+struct Backoff {
+    private static let first = Duration.milliseconds(50)
+    private static let longest = Duration.seconds(1)
+    private(set) var error: (any Error)?
+    private(set) var end = ContinuousClock.now
+    private var pause = Self.first
+
+    mutating func note(_ error: any Error, now: ContinuousClock.Instant, jitter: Double) {
+        // Concurrent attempts count once.
+        guard self.error == nil || now >= end else { return }
+        self.error = error
+        end = now.advanced(by: pause * jitter)
+        pause = min(pause * 2, Self.longest)
     }
 }

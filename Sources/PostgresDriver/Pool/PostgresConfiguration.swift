@@ -6,7 +6,7 @@ package enum PlanCacheMode: String, Sendable, CaseIterable {
 }
 
 /// The description omits the connection string.
-package struct PostgresConfiguration: Sendable {
+package struct PostgresConfiguration: Sendable, CustomStringConvertible, CustomReflectable {
     /// A `postgresql://` URI or `keyword=value` string, passed to libpq unchanged, including multiple hosts.
     package var connectionString: String
     /// Shown in `pg_stat_activity`, unless the connection string overrides it.
@@ -67,9 +67,7 @@ package struct PostgresConfiguration: Sendable {
         // The settings are 32-bit numbers, and 0 would disable them.
         return String(max(1, min(seconds, 2_000_000) * 1000 + attoseconds / 1_000_000_000_000_000))
     }
-}
 
-extension PostgresConfiguration: CustomStringConvertible, CustomReflectable {
     package var description: String {
         "PostgresConfiguration(\(applicationName), at most \(maximumConnections) connections)"
     }

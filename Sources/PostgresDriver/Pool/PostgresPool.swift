@@ -20,7 +20,6 @@ package final class PostgresPool: Sendable {
         package let retries: Int
     }
 
-    /// The last unresponsive server, and the time limit for trying it again.
     private struct Unresponsive {
         /// Tried last until it answers again.
         var host: ConnectionOptions.Host?
@@ -115,9 +114,7 @@ package final class PostgresPool: Sendable {
             resumeIfClosed()
         }
     }
-}
 
-extension PostgresPool {
     private func attempt<Value: Sendable>(
         _ priority: PoolPriority,
         isIdempotent: Bool,
@@ -127,30 +124,26 @@ extension PostgresPool {
         while true {
             let lease = try await lease(priority, until: deadline)
             let loan = await lease.connection.lend(isIdempotent: isIdempotent, until: deadline, to: body)
-            takeBack(lease, loan)
-            if !loan.wasDead { return try loan.result.get() }
+            if let loan { checkServer(lease.generation, loan) }
+            perform(state.withLock { $0.release(lease, isReusable: loan?.isReusable ?? false, now: .now) })
+            if let loan { return try loan.result.get() }
         }
     }
 
-    private func takeBack<Value>(_ lease: Lease, _ loan: PostgresConnection.Loan<Value>) {
-        if case .failure(let error as PostgresError) = loan.result {
-            if error.sqlState == SQLState.readOnlyTransaction {
-                perform(state.withLock { $0.startGeneration(after: lease.generation) })
-            } else if error.code == .deadlineExceeded, let silent = loan.silentServer, !lease.generation.isOver {
-                giveUp(lease.generation, because: silent)
-            }
+    /// Gives up all connections to a demoted or silent server, because each would use up a caller's time.
+    private func checkServer<Value>(_ generation: PoolGeneration, _ loan: PostgresConnection.Loan<Value>) {
+        guard case .failure(let error as PostgresError) = loan.result else { return }
+        if error.sqlState == SQLState.readOnlyTransaction {
+            perform(state.withLock { $0.startGeneration(after: generation) })
+        } else if error.code == .deadlineExceeded, loan.isServerSilent, !generation.isOver {
+            let host = loan.silentServer
+            unresponsive.withLock { $0.host = host }
+            logger.warning(
+                "Postgres does not respond; the pool closes all connections",
+                metadata: ["host": "\(host?.host ?? "")", "port": "\(host?.port ?? "")"]
+            )
+            perform(state.withLock { $0.startGeneration(after: generation) })
         }
-        perform(state.withLock { $0.release(lease, isReusable: loan.isReusable, now: .now) })
-    }
-
-    /// Gives up all connections to a silent server, because each would use up a caller's time.
-    private func giveUp(_ generation: PoolGeneration, because silent: PostgresConnection.SilentServer) {
-        unresponsive.withLock { $0.host = silent.host }
-        logger.warning(
-            "Postgres does not respond; the pool closes all connections",
-            metadata: ["host": "\(silent.host?.host ?? "")", "port": "\(silent.host?.port ?? "")"]
-        )
-        perform(state.withLock { $0.startGeneration(after: generation) })
     }
 
     private func lease(_ priority: PoolPriority, until deadline: Deadline) async throws -> Lease {
@@ -192,9 +185,7 @@ extension PostgresPool {
         }
         resumeIfClosed()
     }
-}
 
-extension PostgresPool {
     private func connect(_ generation: PoolGeneration) async {
         let connection = PostgresConnection(generation)
         do {

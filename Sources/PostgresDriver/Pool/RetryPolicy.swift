@@ -16,14 +16,9 @@ struct RetrySchedule {
     private var pause = Self.firstPause
     private var wasLost = false
 
-    init(policy: RetryPolicy, deadline: Deadline) {
-        self.policy = policy
-        self.deadline = deadline
-    }
+    init(policy: RetryPolicy, deadline: Deadline) { (self.policy, self.deadline) = (policy, deadline) }
 
     /// Nil if the work is not retried.
-    ///
-    /// - Parameter duration: how long the failed attempt took.
     mutating func pause(after error: PostgresError, duration: Duration, jitter: Double) -> Duration? {
         guard isWorthwhile(error), deadline.remaining > pause else { return nil }
         // A second statement timeout would exceed the deadline and hide the clear first error.
@@ -42,5 +37,28 @@ struct RetrySchedule {
             defer { wasLost = wasLost || error.outcome == .unknown }
             return error.outcome == .nothingTookEffect || (error.outcome == .unknown && !wasLost)
         }
+    }
+}
+
+/// An instant on the continuous clock, which also advances while the machine sleeps.
+typealias Deadline = ContinuousClock.Instant
+
+extension Deadline {
+    static func after(_ duration: Duration) -> Deadline { .now.advanced(by: duration) }
+
+    var isPassed: Bool { self <= .now }
+
+    /// When to stop waiting for a connection. A statement sent shortly before the deadline would time out, and its
+    /// connection would be lost.
+    var endOfWaiting: Deadline { advanced(by: .zero - min(.milliseconds(250), remaining / 4)) }
+
+    var remaining: Duration { Deadline.now.duration(to: self) }
+
+    /// The timeout for poll(2), rounded up; 0 once the deadline has passed.
+    var remainingMilliseconds: Int32 {
+        let (seconds, attoseconds) = remaining.components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        // Bounded; the caller polls again.
+        return Int32(min(seconds, 3600) * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
     }
 }

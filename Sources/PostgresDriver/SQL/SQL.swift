@@ -8,7 +8,6 @@
 package struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// Contains `$1`, `$2`, … for the parameters.
     package let text: String
-    /// The values of `$1`, `$2`, … in order.
     package let parameters: [PostgresParameter]
     /// The text around the parameters, one more than parameters. Empty for a query.
     let pieces: [String]
@@ -42,9 +41,7 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
         self.text = text
     }
 
-    package init(stringLiteral value: String) {
-        self.init(pieces: [value], parameters: [])
-    }
+    package init(stringLiteral value: String) { self.init(pieces: [value], parameters: []) }
 
     package init(stringInterpolation: StringInterpolation) {
         self.init(pieces: stringInterpolation.pieces, parameters: stringInterpolation.parameters)
@@ -59,9 +56,7 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
             parameters.reserveCapacity(interpolationCount)
         }
 
-        package mutating func appendLiteral(_ literal: String) {
-            pieces[pieces.count - 1] += literal
-        }
+        package mutating func appendLiteral(_ literal: String) { pieces[pieces.count - 1] += literal }
 
         package mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value) {
             parameters.append(PostgresParameter(value))
@@ -75,11 +70,8 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
         }
 
         /// Inserts text unchanged. Use it for identifiers and keywords, never for input.
-        package mutating func appendInterpolation(unescaped text: String) {
-            pieces[pieces.count - 1] += text
-        }
+        package mutating func appendInterpolation(unescaped text: String) { pieces[pieces.count - 1] += text }
 
-        /// Inserts another statement and renumbers its parameters.
         package mutating func appendInterpolation(sql: SQL) {
             precondition(sql.pieces.count == sql.parameters.count + 1, "a query cannot be part of another statement")
             pieces[pieces.count - 1] += sql.pieces[0]

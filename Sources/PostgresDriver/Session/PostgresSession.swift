@@ -10,12 +10,12 @@ package struct PostgresSession: ~Copyable {
     let deadline: Deadline
     /// Whether the caller's work may run twice, as reads may.
     var isIdempotent = false
-    package var isRenewable: Bool { !link.isInBody && link.isReusable }
+    package var isRenewable: Bool { link.stage == .outside && link.isReusable }
 
     /// The connection for another unit of work with its own deadline, as if newly lent: earlier commits do not affect
     /// whether a retry is safe. Requires `isRenewable`.
     package func renewed(timeout: Duration) -> PostgresSession {
-        precondition(!link.isInBody, "a transaction is open")
+        precondition(link.stage == .outside, "a transaction is open")
         link.beginWork()
         return PostgresSession(link: link, deadline: .after(timeout), isIdempotent: isIdempotent)
     }
@@ -75,12 +75,11 @@ package struct PostgresSession: ~Copyable {
     ///
     /// BEGIN is sent with the body's first statements. If a statement fails and the body returns nevertheless, the
     /// transaction is rolled back and the statement's error is thrown.
-    /// - Throws: the body's error, or ``PostgresError`` from BEGIN and COMMIT.
     package func transaction<Value>(_ body: (borrowing PostgresTransaction) throws -> Value) throws -> Value {
         try refuseNesting()
         let transaction = PostgresTransaction(link: link, deadline: deadline)
-        link.isInBody = true
-        defer { link.isInBody = false }
+        (link.stage, link.failure) = (.notBegun, nil)
+        defer { link.stage = .outside }
         do {
             let value = try body(transaction)
             try transaction.commit()
@@ -107,7 +106,7 @@ package struct PostgresSession: ~Copyable {
     }
 
     private func refuseNesting() throws(PostgresError) {
-        guard !link.isInBody else {
+        guard link.stage == .outside else {
             throw PostgresError(.misuse, "inside transaction(_:), use the transaction, not the session")
         }
     }
@@ -118,5 +117,75 @@ extension PostgresError {
         var copy = self
         copy.isSafeToRetry = isSafeToRetry && !link.mayHaveCommitted
         return copy
+    }
+}
+
+enum TransactionStage { case outside, notBegun, open, ended }
+
+/// An explicit transaction, lent to the body of ``PostgresSession/transaction(_:)``.
+///
+/// Until COMMIT is sent, connection errors are safe to retry, because the server rolls back.
+package struct PostgresTransaction: ~Copyable {
+    let link: LibpqConnection
+    let deadline: Deadline
+    package var isDistributed: Bool { link.isDistributed }
+
+    package func execute(_ sql: SQL) throws(PostgresError) -> PostgresResult { try pipeline([sql])[0] }
+
+    package func run(_ query: Query, _ values: QueryValues = [:]) throws(PostgresError) -> PostgresResult {
+        try execute(query(values))
+    }
+
+    /// - Parameter finishing: sends COMMIT in this round trip; the transaction then accepts no more statements.
+    package func pipeline(_ statements: [SQL], finishing: Bool = false) throws(PostgresError) -> [PostgresResult] {
+        try guarded { () throws(PostgresError) in
+            let opening: [SQL] = link.stage == .notBegun ? ["BEGIN"] : []
+            if finishing { link.stage = .ended }
+            let roundTrip = RoundTrip(deadline: deadline, canCommit: finishing)
+            let results = try link.run(opening + statements + (finishing ? ["COMMIT"] : []), roundTrip)
+            if finishing { link.mayHaveCommitted = true } else { link.stage = .open }
+            try checkStage()
+            return Array(results.dropFirst(opening.count).prefix(statements.count))
+        }
+    }
+
+    /// The script must not contain transaction commands.
+    package func simple(_ script: String) throws(PostgresError) {
+        if link.stage == .notBegun { _ = try pipeline([]) }
+        try guarded { () throws(PostgresError) in
+            try link.runScript(script, RoundTrip(deadline: deadline, canCommit: false))
+            try checkStage()
+        }
+    }
+
+    func commit() throws(PostgresError) {
+        if let failure = link.failure { throw failure }
+        guard link.stage == .open else { return }
+        _ = try pipeline([], finishing: true)
+    }
+
+    /// Runs after the body throws. If it fails, closes the connection, with the same effect.
+    func rollBack() {
+        guard link.isInTransaction else { return }
+        if (try? link.run(["ROLLBACK"], RoundTrip(deadline: deadline, canCommit: false))) == nil { link.close() }
+    }
+
+    private func guarded<Value>(_ step: () throws(PostgresError) -> Value) throws(PostgresError) -> Value {
+        if let failure = link.failure { throw failure }
+        guard link.stage != .ended else { throw PostgresError(.misuse, "the transaction has ended") }
+        do throws(PostgresError) {
+            return try step()
+        } catch {
+            if error.outcome == .unknown { link.mayHaveCommitted = true }
+            link.failure = error
+            throw error
+        }
+    }
+
+    private func checkStage() throws(PostgresError) {
+        guard link.isInTransaction == (link.stage == .open) else {
+            link.isUnusable = true
+            throw PostgresError(.misuse, "only transaction(_:) may run COMMIT, ROLLBACK and BEGIN")
+        }
     }
 }

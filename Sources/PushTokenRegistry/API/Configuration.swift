@@ -35,7 +35,6 @@ extension LiveActivityRegistry {
         package var storage: any StateStorage = FileStorage()
         package var installationIDs: any InstallationIDStore = Keychain()
         package var clock: any ClientClock = SystemClock()
-        /// Facts of this phone that senders may ask for.
         package var metadata = Self.currentMetadata
         package var variables = ProcessInfo.processInfo.environment
         package var writeLog: @Sendable (LogLevel, String) -> Void = LogLevel.unifiedLog
@@ -83,7 +82,6 @@ extension LiveActivityRegistry {
     }
 }
 
-/// The importance of a log line.
 package enum LogLevel: Sendable {
     case info, error
 

@@ -13,9 +13,7 @@ extension LiveActivityRegistry {
     /// as the user's.
     ///
     /// - Parameter activityID: `Activity.id`.
-    public nonisolated func willEnd(activityID: String) async {
-        await watch?.endsHere(activityID)
-    }
+    public nonisolated func willEnd(activityID: String) async { await watch?.endsHere(activityID) }
 }
 
 #if canImport(ActivityKit) && !os(macOS) && !targetEnvironment(macCatalyst)

@@ -40,7 +40,6 @@ public actor LiveActivityRegistry {
     var deferred: [Mutation] = []
     /// The entries that the system has been given.
     var submitted: [UInt64] = []
-    /// The timer for the next entry that waits.
     var alarm: (time: Duration, task: Task<Void, Never>)?
 
     package nonisolated var watch: ActivityWatch? { createdWatch.withLock { $0 } }
@@ -72,9 +71,7 @@ public actor LiveActivityRegistry {
     /// It exists before any code of React Native or Flutter runs, so a plugin's native part can activate it at launch.
     public static let shared = Configuration(infoDictionary: Bundle.main.infoDictionary ?? [:])
         .map { LiveActivityRegistry($0) }
-}
 
-extension LiveActivityRegistry {
     /// Begins to observe and to send (C1).
     ///
     /// Call it at launch, in the initializer of the `App` or in `application(_:didFinishLaunchingWithOptions:)`: iOS also launches
@@ -156,9 +153,7 @@ extension LiveActivityRegistry {
     public nonisolated func registration(of activityID: String) -> AsyncStream<Registration> {
         registrations.stream(of: activityID)
     }
-}
 
-extension LiveActivityRegistry {
     private nonisolated func finishes(
         within timeout: Duration,
         _ body: @escaping @Sendable () async -> Bool

@@ -1,8 +1,9 @@
+import Foundation
+
 /// Streams of one source to several listeners. Each buffers the latest 100 elements, and ends with the source.
 final class EventStreams<Element: Sendable>: Sendable {
     private let listeners = LockedValue<[AsyncStream<Element>.Continuation]>([])
 
-    /// - Parameter first: the first element of the new stream.
     func stream(from first: Element? = nil) -> AsyncStream<Element> {
         let (stream, listener) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(100))
         if let first { listener.yield(first) }
@@ -44,5 +45,17 @@ final class RegistrationStates: Sendable {
             line.observers?.emit(state)
             lines[id] = Line(state: state, observers: state == .ended ? nil : line.observers)
         }
+    }
+}
+
+/// A value that one thread at a time accesses. `Mutex` needs iOS 18.
+package final class LockedValue<Value: Sendable>: Sendable {
+    private let lock = NSLock()
+    private nonisolated(unsafe) var value: Value
+
+    package init(_ value: Value) { self.value = value }
+
+    package func withLock<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result {
+        lock.withLock { body(&value) }
     }
 }

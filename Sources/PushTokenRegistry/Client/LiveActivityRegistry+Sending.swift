@@ -43,7 +43,6 @@ extension LiveActivityRegistry {
         return Delivery(entry: entry, authority: owner, source: source)
     }
 
-    /// Evaluates a response, or its absence.
     func settle(_ delivery: Delivery, _ result: TransportResult, sent: DeviceTime, _ now: DeviceTime) {
         let responseClass = ResponseClass(result)
         correctTimes(delivery.entry, result, responseClass, elapsed: now.uptime - sent.uptime, now)
@@ -102,11 +101,7 @@ extension LiveActivityRegistry {
             return (time, task)
         }
     }
-}
 
-// MARK: - In the background
-
-extension LiveActivityRegistry {
     /// Tries all that waits: the app came to the foreground, or the phone was unlocked.
     package nonisolated func retryNow() {
         enqueue {
@@ -117,7 +112,6 @@ extension LiveActivityRegistry {
         }
     }
 
-    /// Whether nothing is under way, nor due by a time of the monotonic clock.
     package func isIdle(until uptime: Duration) async -> Bool {
         await drain()
         if case .send = state.outbox.upcoming(at: uptime) { return false }

@@ -5,7 +5,6 @@
 package struct ObservationClock: Sendable, Hashable, Codable {
     /// The registry's clock, less the device's.
     package private(set) var offset = Duration.zero
-    /// A response of the registry confirmed it.
     package private(set) var isConfirmed = false
     /// The greatest time of an observation.
     package private(set) var latest = Timestamp.distantPast
@@ -36,7 +35,6 @@ package struct ObservationClock: Sendable, Hashable, Codable {
         return latest
     }
 
-    /// The time by the registry's clock.
     package func corrected(_ now: DeviceTime) -> Timestamp { now.wall + offset }
 
     /// Detects whether the wall clock was set since the last call: then it differs from the monotonic clock.

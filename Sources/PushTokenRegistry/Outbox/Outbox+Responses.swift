@@ -1,5 +1,4 @@
 extension Outbox {
-    /// The circumstances of a response.
     package struct Circumstances {
         /// The credential of the request: its owner's, or the installation's in place of a user.
         package var authority: Owner
@@ -13,7 +12,6 @@ extension Outbox {
         package var runs: (Report) -> Bool
     }
 
-    /// Evaluates the response to an entry, or its absence.
     package mutating func settle(_ sent: OutboxEntry, _ response: ResponseClass, _ now: Circumstances) -> [Event] {
         underWay.remove(sent.id)
         var events = note(isAnswered: response != .none && response != .notSent, now)
@@ -121,7 +119,6 @@ extension LiveActivityRegistry.Event {
     }
 }
 
-/// Pauses before a request is repeated.
 enum Backoff {
     private static let longest = Duration.seconds(300)
     /// After a refusal that only a change of settings or of the program resolves.
@@ -129,8 +126,6 @@ enum Backoff {
     static let keptWhenRefused = Duration.seconds(24 * 3600)
 
     /// One second, doubled with every try up to five minutes. Half of it is random, so that phones do not return all at once.
-    ///
-    /// - Parameter jitter: random, from 0 to 1.
     static func pause(after count: Int, jitter: Double) -> Duration {
         let whole = min(Duration.seconds(1 << min(max(count - 1, 0), 20)), longest)
         return whole / 2 + whole / 2 * min(max(jitter, 0), 1)

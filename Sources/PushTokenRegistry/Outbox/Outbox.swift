@@ -24,8 +24,6 @@ package struct Outbox: Sendable, Hashable, Codable {
         var notBefore = Duration.zero
     }
 
-    /// Adds a report.
-    ///
     /// - Returns: events for entries that were dropped because the outbox is full.
     package mutating func add(_ entry: OutboxEntry) -> [Event] {
         // A new report is tried at once, even during silence.
@@ -78,12 +76,7 @@ package struct Outbox: Sendable, Hashable, Codable {
         }
         return entries.map(\.observedAt).max()
     }
-}
 
-// MARK: - Sending
-
-extension Outbox {
-    /// The next step of sending.
     package enum Step: Sendable, Equatable {
         /// Sends an entry, which is under way until its response.
         case send(OutboxEntry)

@@ -8,7 +8,6 @@ package enum Owner: Sendable, Hashable, Codable {
 
 /// A report that waits, with all that its sending needs.
 package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
-    /// A random number.
     package let id: UInt64
     package internal(set) var report: Report
     package internal(set) var observedAt: Timestamp
@@ -37,9 +36,7 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
         /// The publishable key may not report it.
         var needsUser = false
     }
-}
 
-extension OutboxEntry {
     /// Whether it makes another entry unnecessary.
     ///
     /// An end replaces every registration of its activity, because an end is final, independent of times (R4). A

@@ -14,14 +14,7 @@ package enum Report: Sendable, Hashable, Codable {
     case fullState([ActivityRegistration])
     /// Deletes the installation's tokens and names, and ends its activities.
     case logOut
-}
 
-/// A kind of token that an installation has one of.
-package enum InstallationTokenKind: String, Sendable, Hashable, Codable, CaseIterable {
-    case device, widget
-}
-
-extension Report {
     /// One report with the effect of this and an earlier one of the same subject (R0).
     func merging(earlier: Report, observedAt times: (earlier: Timestamp, later: Timestamp)) -> Report {
         switch (self, earlier) {
@@ -113,4 +106,9 @@ package struct ActivityRegistration: Sendable, Hashable, Codable {
         ]
         return members.compactMapValues { $0 }
     }
+}
+
+/// A kind of token that an installation has one of.
+package enum InstallationTokenKind: String, Sendable, Hashable, Codable, CaseIterable {
+    case device, widget
 }

@@ -4,7 +4,6 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// An entry with the source of its request's credential.
 struct Delivery: Sendable {
     let entry: OutboxEntry
     /// The entry's owner, or the installation in place of a user.
@@ -87,19 +86,7 @@ package struct HTTPTransport: Sendable {
     /// Gives requests to the system, which sends them while the app sleeps, in place of all earlier ones (C19). They may arrive in any
     /// order, twice, or never.
     package var submitInBackground: @Sendable ([URLRequest]) async -> Void
-}
 
-/// The outcome of sending a request once.
-package enum TransportResult: Sendable {
-    /// A response, be it the registry's or a captive portal's.
-    case response(HTTPURLResponse, Data)
-    /// No response came. The registry may have accepted the request.
-    case noResponse
-    /// No connection was made. The registry cannot have accepted the request, so its time may still be corrected.
-    case notSent
-}
-
-extension HTTPTransport {
     /// `URLSession` without cache, cookies and redirects (C19): `URLCache` has written tokens to disk, and a redirect would take the
     /// credential to another host.
     package static let urlSession = HTTPTransport(
@@ -128,7 +115,6 @@ extension HTTPTransport {
         return configuration
     }
 
-    /// The errors of requests without a connection.
     private static let withoutConnection: Set<URLError.Code> = [
         .notConnectedToInternet, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .internationalRoamingOff,
         .dataNotAllowed, .callIsActive,
@@ -199,3 +185,12 @@ final class NoRedirects: NSObject, URLSessionTaskDelegate {
         }
     }
 #endif
+
+package enum TransportResult: Sendable {
+    /// A response, be it the registry's or a captive portal's.
+    case response(HTTPURLResponse, Data)
+    /// No response came. The registry may have accepted the request.
+    case noResponse
+    /// No connection was made. The registry cannot have accepted the request, so its time may still be corrected.
+    case notSent
+}

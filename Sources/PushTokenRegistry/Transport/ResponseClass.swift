@@ -46,17 +46,7 @@ package enum ResponseClass: Sendable, Hashable {
     private static func pause(_ text: String?) -> Duration? {
         text.flatMap { Int($0) }.flatMap { 0...86_400 ~= $0 ? .seconds($0) : nil }
     }
-}
 
-/// A problem of the registry's (RFC 9457), as far as the client needs it.
-package struct Problem: Sendable, Hashable, Decodable {
-    package let code: LiveActivityRegistry.ProblemCode
-    package var detail: String?
-    /// The registry's clock, in RFC 3339, in problems that depend on time.
-    package var serverTime: String?
-}
-
-extension ResponseClass {
     /// The registry may have merged the report, although it refused it (R0).
     var tookTheTime: Bool {
         if case .refused(let status, _) = self { status == 409 || status == 410 } else { self == .accepted }
@@ -80,4 +70,12 @@ extension HTTPURLResponse {
         case .accepted: date
         }
     }
+}
+
+/// A problem of the registry's (RFC 9457), as far as the client needs it.
+package struct Problem: Sendable, Hashable, Decodable {
+    package let code: LiveActivityRegistry.ProblemCode
+    package var detail: String?
+    /// The registry's clock, in RFC 3339, in problems that depend on time.
+    package var serverTime: String?
 }

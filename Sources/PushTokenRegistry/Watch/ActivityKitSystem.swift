@@ -4,7 +4,6 @@
     import UIKit
     import WidgetKit
 
-    /// ActivityKit, UIKit and WidgetKit of this phone.
     @available(iOSApplicationExtension, unavailable)
     struct ActivityKitSystem: ActivitySystem {
         var areActivitiesEnabled: Bool { ActivityAuthorizationInfo().areActivitiesEnabled }
@@ -71,7 +70,6 @@
         }
     }
 
-    /// An activity of ActivityKit.
     struct ActivityKitActivity<Attributes: ActivityAttributes & SendableMetatype>: SystemActivity {
         // ActivityKit does not declare the class Sendable, but returns its objects to any thread, and nothing used here can be set.
         nonisolated(unsafe) let activity: Activity<Attributes>
@@ -107,7 +105,6 @@
         }
     }
 
-    /// A type of attributes of ActivityKit.
     struct ActivityKitType<Attributes: ActivityAttributes & SendableMetatype>: ActivityTypeAdapter {
         let pushType: FollowedPushType
         let endsDuplicates: Bool

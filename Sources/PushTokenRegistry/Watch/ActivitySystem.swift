@@ -22,7 +22,6 @@ package protocol ActivitySystem: Sendable {
     func widgetToken() async -> Data?
 }
 
-/// A change of the app's state.
 package enum AppTransition: Sendable {
     case foreground
     /// The user sees the app and nothing over it: no Lock Screen and no Notification Center.

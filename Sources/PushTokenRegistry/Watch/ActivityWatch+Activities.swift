@@ -1,6 +1,5 @@
 import Foundation
 
-/// An activity that is followed until it is over.
 struct FollowedActivity: Sendable {
     let type: any ActivityTypeAdapter
     let activity: any SystemActivity
@@ -129,7 +128,6 @@ extension ActivityWatch {
         over.insert(id)
     }
 
-    /// The app is about to end an activity.
     package func endsHere(_ id: String) { ownEnds.insert(id) }
 
     /// Ends activities on the screen after a log-out, which has reported their ends.

@@ -2,8 +2,7 @@ import Foundation
 
 package enum RFC3339 {
     package enum Precision: Sendable {
-        case milliseconds
-        case microseconds
+        case milliseconds, microseconds
     }
 
     fileprivate static let secondsPerDay = 86_400
@@ -58,7 +57,48 @@ package enum RFC3339 {
 }
 
 /// RFC 3339, section 5.6.
-extension DigitReader {
+struct DigitReader {
+    let bytes: UnsafeBufferPointer<UInt8>
+    private var position = 0
+
+    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+
+    mutating func number(of width: Int) -> Int? {
+        var value = 0
+        for _ in 0..<width {
+            guard let digit = digit() else { return nil }
+            value = value * 10 + digit
+        }
+        return value
+    }
+
+    /// Reads a fraction of a second of 1 to 9 digits, in nanoseconds.
+    mutating func fraction() -> Int? {
+        guard var value = digit() else { return nil }
+        var width = 1
+        while let digit = digit() {
+            value = value * 10 + digit
+            width += 1
+            guard width <= 9 else { return nil }
+        }
+        for _ in width..<9 { value *= 10 }
+        return value
+    }
+
+    private mutating func digit() -> Int? {
+        guard position < bytes.count, ASCII.isDigit(bytes[position]) else { return nil }
+        position += 1
+        return Int(bytes[position - 1] - UInt8(ascii: "0"))
+    }
+
     fileprivate mutating func timestamp() -> Timestamp? {
         guard let days = day(), take("T") || take("t"), let second = secondOfDay() else { return nil }
         guard let microseconds = microseconds(), let offset = offset(), isAtEnd else { return nil }
@@ -102,5 +142,80 @@ extension DigitReader {
         let isWest = take("-")
         guard isWest || take("+"), let minute = minuteOfDay() else { return nil }
         return minute * (isWest ? -60 : 60)
+    }
+}
+
+extension OutputSpan<UInt8> {
+    /// Appends the last `width` digits of a number from 0 to 4,294,967,295, with leading zeros.
+    @inline(__always)
+    mutating func append(decimal number: Int, width: Int) {
+        var divisor: UInt32 = 1
+        for _ in 1..<width { divisor *= 10 }
+        while divisor > 0 {
+            append(UInt8(ascii: "0") + UInt8(UInt32(number) / divisor % 10))
+            divisor /= 10
+        }
+    }
+
+    @inline(__always)
+    mutating func append(_ separator: UInt8, decimal number: Int, width: Int = 2) {
+        append(separator)
+        append(decimal: number, width: width)
+    }
+}
+
+/// A day of the proleptic Gregorian calendar, from the year 1.
+struct CivilDay: Hashable {
+    let year: Int
+    let month: Int
+    let day: Int
+
+    private static let daysPerEra = 146_097
+    /// From 0000-03-01 to 2000-01-01. Years that begin in March have their leap day at the end.
+    private static let daysBefore2000 = 730_425
+
+    init(year: Int, month: Int, day: Int) { (self.year, self.month, self.day) = (year, month, day) }
+
+    init(daysSince2000: Int) {
+        let days = daysSince2000 + Self.daysBefore2000
+        let (era, dayOfEra) = (days / Self.daysPerEra, days % Self.daysPerEra)
+        // Removes the leap days before this day. The remaining years have 365 days.
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - Self.days(beforeYear: yearOfEra)
+        // From March, months repeat 31, 30, 31, 30, 31 days: 153 in total.
+        let monthOfYear = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - Self.days(beforeMonth: monthOfYear) + 1
+        month = monthOfYear < 10 ? monthOfYear + 3 : monthOfYear - 9
+        year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
+    }
+
+    var daysSince2000: Int {
+        let (marchYear, marchMonth) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
+        let dayOfYear = Self.days(beforeMonth: marchMonth) + day - 1
+        return Self.days(beforeYear: marchYear) + dayOfYear - Self.daysBefore2000
+    }
+
+    static func length(ofMonth month: Int, year: Int) -> Int {
+        switch month {
+        case 2: isLeap(year) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    private static func isLeap(_ year: Int) -> Bool {
+        year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
+    }
+
+    private static func days(beforeYear year: Int) -> Int { year * 365 + year / 4 - year / 100 + year / 400 }
+
+    private static func days(beforeMonth month: Int) -> Int { (153 * month + 2) / 5 }
+}
+
+extension Int {
+    /// The remainder is never negative.
+    func flooringQuotientAndRemainder(by divisor: Int) -> (quotient: Int, remainder: Int) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 }

@@ -1,15 +1,10 @@
-package struct JSONFault: Sendable, Hashable {
+package struct JSONFault: Sendable, Hashable, JSONObjectEncodable {
     /// An RFC 6901 pointer into the body, such as `/reports/3/token`. Empty for the body itself.
     package let pointer: String
     package let detail: String
 
-    package init(pointer: String, detail: String) {
-        self.pointer = pointer
-        self.detail = detail
-    }
-}
+    package init(pointer: String, detail: String) { (self.pointer, self.detail) = (pointer, detail) }
 
-extension JSONFault: JSONObjectEncodable {
     package func writeMembers(to json: inout JSONWriter) {
         json.member("pointer", pointer)
         json.member("detail", detail)
@@ -23,8 +18,35 @@ package struct JSONFaultReason: Error, Sendable, Hashable, CustomStringConvertib
     package var description: String { detail }
 }
 
-package struct JSONFaults: Error, Sendable, Hashable {
-    /// Not empty. In the order in which the members were read.
-    package let faults: [JSONFault]
-    package init(_ faults: [JSONFault]) { self.faults = faults }
+/// The position of a value in a body: an RFC 6901 pointer, formatted only on demand.
+struct JSONPointer: Sendable {
+    private let base: String
+    private let index: Int?
+    static let body = JSONPointer(base: "", index: nil)
+
+    /// Longer than any key of the API.
+    private static let longestKey = 64
+
+    /// Such as `/reports/3/token`. Empty for the body.
+    var text: String { index.map { "\(base)/\($0)" } ?? base }
+
+    /// The pointer of a member, with `~` and `/` of its key escaped.
+    ///
+    /// A key longer than `longestKey` is not quoted, because it can be a misplaced token. The pointer is then that
+    /// object's own.
+    func member(_ key: String) -> JSONPointer {
+        guard key.utf8.count <= Self.longestKey else { return self }
+        var path = text + "/"
+        for scalar in key.unicodeScalars {
+            switch scalar {
+            case "~": path += "~0"
+            case "/": path += "~1"
+            default: path.unicodeScalars.append(scalar)
+            }
+        }
+        return JSONPointer(base: path, index: nil)
+    }
+
+    /// Bodies have thousands of elements. Only faulty ones need the text.
+    func element(_ index: Int) -> JSONPointer { JSONPointer(base: text, index: index) }
 }

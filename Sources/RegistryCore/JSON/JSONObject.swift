@@ -1,7 +1,7 @@
 /// A JSON object. Members have unique keys, in the order in which each key first appeared.
 ///
 /// The last value of a repeated key wins. Equality and hashing ignore the order of members.
-package struct JSONObject: Sendable {
+package struct JSONObject: Sendable, RandomAccessCollection, Hashable, JSONObjectEncodable {
     package typealias Member = (key: String, value: JSONValue)
 
     private(set) var members: [Member] = []
@@ -33,9 +33,7 @@ package struct JSONObject: Sendable {
 
     package var keys: [String] { members.map(\.key) }
 
-    var sortedMembers: [Member] {
-        members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-    }
+    var sortedMembers: [Member] { members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } }
 
     private func position(of key: String) -> Int? {
         guard positions.isEmpty else { return positions[UTF8Text(key)] }
@@ -61,15 +59,11 @@ package struct JSONObject: Sendable {
     private mutating func indexMembers() {
         for (position, member) in members.enumerated() { positions[UTF8Text(member.key)] = position }
     }
-}
 
-extension JSONObject: RandomAccessCollection {
     package var startIndex: Int { 0 }
     package var endIndex: Int { members.count }
     package subscript(position: Int) -> Member { members[position] }
-}
 
-extension JSONObject: Hashable {
     package static func == (left: JSONObject, right: JSONObject) -> Bool {
         left.count == right.count && left.allSatisfy { right[$0.key] == $0.value }
     }
@@ -81,9 +75,7 @@ extension JSONObject: Hashable {
             hasher.combine(member.value)
         }
     }
-}
 
-extension JSONObject: JSONObjectEncodable {
     package func writeMembers(to json: inout JSONWriter) {
         for member in self { json.member(member.key, member.value) }
     }

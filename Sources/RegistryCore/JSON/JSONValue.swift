@@ -2,7 +2,7 @@
 ///
 /// Strings and keys compare by UTF-8 bytes, as in RFC 8259, and not by canonical equivalence as `String` does.
 /// `.integer` and `.number` are never equal, even if their canonical form is.
-package enum JSONValue: Sendable {
+package enum JSONValue: Sendable, Hashable, JSONEncodable, CustomStringConvertible {
     case null
     case bool(Bool)
     /// Without fraction and exponent, and in the range of `Int64`.
@@ -11,9 +11,7 @@ package enum JSONValue: Sendable {
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
-}
 
-extension JSONValue: Hashable {
     package static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -38,9 +36,7 @@ extension JSONValue: Hashable {
         case .object(let object): hasher.combine(object)
         }
     }
-}
 
-extension JSONValue {
     package subscript(key: String) -> JSONValue? {
         guard case .object(let object) = self else { return nil }
         return object[key]
@@ -60,9 +56,7 @@ extension JSONValue {
         write(to: &json, isCanonical: true)
         return json.bytes
     }
-}
 
-extension JSONValue: JSONEncodable {
     package func encode(to json: inout JSONWriter) { write(to: &json, isCanonical: false) }
 
     private func write(to json: inout JSONWriter, isCanonical: Bool) {
@@ -86,15 +80,32 @@ extension JSONValue: JSONEncodable {
             }
         }
     }
-}
 
-extension JSONValue: CustomStringConvertible {
     package var description: String { String(decoding: canonicalBytes, as: UTF8.self) }
-}
 
-extension JSONValue {
     package var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
+}
+
+// `["kind": "value", "count": 3]` for a `JSONValue` or `JSONObject` in tests and documents.
+
+// `nil` is not a literal of `JSONValue`, because it would be ambiguous for a `JSONValue?`. Use `.null`.
+
+extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
+    ExpressibleByDictionaryLiteral
+{
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(floatLiteral value: Double) { self = .number(value) }
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    /// The last value of a key wins.
+    package init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(JSONObject(elements)) }
+}
+
+extension JSONObject: ExpressibleByDictionaryLiteral {
+    package init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements) }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Writes JSON without spaces into a buffer. Commas and colons are automatic.
 ///
 /// ```swift
@@ -53,17 +55,40 @@ package struct JSONWriter: Sendable {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
         needsComma = true
     }
-}
 
-extension JSONWriter {
     package mutating func string(_ text: String) {
         separate()
         var text = text
         text.withUTF8 { text in
-            guard JSONEscapes.areNeeded(in: text) else { return bytes.append(inQuotes: text) }
+            guard text.contains(where: Self.needsEscape) else { return bytes.append(inQuotes: text) }
             bytes.append(UInt8(ascii: "\""))
-            JSONEscapes.append(text, to: &bytes)
+            var start = 0
+            for (index, byte) in text.enumerated() where Self.needsEscape(byte) {
+                bytes.append(contentsOf: text.extracting(start..<index))
+                bytes.append(UInt8(ascii: "\\"))
+                appendEscape(of: byte)
+                start = index + 1
+            }
+            bytes.append(contentsOf: text.extracting(start..<text.count))
             bytes.append(UInt8(ascii: "\""))
+        }
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func appendEscape(of byte: UInt8) {
+        switch byte {
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0..<0x20:
+            bytes.append(contentsOf: "u00".utf8)
+            Hexadecimal.append(CollectionOfOne(byte), to: &bytes)
+        default: bytes.append(byte)
         }
     }
 
@@ -82,9 +107,7 @@ extension JSONWriter {
         bytes.append(contentsOf: (value == 0 ? 0 : value).description.utf8)
     }
 
-    package mutating func hex(_ value: some Collection<UInt8>) {
-        quoted { Hexadecimal.append(value, to: &$0) }
-    }
+    package mutating func hex(_ value: some Collection<UInt8>) { quoted { Hexadecimal.append(value, to: &$0) } }
 
     /// Writes JSON text unchanged. It must be one complete value.
     package mutating func raw(_ json: some Collection<UInt8>) {
@@ -104,39 +127,41 @@ extension JSONWriter {
         append(&bytes)
         bytes.append(UInt8(ascii: "\""))
     }
-}
 
-enum JSONEscapes {
-    /// Whether the text needs escapes. Most does not.
-    static func areNeeded(in text: UnsafeBufferPointer<UInt8>) -> Bool { text.contains(where: needsEscape) }
+    package mutating func value(_ value: some JSONEncodable) { value.encode(to: &self) }
 
-    static func append(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
-        var start = 0
-        for (index, byte) in text.enumerated() where needsEscape(byte) {
-            bytes.append(contentsOf: text.extracting(start..<index))
-            bytes.append(UInt8(ascii: "\\"))
-            appendEscape(of: byte, to: &bytes)
-            start = index + 1
-        }
-        bytes.append(contentsOf: text.extracting(start..<text.count))
+    package mutating func member(_ name: String, _ value: some JSONEncodable) {
+        key(name)
+        value.encode(to: &self)
     }
 
-    private static func needsEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    package mutating func member(_ name: String, ifPresent value: (some JSONEncodable)?) {
+        if let value { member(name, value) }
     }
 
-    private static func appendEscape(of byte: UInt8, to bytes: inout [UInt8]) {
-        switch byte {
-        case 0x08: bytes.append(UInt8(ascii: "b"))
-        case 0x09: bytes.append(UInt8(ascii: "t"))
-        case 0x0A: bytes.append(UInt8(ascii: "n"))
-        case 0x0C: bytes.append(UInt8(ascii: "f"))
-        case 0x0D: bytes.append(UInt8(ascii: "r"))
-        case 0..<0x20:
-            bytes.append(contentsOf: "u00".utf8)
-            Hexadecimal.append(CollectionOfOne(byte), to: &bytes)
-        default: bytes.append(byte)
-        }
+    package mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
+        key(name)
+        object(members)
+    }
+
+    package mutating func array(_ name: String, _ elements: (inout JSONWriter) -> Void) {
+        key(name)
+        array(elements)
+    }
+
+    package mutating func hex(_ name: String, _ value: some Collection<UInt8>) {
+        key(name)
+        hex(value)
+    }
+
+    package mutating func hex(_ name: String, ifPresent value: (some Collection<UInt8>)?) {
+        if let value { hex(name, value) }
+    }
+
+    package mutating func raw(_ name: String, ifPresent json: [UInt8]?) {
+        guard let json else { return }
+        key(name)
+        raw(json)
     }
 }
 
@@ -153,5 +178,69 @@ extension [UInt8] {
                 count = end + 1
             }
         }
+    }
+}
+
+package protocol JSONEncodable {
+    func encode(to json: inout JSONWriter)
+}
+
+extension JSONEncodable {
+    package var jsonBytes: [UInt8] {
+        var json = JSONWriter()
+        encode(to: &json)
+        return json.bytes
+    }
+}
+
+package protocol JSONObjectEncodable: JSONEncodable {
+    func writeMembers(to json: inout JSONWriter)
+}
+
+extension JSONObjectEncodable {
+    package func encode(to json: inout JSONWriter) { json.object(writeMembers) }
+}
+
+extension String: JSONEncodable {
+    package func encode(to json: inout JSONWriter) { json.string(self) }
+}
+
+extension Bool: JSONEncodable {
+    package func encode(to json: inout JSONWriter) { json.bool(self) }
+}
+
+extension Int: JSONEncodable {
+    package func encode(to json: inout JSONWriter) { json.integer(self) }
+}
+
+extension Int64: JSONEncodable {
+    package func encode(to json: inout JSONWriter) { json.integer(self) }
+}
+
+extension Double: JSONEncodable {
+    package func encode(to json: inout JSONWriter) { json.double(self) }
+}
+
+extension Date: JSONEncodable {
+    /// RFC 3339 in UTC, rounded down to the millisecond.
+    package func encode(to json: inout JSONWriter) { json.quoted { RFC3339.append(self, to: &$0) } }
+}
+
+extension Duration: JSONEncodable {
+    package func encode(to json: inout JSONWriter) { json.string(ISO8601Duration.format(self)) }
+}
+
+extension Array: JSONEncodable where Element: JSONEncodable {
+    package func encode(to json: inout JSONWriter) {
+        json.array { json in
+            for element in self { element.encode(to: &json) }
+        }
+    }
+}
+
+extension Optional: JSONEncodable where Wrapped: JSONEncodable {
+    package func encode(to json: inout JSONWriter) {
+        guard let self else { return json.null() }
+        self.encode(to: &json)
     }
 }

@@ -67,3 +67,60 @@ package struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { rawValue }
 }
+
+package enum Role: String, Sendable, Hashable, CaseIterable {
+    /// An app or its backend. It registers tokens and never reads one.
+    case client
+    /// A service that sends to APNs.
+    case sender
+    /// Reads an app's settings and records. Tokens are masked.
+    case auditor
+    /// All rights in one app, except to create or delete it.
+    case admin
+    /// All rights in all apps.
+    case root
+    package static let ofApps: [Role] = [.client, .sender, .auditor, .admin]
+
+    package var keyPrefix: String {
+        switch self {
+        case .client: "prc_"
+        case .sender: "prs_"
+        case .auditor: "pru_"
+        case .admin: "pra_"
+        case .root: "prr_"
+        }
+    }
+}
+
+/// Letters and digits only, so a double click selects a complete key.
+enum Base62 {
+    private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+    /// Uniform digits from the system's secure random source: 5.95 bits per digit.
+    static func random(count: Int) -> String {
+        String(decoding: (0..<count).map { _ in digits[Int.random(in: 0..<62)] }, as: UTF8.self)
+    }
+
+    /// Six digits hold 32 bits. The most significant digit is first.
+    static func sixDigits(_ number: UInt32) -> String {
+        var rest = Int(number)
+        var text: [UInt8] = []
+        for _ in 0..<6 {
+            text.append(digits[rest % 62])
+            rest /= 62
+        }
+        return String(decoding: text.reversed(), as: UTF8.self)
+    }
+
+    static func isValid(_ text: Substring) -> Bool { text.utf8.allSatisfy(digits.contains) }
+}
+
+/// The checksum of ISO 3309, zlib and PNG. It detects typing errors and gives no protection against an attacker.
+enum CRC32 {
+    /// Polynomial 0x04C11DB7, reflected, with all ones as initial value and final XOR.
+    static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
+        ~bytes.reduce(UInt32.max) { remainder, byte in
+            (0..<8).reduce(remainder ^ UInt32(byte)) { rest, _ in (rest >> 1) ^ (rest & 1 == 1 ? 0xEDB8_8320 : 0) }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 /// A business name of activities, such as (`liveactivityId`, `order-42`).
 ///
 /// Equality is equality of bytes. Many activities can share an alias.
-package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
+package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible, JSONObjectEncodable {
     /// `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
     package let kind: UTF8Text
     /// 1 to 256 bytes of UTF-8 without control characters, never `.` or `..`.
@@ -12,11 +12,7 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
         self.value = try Self.value(value)
     }
 
-    /// Does not check the parts again.
-    package init(checkedKind kind: UTF8Text, value: UTF8Text) {
-        self.kind = kind
-        self.value = value
-    }
+    package init(checkedKind kind: UTF8Text, value: UTF8Text) { (self.kind, self.value) = (kind, value) }
 
     /// Reads `kind:value`. A kind has no colon.
     package init(pair text: String) throws(JSONFaultReason) {
@@ -42,15 +38,12 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The alias kind that `POST …/activities` accepts.
     package static let liveActivityKind: UTF8Text = "liveactivityId"
 
-    /// `kind:value`, as ``init(pair:)`` reads it.
     package var description: String { "\(kind):\(value)" }
 
     package static func < (left: Alias, right: Alias) -> Bool {
         left.kind == right.kind ? left.value < right.value : left.kind < right.kind
     }
-}
 
-extension Alias: JSONObjectEncodable {
     package static func read(_ json: inout JSONReader) -> Alias? {
         let kind = json.string("kind", Alias.kind)
         let value = json.string("value", Alias.value)
@@ -61,5 +54,64 @@ extension Alias: JSONObjectEncodable {
     package func writeMembers(to json: inout JSONWriter) {
         json.member("kind", kind)
         json.member("value", value)
+    }
+}
+
+/// The aliases of one activity, in JSON `{"kind": "value" | ["value", …]}`.
+package struct AliasSet: Sendable, Hashable {
+    package let aliases: [Alias]
+    package static let maximumCount = 16
+
+    package init(_ aliases: some Sequence<Alias>) throws(JSONFaultReason) {
+        let sorted = Set(aliases).sorted()
+        guard sorted.count <= Self.maximumCount else {
+            throw JSONFaultReason("must hold at most \(Self.maximumCount) aliases")
+        }
+        self.aliases = sorted
+    }
+
+    package init(stored aliases: [Alias]) {
+        let isSorted = zip(aliases, aliases.dropFirst()).allSatisfy { $0 < $1 }
+        self.aliases = isSorted ? aliases : Set(aliases).sorted()
+    }
+
+    /// `{"kind":["value",…],…}` in byte order. This form is stored, and it breaks ties.
+    package var canonicalJSON: [UInt8] {
+        var json = JSONWriter(reservingCapacity: 2 + 64 * aliases.count)
+        json.object { json in
+            var rest = aliases[...]
+            while let kind = rest.first?.kind {
+                json.array(kind.string) { json in
+                    while let alias = rest.first, alias.kind == kind {
+                        json.string(alias.value.string)
+                        rest.removeFirst()
+                    }
+                }
+            }
+        }
+        return json.bytes
+    }
+
+    package static func read(_ json: inout JSONReader) -> AliasSet? {
+        let kinds = json.object.filter { !$0.value.isNull }.map(\.key)
+        let aliases = kinds.flatMap { read(kind: $0, &json) }
+        do throws(JSONFaultReason) {
+            return try AliasSet(aliases)
+        } catch {
+            json.fault(nil, error.detail)
+            return nil
+        }
+    }
+
+    private static func read(kind name: String, _ json: inout JSONReader) -> [Alias] {
+        do throws(JSONFaultReason) {
+            let kind = try Alias.kind(name)
+            return json.oneOrMore(name) { value throws(JSONFaultReason) in
+                try Alias(checkedKind: kind, value: Alias.value(String.read(value)))
+            } ?? []
+        } catch {
+            json.fault(name, error.detail)
+            return []
+        }
     }
 }

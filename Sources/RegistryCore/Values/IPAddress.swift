@@ -67,9 +67,7 @@ package struct AddressRange: Sendable, Hashable {
 
     package init?(_ text: String) {
         guard let parts = text.wholeMatch(of: /([^\/]+)(?:\/([0-9]+))?/), let address = IPAddress(String(parts.1))
-        else {
-            return nil
-        }
+        else { return nil }
         let all = address.bytes.count * 8
         let count = parts.2.map { Int($0) ?? .max } ?? all
         guard count <= all else { return nil }

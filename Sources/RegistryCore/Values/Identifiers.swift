@@ -21,9 +21,7 @@ package struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible
 package struct ActivityID: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let rawValue: UTF8Text
 
-    package init(_ rawValue: String) throws(JSONFaultReason) {
-        self.rawValue = try UTF8Text(name: rawValue)
-    }
+    package init(_ rawValue: String) throws(JSONFaultReason) { self.rawValue = try UTF8Text(name: rawValue) }
 
     package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
     package var description: String { rawValue.string }
@@ -66,9 +64,7 @@ package struct InstallationHash: Sendable, Hashable, Comparable, CustomStringCon
 package struct AttributesType: Sendable, Hashable, CustomStringConvertible {
     package let rawValue: UTF8Text
 
-    package init(_ rawValue: String) throws(JSONFaultReason) {
-        self.rawValue = try UTF8Text(name: rawValue)
-    }
+    package init(_ rawValue: String) throws(JSONFaultReason) { self.rawValue = try UTF8Text(name: rawValue) }
 
     package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
     package var description: String { rawValue.string }
@@ -105,4 +101,25 @@ extension UTF8Text {
         try checkCharacters(text)
         return UTF8Text(text)
     }
+}
+
+/// 16 random bytes, as text 32 digits of hex.
+package struct LeaseID: Sendable, Hashable, CustomStringConvertible {
+    package let bytes: [UInt8]
+
+    package init(_ text: String) throws(JSONFaultReason) {
+        guard let bytes = Hexadecimal.decode(text), bytes.count == 16 else {
+            throw JSONFaultReason("must be the leaseId of a plan, 32 digits of hex")
+        }
+        self.bytes = bytes
+    }
+
+    package init(stored bytes: [UInt8]) { self.bytes = bytes }
+    package var description: String { Hexadecimal.encode(bytes) }
+}
+
+/// A token does not contain its environment. The registry never guesses it.
+package enum APNSEnvironment: String, Sendable, Hashable, CaseIterable {
+    case sandbox, production
+    package var other: APNSEnvironment { self == .sandbox ? .production : .sandbox }
 }

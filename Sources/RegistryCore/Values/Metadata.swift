@@ -15,7 +15,6 @@ package struct Metadata: Sendable, Hashable {
         canonicalJSON = bytes
     }
 
-    /// Skips the checks.
     package init(stored value: JSONValue) { canonicalJSON = value.canonicalBytes }
 }
 

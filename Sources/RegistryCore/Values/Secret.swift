@@ -13,3 +13,21 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
         ConstantTime.areEqual(left.revealed, right.revealed)
     }
 }
+
+/// The duration of a comparison reveals only the lengths.
+package enum ConstantTime {
+    package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        left.withUnsafeBufferPointer { left in right.withUnsafeBufferPointer { areEqual(left, $0) } }
+    }
+
+    package static func areEqual(_ left: String, _ right: String) -> Bool {
+        var (left, right) = (left, right)
+        return left.withUTF8 { left in right.withUTF8 { areEqual(left, $0) } }
+    }
+
+    @inline(never)
+    private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

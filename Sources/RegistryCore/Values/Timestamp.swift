@@ -13,9 +13,7 @@ package struct Timestamp: Sendable, Hashable, Comparable {
 
     package init(microseconds: Int64) { self.microseconds = microseconds }
     package static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
-}
 
-extension Timestamp {
     private static let microsecondsPerSecond = 1_000_000
     /// From 2000-01-01 to 2001-01-01 (Foundation's reference date): 366 days.
     private static let secondsBeforeReference = 31_622_400
@@ -26,9 +24,7 @@ extension Timestamp {
     }
 
     /// Whole seconds since 2000-01-01 00:00 UTC, and 0 to 999,999 microseconds after them.
-    var parts: (Int, Int) {
-        Int(microseconds).flooringQuotientAndRemainder(by: Self.microsecondsPerSecond)
-    }
+    var parts: (Int, Int) { Int(microseconds).flooringQuotientAndRemainder(by: Self.microsecondsPerSecond) }
 
     /// Rounds to the nearest microsecond. Times many millennia away become closer ones.
     init(rounding date: Date) {

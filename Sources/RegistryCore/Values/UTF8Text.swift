@@ -5,7 +5,7 @@ import Foundation
 /// `String` treats canonically equivalent texts as equal, such as `"\u{212A}"` (KELVIN SIGN) and `"K"`. Names from
 /// callers are compared by their bytes, so compared names, keys of dictionaries and members of sets are `UTF8Text`.
 /// Only literals convert implicitly. Use ``string`` to write or show the text.
-package struct UTF8Text: Sendable {
+package struct UTF8Text: Sendable, Hashable, Comparable, CustomStringConvertible, ExpressibleByStringInterpolation {
     package let string: String
     package init(_ string: String) { self.string = string }
     package var count: Int { string.utf8.count }
@@ -14,9 +14,7 @@ package struct UTF8Text: Sendable {
     package func dropping(prefix: UTF8Text) -> UTF8Text {
         UTF8Text(String(Substring(string.utf8.dropFirst(prefix.count))))
     }
-}
 
-extension UTF8Text: Hashable, Comparable {
     package static func == (left: UTF8Text, right: UTF8Text) -> Bool {
         left.withBytes { left in right.withBytes { left.count == $0.count && compare(left, $0) == 0 } }
     }
@@ -45,9 +43,7 @@ extension UTF8Text: Hashable, Comparable {
     private func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         string.utf8.withContiguousStorageIfAvailable(body) ?? Array(string.utf8).withUnsafeBufferPointer(body)
     }
-}
 
-extension UTF8Text: CustomStringConvertible, ExpressibleByStringInterpolation {
     package init(stringLiteral value: String) { string = value }
     package var description: String { string }
 }

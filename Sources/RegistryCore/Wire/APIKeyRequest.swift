@@ -21,9 +21,7 @@ package struct APIKeyRequest: Sendable, Hashable {
         let expiresAt = json.optional("expiresAt") { value throws(JSONFaultReason) in
             try Self.expiry(Date.read(value), now)
         }
-        let expiresIn = json.optional("expiresIn") { value throws(JSONFaultReason) in
-            try Self.expiry(in: value, now)
-        }
+        let expiresIn = json.optional("expiresIn") { value throws(JSONFaultReason) in try Self.expiry(in: value, now) }
         if expiresAt != nil, expiresIn != nil { json.fault("expiresIn", "must not be given together with expiresAt") }
         return role.map { APIKeyRequest(role: $0, name: name, expiresAt: expiresAt ?? expiresIn) }
     }

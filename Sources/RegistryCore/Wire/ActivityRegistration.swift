@@ -25,9 +25,7 @@ package struct ActivityRegistration: Sendable, Hashable {
     package var metadata: Metadata?
 
     package init(token: PushToken?) { self.token = token }
-}
 
-extension ActivityRegistration {
     /// Does not read `installationId`, because only its hash is kept, nor the subject, which comes from the
     /// credentials.
     package init(from json: inout JSONReader, requiresToken: Bool = true) {
@@ -42,5 +40,18 @@ extension ActivityRegistration {
         facts = ActivityFacts(from: &json)
         aliases = json.optionalNested("aliases") { AliasSet.read(&$0) }
         metadata = json.optional("metadata", Metadata.init(_:))
+    }
+}
+
+/// The second half of a name-only activity's identity, because thousands of phones can share one `liveactivityId`.
+package enum ActivityOwner: Sendable, Hashable {
+    case installation(InstallationHash)
+    case subject(UTF8Text)
+    /// For sender and admin keys without an installation.
+    case app
+
+    /// An installation takes precedence over a subject, and a subject over the app.
+    package init(installation: InstallationHash?, subject: UTF8Text?) {
+        self = installation.map { .installation($0) } ?? subject.map { .subject($0) } ?? .app
     }
 }

@@ -1,5 +1,5 @@
 /// An APNs broadcast channel (iOS 18). It is not a token. It belongs to one app and environment.
-package struct BroadcastChannel: Sendable, Hashable {
+package struct BroadcastChannel: Sendable, Hashable, JSONObjectEncodable {
     /// The values of APNs's `message-storage-policy`. The policy of a channel never changes.
     package enum StoragePolicy: Int, Sendable, Hashable, CaseIterable {
         /// Offline devices miss the message.
@@ -18,7 +18,6 @@ package struct BroadcastChannel: Sendable, Hashable {
         self.storagePolicy = storagePolicy
     }
 
-    /// Skips the checks.
     package init(stored id: UTF8Text, storagePolicy: StoragePolicy) {
         self.id = id
         self.storagePolicy = storagePolicy
@@ -47,9 +46,7 @@ package struct BroadcastChannel: Sendable, Hashable {
         }
         return policy
     }
-}
 
-extension BroadcastChannel: JSONObjectEncodable {
     package func writeMembers(to json: inout JSONWriter) {
         json.member("channelId", id)
         json.member("messageStoragePolicy", storagePolicy.rawValue)

@@ -6,10 +6,7 @@ package struct FullState: Sendable, Hashable {
     package let observedAt: Date
     package let items: [Item]
 
-    package init(observedAt: Date, items: [Item]) {
-        self.observedAt = observedAt
-        self.items = items
-    }
+    package init(observedAt: Date, items: [Item]) { (self.observedAt, self.items) = (observedAt, items) }
 
     /// A listed activity. It counts as present even if its registration is faulty.
     package struct Item: Sendable, Hashable {
@@ -28,6 +25,26 @@ package struct FullState: Sendable, Hashable {
             var item = self
             (item.registration, item.problem) = (nil, self.problem ?? problem)
             return item
+        }
+
+        fileprivate func repeating(_ member: String, _ detail: String) -> Item {
+            refused(for: Problem(faults: [JSONFault(pointer: "\(pointer)/\(member)", detail: detail)]))
+        }
+
+        /// The failure case is an item without a readable id.
+        ///
+        /// - Parameter room: The remaining number of faults. One is always reported.
+        fileprivate static func read(_ json: JSONReader, mostFaults room: inout Int) -> Result<Item, Problem> {
+            var json = json
+            let id = json.string("activityId", ActivityID.init)
+            let registration = ActivityRegistration(from: &json, requiresToken: false)
+            var problem = Problem(faults: json.faults)
+            problem.errors = Array(json.faults.prefix(max(room, 1)))
+            room -= json.faults.count
+            guard let id else { return .failure(problem) }
+            var item = Item(activityID: id, registration: registration)
+            item.pointer = json.pointer.text
+            return .success(json.faults.isEmpty ? item : item.refused(for: problem))
         }
     }
 
@@ -48,12 +65,6 @@ package struct FullState: Sendable, Hashable {
     }
 }
 
-extension FullState.Item {
-    fileprivate func repeating(_ member: String, _ detail: String) -> FullState.Item {
-        refused(for: Problem(faults: [JSONFault(pointer: "\(pointer)/\(member)", detail: detail)]))
-    }
-}
-
 package struct FullStateResults: Sendable, Hashable {
     /// One per item of the full state.
     package let results: [Result<RegistrationOutcome, Problem>]
@@ -63,5 +74,62 @@ package struct FullStateResults: Sendable, Hashable {
     package init(results: [Result<RegistrationOutcome, Problem>], ended: [ActivityID]) {
         self.results = results
         self.ended = ended
+    }
+}
+
+/// The readable items of a body, and the positions of the other items in the response.
+package struct FullStateBody: Sendable, Hashable {
+    package let readable: FullState
+    /// One element per item of the body: nil for a readable item.
+    private let problems: [Problem?]
+
+    package static let maximumItems = 1000
+
+    /// The limit of faults in a response, except for the first one of each item.
+    private static let maximumFaults = 1000
+
+    /// Reads `{observedAt, activities: […]}`. A malformed item gets a problem in its position. If its id is readable,
+    /// its activity counts as present.
+    package static func read(_ json: inout JSONReader) -> FullStateBody? {
+        let observedAt = json.required("observedAt", Date.read)
+        let elements = json.elements("activities", maximumCount: maximumItems)
+        guard let observedAt, let elements else { return nil }
+        var (items, problems): ([FullState.Item], [Problem?]) = ([], [])
+        var room = maximumFaults
+        for element in elements {
+            switch FullState.Item.read(element, mostFaults: &room) {
+            case .success(let item):
+                items.append(item)
+                problems.append(nil)
+            case .failure(let problem): problems.append(problem)
+            }
+        }
+        return FullStateBody(readable: FullState(observedAt: observedAt, items: items), problems: problems)
+    }
+
+    /// Merges the store's results with the problems of unreadable items.
+    ///
+    /// A missing result becomes a problem in its position, so that the other items keep theirs.
+    package func results(_ merged: FullStateResults) -> [FullStateResult] {
+        var (items, results) = (readable.items[...], merged.results[...])
+        return problems.map { problem in
+            if let problem { return FullStateResult(activityID: nil, result: .failure(problem)) }
+            let result = results.popFirst() ?? .failure(.lostResult)
+            return FullStateResult(activityID: items.popFirst()?.activityID, result: result)
+        }
+    }
+}
+
+package struct FullStateResult: Sendable, Hashable, JSONObjectEncodable {
+    /// Nil if the id was unreadable.
+    package let activityID: ActivityID?
+    package let result: Result<RegistrationOutcome, Problem>
+
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("activityId", ifPresent: activityID?.rawValue)
+        switch result {
+        case .success(let outcome): json.member("outcome", outcome.rawValue)
+        case .failure(let problem): json.member("problem", problem)
+        }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// An error response of the API (RFC 9457). The store and the server throw it, and clients decode it.
-package struct Problem: Error, Sendable, Hashable {
+package struct Problem: Error, Sendable, Hashable, JSONObjectEncodable {
     /// Stable kebab-case words for programs.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         case malformedRequest = "malformed-request"
@@ -39,6 +39,49 @@ package struct Problem: Error, Sendable, Hashable {
         case headersTooLarge = "headers-too-large"
         case unavailable
         case internalError = "internal-error"
+
+        package var status: Int { row.status }
+        package var title: String { row.title }
+
+        private var row: (status: Int, title: String) {
+            switch self {
+            case .malformedRequest: (400, "The request is not HTTP")
+            case .malformedPath: (400, "The path is malformed")
+            case .malformedJSON: (400, "The body is not JSON")
+            case .unauthenticated: (401, "Credentials are missing or wrong")
+            case .forbidden: (403, "The credentials do not allow this call")
+            case .installationRequired: (403, "An installation id is required")
+            case .aliasNotAllowed: (403, "The alias is not allowed")
+            case .notYours: (403, "The record belongs to someone else")
+            case .noSuchRoute: (404, "The path is unknown")
+            case .unknownApp: (404, "The app or environment is unknown")
+            case .activityNotFound: (404, "The activity is unknown")
+            case .tokenNotFound: (404, "The token is unknown")
+            case .channelNotFound: (404, "The alias has no channel")
+            case .keyNotFound: (404, "The key is unknown")
+            case .installationNotFound: (404, "The installation is unknown")
+            case .methodNotAllowed: (405, "The method is not allowed here")
+            case .requestTimeout: (408, "The request took too long")
+            case .superseded: (409, "A later registration is current")
+            case .tokenKindConflict: (409, "The token is of another kind")
+            case .tokenUnregistered: (409, "The token is dead")
+            case .channelQuota: (409, "The app has too many channels")
+            case .activityEnded: (410, "The activity has ended")
+            case .activityExpired: (410, "The activity has expired")
+            case .feedExpired: (410, "The position is too old")
+            case .feedReset: (410, "The position belongs to another database")
+            case .bodyTooLarge: (413, "The body is too large")
+            case .unsupportedMediaType: (415, "The media type is not supported")
+            case .misdirectedRequest: (421, "The request is for another host")
+            case .invalidRequest: (422, "The request is not valid")
+            case .invalidCursor: (422, "The cursor is not valid")
+            case .clockSkew: (422, "A time is implausible")
+            case .tooManyRequests: (429, "Too many requests")
+            case .headersTooLarge: (431, "The headers are too large")
+            case .internalError: (500, "The service failed")
+            case .unavailable: (503, "The service is unavailable")
+            }
+        }
     }
 
     package let code: Code
@@ -53,58 +96,8 @@ package struct Problem: Error, Sendable, Hashable {
     package var serverTime: Date?
     package var retryAfter: Duration?
 
-    package init(_ code: Code, _ detail: String) {
-        self.code = code
-        self.detail = detail
-    }
-}
+    package init(_ code: Code, _ detail: String) { (self.code, self.detail) = (code, detail) }
 
-extension Problem.Code {
-    package var status: Int { row.status }
-    package var title: String { row.title }
-
-    private var row: (status: Int, title: String) {
-        switch self {
-        case .malformedRequest: (400, "The request is not HTTP")
-        case .malformedPath: (400, "The path is malformed")
-        case .malformedJSON: (400, "The body is not JSON")
-        case .unauthenticated: (401, "Credentials are missing or wrong")
-        case .forbidden: (403, "The credentials do not allow this call")
-        case .installationRequired: (403, "An installation id is required")
-        case .aliasNotAllowed: (403, "The alias is not allowed")
-        case .notYours: (403, "The record belongs to someone else")
-        case .noSuchRoute: (404, "The path is unknown")
-        case .unknownApp: (404, "The app or environment is unknown")
-        case .activityNotFound: (404, "The activity is unknown")
-        case .tokenNotFound: (404, "The token is unknown")
-        case .channelNotFound: (404, "The alias has no channel")
-        case .keyNotFound: (404, "The key is unknown")
-        case .installationNotFound: (404, "The installation is unknown")
-        case .methodNotAllowed: (405, "The method is not allowed here")
-        case .requestTimeout: (408, "The request took too long")
-        case .superseded: (409, "A later registration is current")
-        case .tokenKindConflict: (409, "The token is of another kind")
-        case .tokenUnregistered: (409, "The token is dead")
-        case .channelQuota: (409, "The app has too many channels")
-        case .activityEnded: (410, "The activity has ended")
-        case .activityExpired: (410, "The activity has expired")
-        case .feedExpired: (410, "The position is too old")
-        case .feedReset: (410, "The position belongs to another database")
-        case .bodyTooLarge: (413, "The body is too large")
-        case .unsupportedMediaType: (415, "The media type is not supported")
-        case .misdirectedRequest: (421, "The request is for another host")
-        case .invalidRequest: (422, "The request is not valid")
-        case .invalidCursor: (422, "The cursor is not valid")
-        case .clockSkew: (422, "A time is implausible")
-        case .tooManyRequests: (429, "Too many requests")
-        case .headersTooLarge: (431, "The headers are too large")
-        case .internalError: (500, "The service failed")
-        case .unavailable: (503, "The service is unavailable")
-        }
-    }
-}
-
-extension Problem {
     /// For an item of a batch without a result from the store.
     package static let lostResult = Problem(.internalError, "The registry has no result for this item.")
 
@@ -114,9 +107,7 @@ extension Problem {
         self.init(.invalidRequest, "The request has \(number)\(more); errors lists them.")
         errors = faults
     }
-}
 
-extension Problem: JSONObjectEncodable {
     /// For a complete request, in the format of RFC 9457.
     package func encode(to json: inout JSONWriter, requestID: String) {
         json.object { json in

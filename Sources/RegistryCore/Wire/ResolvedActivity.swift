@@ -1,6 +1,28 @@
 import Foundation
 
-package struct ResolvedActivity: Sendable, Hashable {
+/// A batch of aliases to resolve. A malformed alias gets a problem in its position.
+package struct ResolveBody: Sendable, Hashable {
+    package let aliases: [Result<Alias, Problem>]
+    package let limitPerAlias: Int
+    package static let maximumAliases = 1000
+    /// Activities per page, or per alias of a batch.
+    package static let limits = 1...1000
+    package static let defaultLimit = 100
+
+    package static func read(_ json: inout JSONReader) -> ResolveBody? {
+        let elements = json.elements("aliases", maximumCount: maximumAliases)
+        let limit = json.optional("limitPerAlias", Int.within(limits)) ?? defaultLimit
+        guard let elements else { return nil }
+        let aliases = elements.map { element in
+            var json = element
+            let alias = Alias.read(&json)
+            return alias.map { .success($0) } ?? Result<Alias, Problem>.failure(Problem(faults: json.faults))
+        }
+        return ResolveBody(aliases: aliases, limitPerAlias: limit)
+    }
+}
+
+package struct ResolvedActivity: Sendable, Hashable, JSONObjectEncodable {
     /// Internal and immutable. Orders pages.
     package let key: Int64
     package let activityID: ActivityID
@@ -13,9 +35,8 @@ package struct ResolvedActivity: Sendable, Hashable {
     package let confirmedAt: Date
     package let expiresAt: Date
     package let revision: Int
-    /// The metadata of the activity, if the caller requested it.
+    /// Only if the caller requested it, as the next one.
     package var metadata: Metadata?
-    /// The metadata of the installation, if the caller requested it.
     package var installationMetadata: Metadata?
 
     package init(
@@ -31,21 +52,12 @@ package struct ResolvedActivity: Sendable, Hashable {
         expiresAt: Date,
         revision: Int
     ) {
-        self.key = key
-        self.activityID = activityID
-        self.token = token
-        self.installation = installation
-        self.facts = facts
-        self.startedAt = startedAt
-        self.startsAt = startsAt
-        self.observedAt = observedAt
-        self.confirmedAt = confirmedAt
-        self.expiresAt = expiresAt
-        self.revision = revision
+        (self.key, self.revision) = (key, revision)
+        (self.activityID, self.token, self.installation, self.facts) = (activityID, token, installation, facts)
+        (self.startedAt, self.startsAt, self.expiresAt) = (startedAt, startsAt, expiresAt)
+        (self.observedAt, self.confirmedAt) = (observedAt, confirmedAt)
     }
-}
 
-extension ResolvedActivity: JSONObjectEncodable {
     package func writeMembers(to json: inout JSONWriter) {
         json.member("activityId", activityID.rawValue)
         json.hex("token", token.bytes)

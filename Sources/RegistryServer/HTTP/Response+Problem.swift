@@ -37,7 +37,6 @@ extension Problem {
     init(_ error: any Error, logger: @autoclosure () -> Logger) {
         switch error {
         case let problem as Problem: self = problem
-        case let faults as JSONFaults: self.init(faults: faults.faults)
         case let error as JSONSyntaxError: self.init(.malformedJSON, "The body is not JSON. \(error)")
         case let error as RateLimited: self = error.problem
         case let error as BodyBudgetIsSpent: self = error.problem

@@ -9,9 +9,7 @@ struct Apps: AsyncParsableCommand {
     )
 
     static let who: UTF8Text = "command-line"
-}
 
-extension Apps {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Creates an app, or changes the given settings of an existing app."
@@ -98,10 +96,7 @@ extension Apps {
 
         func run() async throws {
             guard yes else {
-                throw CommandFailure(
-                    .usage,
-                    "This deletes \(bundleID) and all its activities. Add --yes to confirm."
-                )
+                throw CommandFailure(.usage, "This deletes \(bundleID) and all its activities. Add --yes to confirm.")
             }
             let isDeleted = try await database.withDatabase { try await $0.registry.deleteApp(bundleID, by: Apps.who) }
             guard isDeleted else { throw CommandFailure.noApp(bundleID) }

@@ -32,15 +32,13 @@ struct Audit: AsyncParsableCommand {
         }
         try show(found)
         let more = position == nil ? "" : " Raise --limit to see more."
-        Output.errors.note("\(found.count) \(noun)\(found.count == 1 ? "" : "s").\(more)")
+        Output.errors.note("\(found.count.of(noun)).\(more)")
     }
 
     fileprivate static func name(_ activity: UTF8Text?, _ installation: InstallationHash?) -> String {
         activity?.string ?? installation.map { String($0.description.prefix(16)) } ?? ""
     }
-}
 
-extension Audit {
     struct Stale: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists tokens that look dead, with the reason.")
 

@@ -3,10 +3,7 @@ import PostgresDriver
 import RegistryCore
 
 struct Config: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Shows the settings in force.",
-        subcommands: [Print.self]
-    )
+    static let configuration = CommandConfiguration(abstract: "Shows the settings in force.", subcommands: [Print.self])
 
     struct Print: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

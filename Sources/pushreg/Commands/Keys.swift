@@ -9,9 +9,7 @@ struct Keys: AsyncParsableCommand {
         abstract: "Creates, lists and revokes API keys.",
         subcommands: [Create.self, List.self, Revoke.self]
     )
-}
 
-extension Keys {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Creates an API key and prints it. The key is not shown again.",

@@ -8,17 +8,13 @@ struct Migrate: AsyncParsableCommand {
         subcommands: [Apply.self, Status.self],
         defaultSubcommand: Apply.self
     )
-}
 
-extension Migrate {
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Applies the pending migrations, each in a transaction of its own."
         )
 
-        @Flag(help: "Prints the SQL of the pending migrations and changes nothing.")
-        var dryRun = false
-
+        @Flag(help: "Prints the SQL of the pending migrations and changes nothing.") var dryRun = false
         @Flag(
             help: """
                 Distributes the tables over the workers of the Citus coordinator. All rows of an app are on one worker. \
@@ -26,10 +22,7 @@ extension Migrate {
                 """
         )
         var distribute = false
-
-        @Flag(help: "Prints a line of JSON for each migration.")
-        var json = false
-
+        @Flag(help: "Prints a line of JSON for each migration.") var json = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
@@ -61,23 +54,17 @@ extension Migrate {
             try Output.results.line(members.jsonLine)
         }
     }
-}
 
-extension Migrate {
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Shows applied and pending migrations, and changes nothing."
         )
 
-        @Flag(help: "Prints one JSON object.")
-        var json = false
-
+        @Flag(help: "Prints one JSON object.") var json = false
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
-            try await database.withDatabase(.look) { database in
-                try show(await database.migrator.status())
-            }
+            try await database.withDatabase(.look) { try show(await $0.migrator.status()) }
         }
 
         private func show(_ status: SchemaStatus) throws {

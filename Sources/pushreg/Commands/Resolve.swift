@@ -28,7 +28,7 @@ struct Resolve: AsyncParsableCommand {
                 (last, count) = (end.key, count + page.count)
             }
             if !rows.isEmpty { try Output.results.table(["Activity", "Expires", "Token"], rows) }
-            Output.errors.note(count == 1 ? "1 activity." : "\(count) activities.")
+            Output.errors.note("\(count.of("activity", "activities")).")
         }
     }
 }

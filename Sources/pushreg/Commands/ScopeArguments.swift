@@ -32,10 +32,7 @@ struct StaleOptions: ParsableArguments {
     @Option(help: "Only tokens of this attributes type.", transform: AttributesType.init)
     var attributesType: AttributesType?
     @Option(help: "Only tokens with this reason.") var reason: StaleReason?
-    @Option(
-        help: "The time after which a token counts as unconfirmed, such as PT2H.",
-        transform: StaleFilter.duration
-    )
+    @Option(help: "The time after which a token counts as unconfirmed, such as PT2H.", transform: StaleFilter.duration)
     var unconfirmedFor: Duration?
 
     func filter(of app: App) throws(CommandFailure) -> StaleFilter {

@@ -10,6 +10,17 @@ struct Database: Sendable {
     let registry: Registry
 
     var migrator: SchemaMigrator { SchemaMigrator(pool: pool) }
+
+    fileprivate func prepareSchema(_ policy: SchemaPolicy) async throws {
+        switch policy {
+        case .migrate:
+            _ = try await migrator.migrate { migration in
+                logger.info("migrated", metadata: ["migration": "\(migration.version) \(migration.name)"])
+            }
+        case .require: try await migrator.checkCompatible()
+        case .leave, .look: break
+        }
+    }
 }
 
 /// How a command treats the schema before its own work.
@@ -92,17 +103,4 @@ func closing<Result: Sendable>(
     }
     await Task { await close() }.value
     return try outcome.get()
-}
-
-extension Database {
-    fileprivate func prepareSchema(_ policy: SchemaPolicy) async throws {
-        switch policy {
-        case .migrate:
-            _ = try await migrator.migrate { migration in
-                logger.info("migrated", metadata: ["migration": "\(migration.version) \(migration.name)"])
-            }
-        case .require: try await migrator.checkCompatible()
-        case .leave, .look: break
-        }
-    }
 }

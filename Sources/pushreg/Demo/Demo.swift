@@ -40,10 +40,9 @@ struct Demo: AsyncParsableCommand {
         else { throw CommandFailure(.usage, "--url must be a URL such as http://127.0.0.1:8080.") }
         return url.hasSuffix("/") ? String(url.dropLast()) : url
     }
-}
 
-/// The demo against a service that it starts, and removes at the end.
-extension Demo {
+    /// Starts a service, and removes it at the end.
+    ///
     /// - Throws: A ``CommandFailure`` if a signal came before the end, and the errors of the demo.
     private func runUntilSignal() async throws {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)

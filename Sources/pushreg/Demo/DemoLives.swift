@@ -124,9 +124,7 @@ struct DemoLives: Sendable {
             throw CommandFailure(.failed, "A registration for part 5 failed with status \(status ?? 0).")
         }
     }
-}
 
-extension DemoLives {
     private func register(_ id: String, _ body: JSONValue) async throws -> DemoService.Reply {
         try await service.call("PUT", "\(DemoService.scope)/activities/\(id)", body)
     }
@@ -161,7 +159,5 @@ extension DemoLives {
         .string(Hexadecimal.encode((0..<80).map { _ in UInt8.random(in: .min ... .max) }))
     }
 
-    private func time(_ minute: Double) -> JSONValue {
-        .string(RFC3339.format(start.addingTimeInterval(minute * 60)))
-    }
+    private func time(_ minute: Double) -> JSONValue { .string(RFC3339.format(start.addingTimeInterval(minute * 60))) }
 }

@@ -80,10 +80,7 @@ struct DemoService: Sendable {
         }
         switch response.status {
         case .serviceUnavailable:
-            throw CommandFailure(
-                .unavailable,
-                "The service at \(base) has no database: it keeps responding with 503."
-            )
+            throw CommandFailure(.unavailable, "The service at \(base) has no database: it keeps responding with 503.")
         case .unauthorized, .forbidden:
             throw CommandFailure(
                 .notPermitted,

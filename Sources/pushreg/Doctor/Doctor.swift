@@ -56,9 +56,7 @@ struct Doctor: AsyncParsableCommand {
             try Output.results.line(json ? finding.jsonLine : "\(finding.detail) \(finding.remedy)")
         }
     }
-}
 
-extension Doctor {
     private static func examine(_ database: Database, _ settings: ServiceSettings) async throws -> [Finding] {
         var findings = try await database.findings()
         // With one of these findings, queries about apps would fail.

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import NIOCore
 import NIOPosix
+import RegistryCore
 import RegistryServer
 import RegistryStore
 import ServiceLifecycle
@@ -165,5 +166,61 @@ extension ServiceSettings {
             )
         default: CommandFailure(.unavailable, "\(fault) \(String(cString: strerror(error.errnoCode))).")
         }
+    }
+}
+
+extension Database {
+    /// Findings that stop `serve` are first. `serve` reports the first one, `doctor` all.
+    func findings() async throws -> [Finding] {
+        // First, because its errors name the cause if Postgres does not answer.
+        let schema = try await finding { try await migrator.checkCompatible() }
+        let condition: DatabaseCondition
+        do {
+            condition = try await registry.databaseCondition()
+        } catch {
+            guard let pooler = try await finding(pool.refuseSharedSessions) else { throw error }
+            return [pooler]
+        }
+        // With such a pooler, no other result is reliable.
+        if let pooler = try await finding(pool.refuseSharedSessions) { return [pooler] }
+        let right = schema?.code == .schemaBehind ? Finding(migrating: condition) : nil
+        let findings = [right, schema].compactMap(\.self) + condition.findings
+        return findings.filter(\.code.stopsService) + findings.filter { !$0.code.stopsService }
+    }
+
+    private func finding(_ check: () async throws -> Void) async throws -> Finding? {
+        do {
+            try await check()
+            return nil
+        } catch let error as SchemaError {
+            return Finding(error)
+        } catch let error as SharedSessions {
+            return Finding(error)
+        }
+    }
+}
+
+/// The process's limit of open files. Each connection uses one file.
+enum OpenFiles {
+    /// Room for the program's own files (three per event loop, thus per core) and for temporary connections: to
+    /// issuers, name servers, and Postgres for cancellations.
+    private static let ownFiles = 350
+
+    /// Raises the limit as far as the system allows. Returns the number of connections that fit.
+    ///
+    /// - Parameters:
+    ///   - connections: The desired connections of callers.
+    ///   - others: The maximum of other connections: to Postgres, to the admin port, and evicted ones that are closing.
+    static func makeRoom(for connections: Int, beside others: Int) -> Int {
+        let reserve = others + ownFiles
+        var limit = rlimit()
+        guard getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return connections }
+        let wanted = rlim_t(connections + reserve)
+        if limit.rlim_cur < wanted {
+            var raised = rlimit(rlim_cur: min(wanted, limit.rlim_max), rlim_max: limit.rlim_max)
+            if setrlimit(Int32(RLIMIT_NOFILE.rawValue), &raised) == 0 { limit = raised }
+        }
+        let room = Int(min(limit.rlim_cur, wanted))
+        return max(room - reserve, room / 2)
     }
 }

@@ -110,9 +110,7 @@ struct ServiceSettings: Sendable {
             return ranges
         } ?? []
     }
-}
 
-extension ServiceSettings {
     /// Whether callers' requests cross a network unencrypted. Behind a trusted proxy, the proxy ends TLS.
     var isInTheClear: Bool { tls == nil && !server.listensOnLoopback && server.trustedProxies.isEmpty }
 }

@@ -71,10 +71,8 @@ enum Setting: String, CaseIterable, Sendable {
     }
 
     private static let truths = ["true": true, "yes": true, "1": true, "false": false, "no": false, "0": false]
-}
 
-extension Setting {
-    private var help: String {
+    fileprivate var help: String {
         switch self {
         case .embedded: "The directory of a private Postgres, created, started and stopped as needed"
         case .databaseUrl:
@@ -125,15 +123,11 @@ extension Setting {
         case .config: "A JSON file of settings, an object with keys such as \"port\" and \"databaseUrl\""
         }
     }
-
-    fileprivate var helpWithDefault: String {
-        let rule = fallback.map { $0 == .bool(false) ? "" : "; \($0.string ?? $0.description) by default" } ?? ""
-        return "\(help)\(rule) (\(variable))."
-    }
 }
 
 extension ArgumentHelp {
     static func of(_ setting: Setting, _ valueName: String? = nil) -> ArgumentHelp {
-        ArgumentHelp(setting.helpWithDefault, valueName: valueName)
+        let fallback = setting.fallback.map { $0 == .bool(false) ? "" : "; \($0.string ?? $0.description) by default" }
+        return ArgumentHelp("\(setting.help)\(fallback ?? "") (\(setting.variable)).", valueName: valueName)
     }
 }

@@ -1,4 +1,7 @@
+import EmbeddedPostgres
+import PostgresDriver
 import RegistryCore
+import RegistryStore
 
 /// A sentence for the user and an exit code for programs.
 struct CommandFailure: Error, Sendable, CustomStringConvertible {
@@ -14,15 +17,10 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
     /// Contains no password and no token.
     let sentence: String
 
-    init(_ status: Status, _ sentence: String) {
-        self.status = status
-        self.sentence = sentence
-    }
+    init(_ status: Status, _ sentence: String) { (self.status, self.sentence) = (status, sentence) }
 
     var description: String { sentence }
-}
 
-extension CommandFailure {
     static func noApp(_ bundleID: BundleID) -> CommandFailure {
         CommandFailure(.failed, "The app \(bundleID) does not exist.")
     }
@@ -38,6 +36,52 @@ extension CommandFailure {
         case 429, 503: .unavailable
         default: .failed
         }
+    }
+
+    /// Nil for unexpected errors.
+    init?(cause error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let problem as Problem: self.init(problem)
+        case let error as PostgresError: self.init(postgres: error)
+        case is UnsafeDurability, is DistributionError, is SchemaError, is SharedSessions, is EmbeddedPostgresError:
+            self.init(.unavailable, "\(error)")
+        default: return nil
+        }
+    }
+
+    // Omits the error's description, because it names source files.
+    private init(postgres error: PostgresError) {
+        switch (error.code, error.sqlState) {
+        case (.misuse, _):
+            self.init(.usage, "The \(error.reason)")
+        // Class 28 is a wrong user or password, 42501 a missing privilege (Postgres's manual, appendix A).
+        case (_, let state?) where state.hasPrefix("28") || state == "42501":
+            let schema = error.reason.firstMatch(of: #/denied for schema (.+)\./#)?.1
+            let remedy =
+                schema.map { " As the owner of the database: GRANT USAGE, CREATE ON SCHEMA \($0) TO this user." } ?? ""
+            self.init(.notPermitted, "Postgres refuses: \(error.reason)\(remedy)")
+        // The client has no password, so the server made no decision.
+        case (.connectionFailed, nil) where error.message?.hasSuffix("no password supplied") == true:
+            self.init(.notPermitted, "Postgres requires a password, and the settings have none.")
+        case (.connectionFailed, nil) where error.message?.contains("failed: Permission denied") == true:
+            self.init(.notPermitted, "This user may not connect to Postgres: \(error.reason)")
+        case _ where SharedSessions.caused(error): self.init(.unavailable, "\(SharedSessions()) (\(error.reason))")
+        default:
+            self.init(.unavailable, "Postgres is not available: \(error.reason)")
+        }
+    }
+}
+
+extension PostgresError {
+    fileprivate var reason: String {
+        if message == "timeout" { return "it did not answer in time." }
+        var text = message ?? sqlState.map { "SQLSTATE \($0)" } ?? code.rawValue
+        // libpq puts its own text before the server's `FATAL:  28P01: password authentication failed …`.
+        if let quotation = text.matches(of: #/[A-Z]+: {2}[0-9A-Z]{5}: /#).last {
+            text.removeSubrange(..<quotation.range.upperBound)
+        }
+        return text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }
 }
 

@@ -49,10 +49,7 @@ struct LineLogHandler: LogHandler {
 }
 
 extension Logger {
-    static func lines(
-        style: LineLogHandler.Style = .automatic,
-        level: Logger.Level
-    ) -> Logger {
+    static func lines(style: LineLogHandler.Style = .automatic, level: Logger.Level) -> Logger {
         Logger(label: "pushreg") { LineLogHandler(label: $0, style: style, logLevel: level) }
     }
 }

@@ -1,5 +1,8 @@
 import ArgumentParser
+import Foundation
 import RegistryCore
+import RegistryRules
+import RegistryServer
 import RegistryStore
 
 struct Import: AsyncParsableCommand {
@@ -44,12 +47,9 @@ struct Import: AsyncParsableCommand {
     private func report(_ tally: ImportTally) throws {
         for sentence in tally.unnamed { Output.errors.note(sentence) }
         if scope.json { try Output.results.line(tally.jsonLine) }
-        let records = "\(tally.count) \(tally.count == 1 ? "record" : "records")"
-        Output.errors.note(
-            dryRun
-                ? "Read \(records), and wrote nothing: \(tally.drySentence)"
-                : "Imported \(records): \(tally.sentence)"
-        )
+        let records = tally.count.of("record")
+        let wrote = dryRun ? "Read \(records), and wrote nothing" : "Imported \(records)"
+        Output.errors.note("\(wrote): \(dryRun ? tally.drySentence : tally.sentence)")
     }
 
     private func take(_ source: inout ImportSource, _ registry: Registry, _ scope: Scope) async throws -> ImportTally {
@@ -87,6 +87,35 @@ struct Import: AsyncParsableCommand {
     }
 }
 
+struct ImportedLine: Sendable {
+    let number: Int
+    /// Without the newline. Nil if the line is too long.
+    let text: [UInt8]?
+
+    /// - Throws: the fault. It contains no text of the line except names of documented members.
+    func record(in app: App) throws(JSONFaultReason) -> TransferRecord {
+        guard let text else { throw JSONFaultReason("It is longer than \(LineReader.maximumLine / 1024) KiB.") }
+        let value: JSONValue
+        do {
+            value = try JSONParser.parse(text, maximumDepth: JSONParser.deepestNesting)
+        } catch {
+            throw JSONFaultReason("It is not JSON: \(error.description)")
+        }
+        var json = JSONReader(value)
+        let record = TransferRecord.read(&json, kinds: app.settings.allTokenKinds) {
+            InstallationHash(of: $0, in: app.bundleID)
+        }
+        guard let record else {
+            let fault = json.faults.first
+            let names = fault?.pointer.split(separator: "/") ?? []
+            // Only the first member of the pointer, because later keys come from the input.
+            let member = names.first.map { "\(names.count > 1 ? "A member of " : "")\"\($0)\"" } ?? "It"
+            throw JSONFaultReason("\(member) \(fault?.detail ?? "is not a record").")
+        }
+        return record
+    }
+}
+
 extension Registry {
     /// Applies the lines concurrently, so that they can share statements and commits.
     fileprivate func take(_ lines: [ImportedLine], isDry: Bool, in scope: Scope) async throws -> [LineOutcome] {
@@ -98,5 +127,107 @@ extension Registry {
             for try await (index, outcome) in group { outcomes[index] = outcome }
             return lines.indices.compactMap { outcomes[$0] }
         }
+    }
+
+    /// Applies a line by the rules of the equivalent request.
+    ///
+    /// - Parameter isDry: Only reads the line. A line that can be read counts as taken.
+    /// - Throws: ``Problem`` if the registry is unavailable and the import must stop.
+    func take(_ line: ImportedLine, isDry: Bool, in scope: Scope) async throws -> LineOutcome {
+        do {
+            let record = try line.record(in: scope.app)
+            if !isDry { try await take(record, in: scope, by: Apps.who) }
+            return .taken
+        } catch let reason as JSONFaultReason {
+            return .faulty(reason.detail)
+        } catch let problem as Problem {
+            switch problem.code.status {
+            case 403, 409, 410: return .refused(problem)
+            case 400, 422: return .faulty("\(problem.code.rawValue):\(problem.errorSentences)")
+            default: throw problem
+            }
+        }
+    }
+
+    private func take(_ record: TransferRecord, in scope: Scope, by who: UTF8Text) async throws {
+        switch record {
+        case .activity(let id, let registration):
+            _ = try await register(registration, as: id, in: scope, by: who)
+        case .named(let alias, let registration):
+            _ = try await register(registration, alias: alias, owner: registration.owner, in: scope, by: who)
+        case .end(let id, let reason, let time):
+            try await end(id, reason: reason, observedAt: time, in: scope, by: who)
+        case .namedEnd(let alias, let owner, let time):
+            try await end(alias: alias, owner: owner, reason: .ended, observedAt: time, in: scope, by: who)
+        case .installation(let installation, let profile, let subject):
+            let claimant = subject.map { Claimant.subject($0, installation) } ?? .any
+            _ = try await put(profile, for: installation, in: scope, by: who, claimant: claimant)
+        case .logOut(let installation, let time):
+            try await logOut(installation, observedAt: time, in: scope, by: who)
+        case .token(let slot, let installation, let registration):
+            _ = try await register(registration, in: slot, of: installation, in: scope, by: who)
+        }
+    }
+}
+
+enum LineOutcome: Sendable {
+    case taken
+    /// Well-formed, but rejected by a rule, for example because newer state exists.
+    case refused(Problem)
+    /// Malformed.
+    case faulty(String)
+}
+
+struct ImportTally: Sendable, JSONObjectEncodable {
+    private(set) var taken = 0
+    private(set) var refused: [String: Int] = [:]
+    private(set) var faulty = 0
+    private var kinds: [String: Int] = [:]
+
+    /// Further lines of a kind are only counted.
+    private static let mostOfKind = 10
+
+    var count: Int { taken + refusedCount + faulty }
+
+    private var refusedCount: Int { refused.values.reduce(0, +) }
+
+    /// - Returns: The fault or refusal, without a token. Nil for a taken line, and after ten of a kind.
+    mutating func add(_ outcome: LineOutcome, ofLine number: Int) -> String? {
+        switch outcome {
+        case .taken:
+            taken += 1
+            return nil
+        case .refused(let problem):
+            refused[problem.code.rawValue, default: 0] += 1
+            return sentence("\(problem.code.rawValue): \(problem.detail)", ofLine: number)
+        case .faulty(let reason):
+            faulty += 1
+            return sentence(reason, ofLine: number)
+        }
+    }
+
+    private mutating func sentence(_ reason: String, ofLine number: Int) -> String? {
+        let kind = String(reason.prefix { $0 != ":" })
+        kinds[kind, default: 0] += 1
+        return kinds[kind, default: 0] > Self.mostOfKind ? nil : "line \(number): \(reason)"
+    }
+
+    /// One sentence per kind with the number of lines that `add` did not report.
+    var unnamed: [String] {
+        kinds.filter { $0.value > Self.mostOfKind }.sorted { $0.key < $1.key }.map { kind, count in
+            "\((count - Self.mostOfKind).of("more line")): \(kind)"
+        }
+    }
+
+    var sentence: String { "\(taken) taken, \(refusedCount) refused by the rules, \(faulty) faulty." }
+
+    var drySentence: String { "\(taken) could be taken, \(faulty) faulty." }
+
+    func writeMembers(to json: inout JSONWriter) {
+        json.member("taken", taken)
+        json.object("refused") { json in
+            for (code, count) in refused.sorted(by: { $0.key < $1.key }) { json.member(code, count) }
+        }
+        json.member("faulty", faulty)
     }
 }

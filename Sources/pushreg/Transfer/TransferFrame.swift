@@ -2,7 +2,7 @@ import RegistryCore
 import RegistryStore
 
 /// A line of an export other than a record.
-enum TransferFrame: Sendable, Hashable {
+enum TransferFrame: Sendable, Hashable, JSONObjectEncodable {
     case header(app: String, environment: String, version: Int)
     /// All records before `position` are in the lines above. `count` is their number.
     case checkpoint(ExportPosition, count: Int)
@@ -39,9 +39,7 @@ enum TransferFrame: Sendable, Hashable {
             return nil
         }
     }
-}
 
-extension TransferFrame: JSONObjectEncodable {
     func writeMembers(to json: inout JSONWriter) {
         switch self {
         case .header(let app, let environment, let version):

@@ -155,7 +155,7 @@ import Testing
         #expect(json.optionalNested("c") { $0.required("d", String.read) } == nil)
         let expected = [JSONFault(pointer: "/items/3", detail: "must be an object")]
         #expect(json.faults == expected)
-        #expect(throws: JSONFaults(expected)) { try json.check() }
+        #expect(throws: Problem(faults: expected)) { try json.check() }
     }
 
     @Test func `The number of faults is limited`() {

@@ -15,9 +15,7 @@ package struct PlanRequest: Sendable, Hashable {
     /// The sender's own name of the plan. A repeated name gets the same leases.
     package var planID: UTF8Text?
     package var limit = ResolveBody.defaultLimit
-    /// Whether the entries contain metadata.
     package var includesMetadata = false
-    /// Nil for the first page.
     package var cursor: String?
     package static let mostRecipients = 100
     package static let defaultLease = Duration.seconds(3600)
@@ -30,9 +28,7 @@ package struct PlanRequest: Sendable, Hashable {
         self.to = to
         self.attributesType = attributesType
     }
-}
 
-extension PlanRequest {
     /// - Parameter longestLease: The lifetime of the app's activities.
     package static func read(_ json: inout JSONReader, longestLease: Duration) -> PlanRequest? {
         let alias = json.nested("alias") { Alias.read(&$0) }
@@ -59,4 +55,26 @@ extension PlanRequest {
         request.cursor = cursor
         return request
     }
+}
+
+package enum PlanReason: String, Sendable, Hashable, CaseIterable {
+    /// The activity runs. Its first token can still arrive, within a minute of its first request.
+    case tokenPending = "token-pending"
+    /// The activity runs without a token. A broadcast channel reaches it.
+    case channel
+    /// The activity runs without a token, and its app alone updates it.
+    case noPush = "no-push"
+    /// The activity runs without a deliverable token.
+    case noUpdateToken = "no-update-token"
+    case dismissed
+    case leased
+    /// The last start failed, and the back-off is not over.
+    case backOff = "back-off"
+    /// Three starts were tried within a day.
+    case startFailed = "start-failed"
+    /// No start token of the type is deliverable.
+    case noStartToken = "no-start-token"
+    /// No client confirmed the start token recently. APNs accepts pushes to old start tokens, and the phone shows
+    /// nothing.
+    case startUnconfirmed = "start-unconfirmed"
 }

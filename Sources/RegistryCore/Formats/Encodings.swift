@@ -1,8 +1,34 @@
+import Foundation
+
+package enum ASCII {
+    package static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+
+    package static func isLetter(_ byte: UInt8) -> Bool {
+        // Upper and lower case differ in one bit.
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+    }
+
+    package static func isWord(_ byte: UInt8, or marks: String) -> Bool {
+        isLetter(byte) || isDigit(byte) || marks.utf8.contains(byte)
+    }
+
+    package static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+}
+
 package enum Hexadecimal {
     /// Nil for an odd number of digits.
     package static func decode(_ text: String) -> [UInt8]? {
         var text = text
-        return text.withUTF8(decode)
+        return text.withUTF8 { digits in
+            guard digits.count.isMultiple(of: 2) else { return nil }
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(digits.count / 2)
+            for index in stride(from: 0, to: digits.count, by: 2) {
+                guard let high = digit(digits[index]), let low = digit(digits[index + 1]) else { return nil }
+                bytes.append(high << 4 | low)
+            }
+            return bytes
+        }
     }
 
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
@@ -30,17 +56,6 @@ package enum Hexadecimal {
         }
     }
 
-    private static func decode(_ digits: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = digit(digits[index]), let low = digit(digits[index + 1]) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
-    }
-
     package static func digit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -60,5 +75,22 @@ extension [UInt8] {
     mutating func reserveRoom(for more: Int) {
         guard capacity - count < more else { return }
         reserveCapacity(Swift.max(count + more, capacity * 2))
+    }
+}
+
+/// Unpadded base64url (RFC 7515).
+package enum Base64URL {
+    package static func encode(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString()
+            .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+            .replacingOccurrences(of: "=", with: "")
+    }
+
+    /// Nil unless `encode` produces exactly this text.
+    package static func decode(_ text: some StringProtocol) -> Data? {
+        let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+        let padded = base64 + String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
+        guard let bytes = Data(base64Encoded: padded), encode(Array(bytes)) == text else { return nil }
+        return bytes
     }
 }

@@ -1,5 +1,0 @@
-import RegistryCore
-
-extension JSONEncodable {
-    var jsonLine: String { String(decoding: jsonBytes, as: UTF8.self) }
-}
